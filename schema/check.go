@@ -1,0 +1,286 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// TrainJobKind and RuntimeKind are the kinds that Check gives the objects of its findings; their
+// names are for the caller to fill in, who knows them.
+const (
+	TrainJobKind = "TrainJob"
+	RuntimeKind  = "TrainingRuntime"
+)
+
+// longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
+const longestManager = 253
+
+// Check looks at a runtime's template and at the patches to it before any merge, and returns
+// everything that it finds. It never changes its arguments.
+//
+// Errors are what the cluster refuses, at admission or when it creates a Job, and what can never
+// run: bad managers and two patches of one manager; a patch for a replicated job, container or init
+// container that the template lacks, which the cluster notices only after its merge has added it;
+// env patched on a container that has an API of its own for that; two members of one union, be both
+// the patch's, both the runtime's or one each; two items of one merge key; directives in maps.
+// Warnings are what the cluster takes in silence: ignored metadata, lost tolerations, init
+// containers put into another order.
+//
+// Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
+// is wrong with the template alone; Finding.Object has the kind of the one or the other.
+func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
+	c := checker{object: Object{Kind: RuntimeKind}}
+	spec := JobSetTemplate().Field("spec").Type
+	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), path: Fields("spec", "template", "spec"), layer: Runtime}, "")
+	c.object.Kind = TrainJobKind
+	c.managers(patches)
+	for i := range patches {
+		c.patch(template, &patches[i], entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template")))
+	}
+	return c.findings
+}
+
+// entryPath is where a patch stands in a TrainJob: by its manager, or, where that does not tell it
+// from the others, by its position.
+func entryPath(patches []trainer.RuntimePatch, i int) Path {
+	step := Item("manager", patches[i].Manager)
+	for j := range patches {
+		if patches[i].Manager == "" || j != i && patches[j].Manager == patches[i].Manager {
+			step = Index(i)
+		}
+	}
+	return Fields("spec", "runtimePatches").Append(step)
+}
+
+type checker struct {
+	object   Object
+	findings Findings
+}
+
+func (c *checker) report(code Code, severity Severity, path Path, help, message string, args ...any) *Finding {
+	c.findings = append(c.findings, Finding{
+		Code: code, Severity: severity, Object: c.object, Path: path,
+		Message: fmt.Sprintf(message, args...), Help: help,
+	})
+	return &c.findings[len(c.findings)-1]
+}
+
+// managers checks the names: Trainer v2.3.0 pkg/runtime/framework/plugins/jobset asks for a
+// domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
+func (c *checker) managers(patches []trainer.RuntimePatch) {
+	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
+	list := Fields("spec", "runtimePatches")
+	seen := map[string]int{}
+	for i := range patches {
+		name := patches[i].Manager
+		path := list.Append(Index(i), Field("manager"))
+		var errs field.ErrorList
+		switch {
+		case name == "":
+			c.report(CodeBadManager, Error, list.Append(Index(i)), form, "the patch has no manager")
+		case len(name) > longestManager:
+			c.report(CodeBadManager, Error, path, form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+		default:
+			errs = validation.IsDomainPrefixedPath(nil, name)
+		}
+		for _, err := range errs {
+			c.report(CodeBadManager, Error, path, form, "%q is no name for a manager: %s", name, err.Detail)
+		}
+		if first, duplicate := seen[name]; duplicate && name != "" {
+			c.report(CodeDuplicateManager, Error, path, "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+				"manager %q has two patches", name).Claims = twice(Manager(name), list.Append(Index(first)), list.Append(Index(i)))
+		} else {
+			seen[name] = i
+		}
+	}
+}
+
+// twice are the claims of one layer on what may be there once only.
+func twice(layer Layer, first, second Path) []Claim {
+	return []Claim{{Layer: layer, Value: Presence{}, Source: first}, {Layer: layer, Value: Presence{}, Source: second}}
+}
+
+// patch checks one manager's patch, whose template stands at path, against the runtime's template.
+func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch, path Path) {
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+		return
+	}
+	p := patch.TrainingRuntimeSpec.Template
+	if p.Metadata != nil {
+		c.metadata(p.Metadata, path.Append(Field("metadata")), false)
+		c.directives(reflect.ValueOf(p.Metadata.Labels), path.Append(Field("metadata"), Field("labels")))
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), path.Append(Field("metadata"), Field("annotations")))
+	}
+	if p.Spec == nil {
+		return
+	}
+	layer := Manager(patch.Manager)
+	c.walk(JobSetTemplate().Field("spec").Type,
+		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), path: path.Append(Field("spec")), layer: layer},
+		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), path: Fields("spec", "template", "spec"), layer: Runtime}, "")
+	for i := range p.Spec.ReplicatedJobs {
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.Append(Field("spec"), Field("replicatedJobs")), layer)
+	}
+}
+
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list Path, layer Layer) {
+	path := list.Append(Item("name", patch.Name))
+	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == patch.Name })
+	if i < 0 {
+		names := make([]string, len(jobs))
+		for i := range jobs {
+			names[i] = jobs[i].Name
+		}
+		c.report(CodeUnknownJob, Error, path, "patch one of the runtime's jobs"+among(patch.Name, names),
+			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
+		return
+	}
+	if patch.Template == nil {
+		return
+	}
+	path = path.Append(Field("template"))
+	if patch.Template.Metadata != nil {
+		c.metadata(patch.Template.Metadata, path.Append(Field("metadata")), false)
+	}
+	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
+		return
+	}
+	pod := patch.Template.Spec.Template
+	path = path.Append(Field("spec"), Field("template"))
+	if pod.Metadata != nil {
+		c.metadata(pod.Metadata, path.Append(Field("metadata")), true)
+	}
+	if pod.Spec != nil {
+		c.pod(&jobs[i], pod.Spec, path.Append(Field("spec")), layer)
+	}
+}
+
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path Path, layer Layer) {
+	pod := &job.Template.Spec.Template.Spec
+	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.Append(Field("containers")))
+	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.Append(Field("initContainers")))
+	c.initOrder(patch.InitContainers, pod.InitContainers, path.Append(Field("initContainers")))
+	c.tolerations(patch.Tolerations, pod.Tolerations, path.Append(Field("tolerations")), layer, job.Name)
+	for i := range patch.Containers {
+		if env := patch.Containers[i].Env; len(env) > 0 {
+			c.mainEnv(patch.Containers[i].Name, path.Append(Field("containers"), Item("name", patch.Containers[i].Name), Field("env")))
+		}
+	}
+}
+
+// containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
+// only after its merge has added them, so they are admitted, and the Job is refused later for want
+// of an image.
+func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list Path) {
+	for i := range patches {
+		name := patches[i].Name
+		if hasContainer(have, name) {
+			continue
+		}
+		help := fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))
+		switch {
+		case hasContainer(others, name):
+			other := "initContainers"
+			if what == "init container" {
+				other = "containers"
+			}
+			help = fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)
+		case len(have) == 0:
+			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
+		}
+		c.report(CodeUnknownContainer, Error, list.Append(Item("name", name)), help,
+			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
+	}
+}
+
+func hasContainer(list []corev1.Container, name string) bool {
+	return slices.ContainsFunc(list, func(c corev1.Container) bool { return c.Name == name })
+}
+
+func containerNames(list []corev1.Container) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return names
+}
+
+// mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's
+// name, in whatever job it stands (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
+func (c *checker) mainEnv(container string, path Path) {
+	api, ok := map[string]string{
+		"node":                "spec.trainer.env",
+		"dataset-initializer": "spec.initializer.dataset.env",
+		"model-initializer":   "spec.initializer.model.env",
+	}[container]
+	if ok {
+		c.report(CodeEnvOnMain, Error, path, "set "+api+" of the TrainJob instead",
+			"no patch may set env of a container called %q", container)
+	}
+}
+
+// initOrder warns of a patch that names init containers in another order than the runtime: the
+// merge puts them into the patch's order, and they run in it.
+func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list Path) {
+	last := -1
+	for i := range patches {
+		at := slices.IndexFunc(have, func(c corev1.Container) bool { return c.Name == patches[i].Name })
+		if at >= 0 && at < last {
+			c.report(CodeInitOrder, Warning, list.Append(Item("name", patches[i].Name)),
+				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
+				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
+		}
+		last = max(last, at)
+	}
+}
+
+// tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
+func (c *checker) tolerations(patch, have []corev1.Toleration, path Path, layer Layer, job string) {
+	if len(patch) == 0 {
+		return
+	}
+	var lost []string
+	for i := range have {
+		kept := slices.ContainsFunc(patch, func(t corev1.Toleration) bool { return reflect.DeepEqual(t, have[i]) })
+		if !kept {
+			lost = append(lost, FormatValue(nil, have[i], false))
+		}
+	}
+	if lost == nil {
+		return
+	}
+	f := c.report(CodeDropsTolerations, Warning, path, "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
+	runtime := Path{Field("spec"), Field("template"), Field("spec"), Field("replicatedJobs"), Item("name", job), Field("template"), Field("spec"), Field("template"), Field("spec"), Field("tolerations")}
+	f.Claims = []Claim{{Layer: Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path}}
+}
+
+// metadata warns of what a patch's metadata says besides labels and annotations. The API documents
+// only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
+// the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
+func (c *checker) metadata(m *metav1.ObjectMeta, path Path, ofPod bool) {
+	metadata := JobSetTemplate().Lookup(Path{Field("spec"), Field("replicatedJobs"), Item("name", ""), Field("template"), Field("metadata")})
+	for _, f := range metadata.Fields {
+		if f.Name == "labels" || f.Name == "annotations" {
+			continue
+		}
+		if _, set := f.Patch.Of(reflect.ValueOf(m).Elem()); !set {
+			continue
+		}
+		message := "the cluster ignores %s here: of a patch's metadata it takes labels and annotations"
+		if ofPod && f.Name == "finalizers" {
+			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
+		}
+		c.report(CodeIgnoredMetadata, Warning, path.Append(Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
+	}
+}

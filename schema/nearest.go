@@ -1,0 +1,58 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Nearest returns the candidate that a person most likely meant by name, or "" where none is near:
+// one differs from it by case only, or by few edits for its length. Among equals the first wins.
+func Nearest(name string, candidates []string) string {
+	best, least := "", 1+max(1, len(name)/3)
+	for _, candidate := range candidates {
+		if strings.EqualFold(candidate, name) {
+			return candidate
+		}
+		if d := distance(name, candidate); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is the number of single-character edits, swaps of neighbours among them, from a to b.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, now := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		now[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			now[j+1] = min(last[j+1]+1, now[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return last[len(y)]
+}
+
+// among lists names for a help text, the one that was most likely meant first.
+func among(name string, names []string) string {
+	if len(names) == 0 {
+		return "; it has none"
+	}
+	list := strings.Join(slices.Clone(names), ", ")
+	if near := Nearest(name, names); near != "" {
+		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
+	}
+	return ": it has " + list
+}

@@ -1,0 +1,194 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Path names one field of an object, in the syntax that Kubernetes prints in conflicts:
+//
+//	.spec.replicatedJobs[name="node"].template.metadata.labels["app"]
+//
+// A step is a field (.spec), an item of a list that merges by key ([name="node"]), a key of a map
+// (["app"]), an element of a set ([="x"]) or a position in a list that has no key ([2]). The zero
+// Path is the object itself.
+type Path []Step
+
+// Step is one step of a Path. Make one with Field, Item, Key, Element or Index.
+type Step struct {
+	kind  stepKind
+	name  string // field, map key, element, or the name of the merge key
+	value string // the merge key's value
+	index int
+}
+
+type stepKind uint8
+
+const (
+	fieldStep stepKind = iota
+	itemStep
+	keyStep
+	elementStep
+	indexStep
+)
+
+// Field is the step to a field of an object: .name.
+func Field(name string) Step { return Step{kind: fieldStep, name: name} }
+
+// Item is the step to the item of a list-map whose merge key has the given value: [key="value"].
+func Item(key, value string) Step { return Step{kind: itemStep, name: key, value: value} }
+
+// Key is the step to an entry of a map such as labels: ["key"].
+func Key(key string) Step { return Step{kind: keyStep, name: key} }
+
+// Element is the step to an element of a set of strings such as finalizers: [="value"].
+func Element(value string) Step { return Step{kind: elementStep, name: value} }
+
+// Index is the step to a position in a list that has no merge key: [2].
+func Index(i int) Step { return Step{kind: indexStep, index: i} }
+
+// Field returns the name of the field that the step leads to, and whether it is such a step.
+func (s Step) Field() (string, bool) { return s.name, s.kind == fieldStep }
+
+// Item returns the merge key and its value, and whether the step selects a list item by key.
+func (s Step) Item() (key, value string, ok bool) { return s.name, s.value, s.kind == itemStep }
+
+// Key returns the map key, and whether the step leads to an entry of a map.
+func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
+
+// Element returns the element, and whether the step leads to an element of a set.
+func (s Step) Element() (string, bool) { return s.name, s.kind == elementStep }
+
+// Index returns the position, and whether the step leads to a position in a list.
+func (s Step) Index() (int, bool) { return s.index, s.kind == indexStep }
+
+// String writes the step as it stands in a Path.
+func (s Step) String() string {
+	switch s.kind {
+	case itemStep:
+		return "[" + s.name + "=" + strconv.Quote(s.value) + "]"
+	case keyStep:
+		return "[" + strconv.Quote(s.name) + "]"
+	case elementStep:
+		return "[=" + strconv.Quote(s.name) + "]"
+	case indexStep:
+		return "[" + strconv.Itoa(s.index) + "]"
+	default:
+		return "." + s.name
+	}
+}
+
+// Fields is the path through the named fields: Fields("spec", "suspend") is .spec.suspend.
+func Fields(names ...string) Path {
+	p := make(Path, len(names))
+	for i, name := range names {
+		p[i] = Field(name)
+	}
+	return p
+}
+
+// PatchPath is where a manager's patch of the JobSet template stands in a TrainJob.
+func PatchPath(manager string) Path {
+	return Path{Field("spec"), Field("runtimePatches"), Item("manager", manager), Field("trainingRuntimeSpec"), Field("template")}
+}
+
+// Append returns the path with the steps added. It never changes p, nor shares memory with it.
+func (p Path) Append(steps ...Step) Path {
+	return append(slices.Clip(slices.Clone(p)), steps...)
+}
+
+// HasPrefix reports whether q leads to the field of p or to one that contains it.
+func (p Path) HasPrefix(q Path) bool {
+	return len(q) <= len(p) && slices.Equal(p[:len(q)], q)
+}
+
+// String writes the path: ParsePath reads it back. The empty path is "".
+func (p Path) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		b.WriteString(s.String())
+	}
+	return b.String()
+}
+
+// MarshalText writes the path as String does, for reports in JSON.
+func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what ParsePath reads.
+func (p *Path) UnmarshalText(text []byte) error {
+	q, err := ParsePath(string(text))
+	*p = q
+	return err
+}
+
+// ParsePath reads a path. The leading dot may be left out, so that what a person copies from a
+// manifest works: spec.replicatedJobs[name="node"]. The error says at which character reading
+// stopped and what was expected there.
+func ParsePath(text string) (Path, error) {
+	var p Path
+	rest := text
+	fail := func(want string) (Path, error) {
+		return nil, fmt.Errorf("path %q, character %d: expected %s", text, len(text)-len(rest)+1, want)
+	}
+	for rest != "" {
+		if rest[0] != '[' {
+			name := rest
+			switch {
+			case rest[0] == '.':
+				name = rest[1:]
+			case len(p) > 0:
+				return fail(`"." or "["`)
+			}
+			if end := strings.IndexAny(name, ".["); end >= 0 {
+				name = name[:end]
+			}
+			if name == "" {
+				return fail("the name of a field")
+			}
+			p = append(p, Field(name))
+			rest = strings.TrimPrefix(rest, ".")[len(name):]
+			continue
+		}
+		rest = rest[1:]
+		key := rest[:max(0, strings.IndexAny(rest, `="]`))]
+		rest = rest[len(key):]
+		switch {
+		case strings.HasPrefix(rest, "]"):
+			i, err := strconv.ParseUint(key, 10, 31)
+			if err != nil {
+				return fail(`a position, "key" or key="value" within the brackets`)
+			}
+			p, rest = append(p, Index(int(i))), rest[1:]
+			continue
+		case strings.HasPrefix(rest, "="):
+			rest = rest[1:]
+		case key != "":
+			return fail(`"="`)
+		}
+		equals := text[len(text)-len(rest)-1] == '='
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			return fail("a value in double quotes")
+		}
+		value, err := strconv.Unquote(quoted)
+		if err != nil {
+			return fail("a value in double quotes")
+		}
+		rest = rest[len(quoted):]
+		if !strings.HasPrefix(rest, "]") {
+			return fail(`"]"`)
+		}
+		rest = rest[1:]
+		switch {
+		case key != "":
+			p = append(p, Item(key, value))
+		case equals:
+			p = append(p, Element(value))
+		default:
+			p = append(p, Key(value))
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,219 @@
+// Package schema answers what may be patched in a runtime, and how each field merges.
+//
+// The merge schema is data, compiled once from the struct tags of the API's own Go types:
+//
+//	jobs := schema.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
+//	fmt.Println(jobs) // list-map by name
+//
+// [Check] refuses, before any merge, what the cluster would refuse or could never run, and warns of
+// what it would take in silence. Every package of this module reports with the [Finding] defined
+// here, and names fields by a [Path].
+package schema
+
+import (
+	"reflect"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// Kind is how the values of a type merge when a patch meets them.
+type Kind uint8
+
+const (
+	// Scalar values replace each other: strings, numbers, booleans, quantities, times.
+	Scalar Kind = iota + 1
+	// Struct values merge field by field.
+	Struct
+	// Map values merge key by key.
+	Map
+	// ListMap values are lists whose items merge by the value of one field, their merge key.
+	ListMap
+	// Set values are lists of strings that merge by union.
+	Set
+	// Atomic values are lists that a patch replaces whole.
+	Atomic
+)
+
+// String is the name of the kind as the documentation has it.
+func (k Kind) String() string {
+	switch k {
+	case Scalar:
+		return "scalar"
+	case Struct:
+		return "struct"
+	case Map:
+		return "map"
+	case ListMap:
+		return "list-map"
+	case Set:
+		return "set"
+	case Atomic:
+		return "atomic"
+	default:
+		return "invalid"
+	}
+}
+
+// Type says how the values of one type merge. Types are shared and never change.
+type Type struct {
+	// Kind is the rule.
+	Kind Kind
+	// Key is the merge key of a ListMap: the field of its items that tells them apart.
+	Key string
+	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map.
+	Elem *Type
+	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
+	Fields []*StructField
+	// Unions are the groups of fields of a Struct of which an object may set only one.
+	Unions []Union
+
+	patchable []*StructField
+}
+
+// StructField is one field of a Struct.
+type StructField struct {
+	// Name is the field's name in JSON.
+	Name string
+	// Type is how its values merge.
+	Type *Type
+	// Template is where the field stands in the template's Go type.
+	Template Slot
+	// Patch is where it stands in the patch's Go type, nil where no manager may patch it.
+	Patch *Slot
+}
+
+// Union is a group of fields of which an object may set only one: the cluster keeps what every
+// patch sets, and then refuses an object that sets two.
+type Union struct {
+	// Name is what the group is called in messages: "source".
+	Name string
+	// Members are the names of the fields. In a union with a discriminator they belong to one of its
+	// values, named by When.
+	Members []string
+	// Discriminator is the field that says which member is in use, or "".
+	Discriminator string
+	// When is the discriminator's value that allows Members.
+	When string
+}
+
+// Has reports whether the field is a member of the union.
+func (u Union) Has(field string) bool {
+	for _, member := range u.Members {
+		if member == field {
+			return true
+		}
+	}
+	return false
+}
+
+// Slot is where a field stands in a Go struct, and when its encoding leaves it out.
+type Slot struct {
+	// Index is the field's index sequence, as reflect.Value.FieldByIndex takes it.
+	Index []int
+	// OmitEmpty and OmitZero are the options of the field's json tag.
+	OmitEmpty, OmitZero bool
+}
+
+// Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
+// without omitempty is encoded also when it is empty, and a nil pointer or list there reads null.
+func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
+	value = parent
+	for _, i := range s.Index {
+		value = value.Field(i)
+	}
+	switch {
+	case s.OmitZero && isZero(value):
+		return value, false
+	case s.OmitEmpty:
+		switch value.Kind() {
+		case reflect.String, reflect.Slice, reflect.Map:
+			return value, value.Len() > 0
+		case reflect.Struct:
+			return value, true
+		default:
+			return value, !value.IsZero()
+		}
+	}
+	return value, true
+}
+
+// isZero follows encoding/json: a type's own IsZero method decides for omitzero.
+func isZero(value reflect.Value) bool {
+	if value.CanAddr() {
+		if z, ok := value.Addr().Interface().(interface{ IsZero() bool }); ok {
+			return z.IsZero()
+		}
+	}
+	return value.IsZero()
+}
+
+// JobSetTemplate is the merge schema of a runtime's JobSet template
+// (trainer.JobSetTemplateSpec) and of the patches to it (trainer.JobSetTemplatePatch). Merge rules
+// come from the template's struct tags, which is where the controller takes them from: Trainer
+// v2.3.0 pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
+func JobSetTemplate() *Type { return jobSetTemplate() }
+
+var jobSetTemplate = sync.OnceValue(func() *Type {
+	t := compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), reflect.TypeFor[trainer.JobSetTemplatePatch]())
+	// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
+	// template.metadata and looks at nothing else there.
+	metadata := t.Field("metadata")
+	restricted := *metadata.Type
+	restricted.patchable = nil
+	restricted.Fields = nil
+	for _, f := range metadata.Type.Fields {
+		if f.Name == "labels" || f.Name == "annotations" {
+			restricted.patchable = append(restricted.patchable, f)
+			restricted.Fields = append(restricted.Fields, f)
+			continue
+		}
+		ignored := *f
+		ignored.Patch = nil
+		restricted.Fields = append(restricted.Fields, &ignored)
+	}
+	metadata.Type = &restricted
+	return t
+})
+
+// String is the kind, with the merge key of a list-map: "list-map by name".
+func (t *Type) String() string {
+	if t.Kind == ListMap {
+		return "list-map by " + t.Key
+	}
+	return t.Kind.String()
+}
+
+// Field returns the field of a Struct by its JSON name, or nil.
+func (t *Type) Field(name string) *StructField {
+	for _, f := range t.Fields {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The
+// slice is shared: it is to be read only.
+func (t *Type) Patchable() []*StructField { return t.patchable }
+
+// Lookup returns the type of the field that a path leads to from t, or nil where there is none.
+// Positions within atomic lists lead to the type of their items.
+func (t *Type) Lookup(path Path) *Type {
+	for _, step := range path {
+		if t == nil {
+			return nil
+		}
+		if name, ok := step.Field(); ok {
+			f := t.Field(name)
+			if f == nil {
+				return nil
+			}
+			t = f.Type
+			continue
+		}
+		t = t.Elem
+	}
+	return t
+}

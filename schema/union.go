@@ -1,0 +1,321 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// side is one of the two values that a check walks along the schema: a patch, or the runtime's
+// template. The zero side is absent.
+type side struct {
+	slot  func(*StructField) *Slot
+	value reflect.Value
+	path  Path
+	layer Layer
+}
+
+func patchSlot(f *StructField) *Slot    { return f.Patch }
+func templateSlot(f *StructField) *Slot { return &f.Template }
+
+func (s side) present() bool { return s.value.IsValid() }
+
+// field is the side's value of a field, absent where the encoding leaves it out or reads null.
+func (s side) field(f *StructField) side {
+	if !s.present() || s.slot(f) == nil {
+		return side{}
+	}
+	v, encoded := s.slot(f).Of(s.value)
+	if !encoded {
+		return side{}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return side{}
+		}
+		v = v.Elem()
+	case reflect.Slice, reflect.Map:
+		if v.IsNil() {
+			return side{}
+		}
+	}
+	return side{s.slot, v, s.path.Append(Field(f.Name)), s.layer}
+}
+
+// item is the list's first item of the given key.
+func (s side) item(t *Type, key string) side {
+	if !s.present() {
+		return side{}
+	}
+	for i := range s.value.Len() {
+		if name := s.key(t, i); name == key {
+			return side{s.slot, s.value.Index(i), s.path.Append(Item(t.Key, key)), s.layer}
+		}
+	}
+	return side{}
+}
+
+func (s side) key(t *Type, i int) string {
+	v, _ := s.slot(t.Elem.Field(t.Key)).Of(s.value.Index(i))
+	return fmt.Sprint(v.Interface())
+}
+
+// walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
+// only a runtime it checks that; with a patch, the patch by itself and against the runtime.
+func (c *checker) walk(t *Type, patch, runtime side, parent string) {
+	from := patch
+	if !from.present() {
+		from = runtime
+	}
+	for _, u := range t.Unions {
+		if u.Discriminator == "" {
+			c.union(t, u, patch, runtime, parent)
+		} else {
+			c.discriminated(t, u, patch, runtime)
+		}
+	}
+	for _, f := range t.Fields {
+		p, r := patch.field(f), runtime.field(f)
+		if patch.present() && !p.present() || !p.present() && !r.present() {
+			continue
+		}
+		at := p
+		if !at.present() {
+			at = r
+		}
+		switch f.Type.Kind {
+		case Struct:
+			c.walk(f.Type, p, r, f.Name)
+		case ListMap:
+			c.list(f, p, r)
+		case Map:
+			if p.present() {
+				c.directives(p.value, p.path)
+			}
+		case Atomic:
+			if p.present() {
+				c.nestedDirectives(p.value, p.path)
+			}
+		}
+	}
+}
+
+// list checks the items of a list-map, each against the runtime's of the same key.
+func (c *checker) list(f *StructField, patch, runtime side) {
+	t, from := f.Type, patch
+	if !from.present() {
+		from = runtime
+	}
+	if t.Key == "containerPort" || t.Key == "topologyKey" {
+		return // Kubernetes tells their items apart by more than the merge key
+	}
+	seen := map[string]int{}
+	for i := range from.value.Len() {
+		key := from.key(t, i)
+		if key == "" {
+			c.keyless(f, t, from.path.Append(Index(i)))
+			continue
+		}
+		item := side{from.slot, from.value.Index(i), from.path.Append(Item(t.Key, key)), from.layer}
+		if first, duplicate := seen[key]; duplicate {
+			at := from.path.Append(Index(i))
+			c.report(CodeDuplicateItem, Error, at, "merge the two into one, or give one of them another "+t.Key,
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path.Append(Index(first)), at)
+			item.path = at
+		} else {
+			seen[key] = i
+		}
+		if patch.present() {
+			c.walk(t.Elem, item, runtime.item(t, key), f.Name)
+		} else {
+			c.walk(t.Elem, side{}, item, f.Name)
+		}
+	}
+	if f.Name == "volumeMounts" && patch.present() {
+		c.mountNames(patch)
+	}
+}
+
+func (c *checker) keyless(f *StructField, t *Type, path Path) {
+	code := CodeDuplicateItem
+	if f.Name == "env" {
+		code = CodeEnvWithoutName
+	}
+	c.report(code, Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
+}
+
+// mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
+// but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
+func (c *checker) mountNames(mounts side) {
+	seen := map[string]int{}
+	for i := range mounts.value.Len() {
+		name := mounts.value.Index(i).FieldByName("Name").String()
+		if first, duplicate := seen[name]; duplicate {
+			at := mounts.path.Append(Index(i))
+			c.report(CodeDuplicateItem, Error, at,
+				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
+				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
+			).Claims = twice(mounts.layer, mounts.path.Append(Index(first)), at)
+		} else {
+			seen[name] = i
+		}
+	}
+}
+
+// union reports two members of one union that are both set.
+func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
+	added, there := members(t, u, patch), members(t, u, runtime)
+	at := patch.path
+	if !patch.present() {
+		at, added, there = runtime.path, there, nil
+	}
+	if len(added) == 0 {
+		return // what the patch leaves alone is the runtime's own affair
+	}
+	there = slices.DeleteFunc(there, func(r side) bool {
+		return slices.ContainsFunc(added, func(p side) bool { return fieldName(p) == fieldName(r) })
+	})
+	if len(added)+len(there) < 2 {
+		return
+	}
+	code := CodeTwoSources
+	if parent == "env" && u.Name == "value" {
+		code = CodeValueAndValueFrom
+	}
+	both := "both"
+	if len(added)+len(there) > 2 {
+		both = "them all"
+	}
+	what, key := describe(parent, u, at)
+	message := fmt.Sprintf("%s has %s", what, fieldNames(added, " and "))
+	help := "keep the one that is meant: " + fieldNames(added, " or ")
+	if len(there) > 0 {
+		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, fieldNames(there, " and "), fieldNames(added, " and "))
+		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", fieldNames(there, " and "), key)
+	}
+	f := c.report(code, Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
+	for _, s := range slices.Concat(there, added) {
+		f.Claims = append(f.Claims, Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path})
+	}
+}
+
+// members are the members of a union that a side sets.
+func members(t *Type, u Union, s side) []side {
+	var set []side
+	for _, f := range t.Fields {
+		if m := s.field(f); u.Has(f.Name) && m.present() {
+			set = append(set, m)
+		}
+	}
+	return set
+}
+
+// fieldName is the name of the field that a side's value is of.
+func fieldName(s side) string {
+	name, _ := s.path[len(s.path)-1].Field()
+	return name
+}
+
+func fieldNames(sides []side, separator string) string {
+	names := make([]string, len(sides))
+	for i, s := range sides {
+		names[i] = fieldName(s)
+	}
+	return strings.Join(names, separator)
+}
+
+// describe names the item at path that may have one member of the union, and what tells it apart.
+func describe(parent string, u Union, path Path) (what, key string) {
+	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
+	if !ok {
+		return "the " + u.Name, "name"
+	}
+	for _, step := range slices.Backward(path) {
+		if key, value, ok := step.Item(); ok {
+			return fmt.Sprintf("%s %q", what, value), key
+		}
+		if _, ok := step.Index(); ok {
+			break // an item without a key, or whose key another one has
+		}
+	}
+	return "the " + what, "name"
+}
+
+// discriminated reports a member that does not belong to the discriminator's value.
+func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
+	patched := false
+	field := func(name string) side {
+		s := patch.field(t.Field(name))
+		if s.present() {
+			patched = true
+			return s
+		}
+		return runtime.field(t.Field(name))
+	}
+	at := patch.path
+	if !patch.present() {
+		at = runtime.path
+	}
+	chosen := field(u.Discriminator)
+	if !chosen.present() || chosen.value.String() == u.When {
+		return
+	}
+	for _, name := range u.Members {
+		member := field(name)
+		if !member.present() || patch.present() && !patched {
+			continue
+		}
+		f := c.report(CodeTwoSources, Error, at,
+			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
+			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
+		f.Claims = []Claim{
+			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path},
+			{Layer: member.layer, Value: member.value.Interface(), Source: member.path},
+		}
+		if member.layer == Runtime {
+			slices.Reverse(f.Claims) // what the patch writes comes after it
+		}
+	}
+}
+
+// directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
+// them, and so loses the runtime's labels to a label called "$patch".
+func (c *checker) directives(m reflect.Value, path Path) {
+	var keys []string
+	for entries := m.MapRange(); entries.Next(); {
+		key := entries.Key().String()
+		if key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") || strings.HasPrefix(key, "$deleteFromPrimitiveList") {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		c.report(CodeDirective, Error, path.Append(Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
+			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
+	}
+}
+
+// nestedDirectives looks for directives in the maps within an atomic list.
+func (c *checker) nestedDirectives(v reflect.Value, path Path) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.nestedDirectives(v.Elem(), path)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.nestedDirectives(v.Index(i), path)
+		}
+	case reflect.Struct:
+		if encodesItself(v.Type()) {
+			return
+		}
+		for i := range v.NumField() {
+			c.nestedDirectives(v.Field(i), path)
+		}
+	case reflect.Map:
+		c.directives(v, path)
+	}
+}
