@@ -1,0 +1,157 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// maxObjects is how many objects one file may have, so that a hostile one cannot fill the memory with
+// empty ones.
+const maxObjects = 100_000
+
+// Decode reads a stream of YAML documents or JSON values: objects, Lists of them (an item is a Document
+// of its own), and JSON arrays of them. Empty documents are left out. The file names the input in
+// findings; it is not opened.
+//
+// It returns everything that it could read and every problem that it found, in the order of the
+// file. Errors are what an API server refuses under strict field validation: unknown fields,
+// duplicate keys, wrong types; besides, text that is not YAML or JSON, a version that is not read,
+// and a document without apiVersion and kind ([Tolerate] makes that a warning, for callers that scan
+// a directory). Kinds that this package does not read are returned without an Object and without
+// judgement. A missing metadata.name is left to callers.
+//
+// It never panics, and shares memory with data: do not change it.
+func Decode(file string, data []byte) ([]*Document, schema.Findings) {
+	d := newDecoder(file, data)
+	d.stream()
+	return d.documents, d.findings
+}
+
+// Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
+// scans a directory tolerates schema.CodeNotAnObject: other files live there too.
+func Tolerate(findings schema.Findings, codes ...schema.Code) schema.Findings {
+	lowered := append(schema.Findings(nil), findings...)
+	for i := range lowered {
+		for _, code := range codes {
+			if lowered[i].Code == code && lowered[i].Severity == schema.Error {
+				lowered[i].Severity = schema.Warning
+			}
+		}
+	}
+	return lowered
+}
+
+// decoder reads one file.
+type decoder struct {
+	file      *file
+	documents []*Document
+	findings  schema.Findings
+	// patches says that an object without apiVersion and kind is a RuntimePatch.
+	patches bool
+}
+
+func newDecoder(name string, data []byte) *decoder {
+	return &decoder{file: &file{name: name, data: data}}
+}
+
+func (d *decoder) stream() {
+	if f := refuse(d.file); f != nil {
+		d.findings = append(d.findings, *f)
+		return
+	}
+	for c := range split(d.file.data) {
+		if d.full() {
+			break
+		}
+		d.chunk(c)
+	}
+	d.full()
+	d.findings.Sort()
+}
+
+// full says whether the file has had its share, and reports it once.
+func (d *decoder) full() bool {
+	var f schema.Finding
+	switch {
+	case len(d.findings) >= maxFindings:
+		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
+		f.Help = "mend these first"
+	case len(d.documents) >= maxObjects:
+		f.Message = fmt.Sprintf("has more than %d objects; the rest of it was not read", maxObjects)
+		f.Help = "split it into several files"
+	default:
+		return false
+	}
+	f.Code, f.Severity, f.Position = schema.CodeSyntax, schema.Error, schema.Position{File: d.file.name}
+	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
+		d.findings = append(d.findings, f)
+	}
+	return true
+}
+
+// refuse finds what makes a file unfit to be read at all.
+func refuse(f *file) *schema.Finding {
+	finding := &schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: f.name}}
+	switch nul := bytes.IndexByte(f.data, 0); {
+	case len(f.data) > maxFile:
+		return tooLarge(f.name)
+	case bytes.HasPrefix(f.data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.data, []byte("\xFE\xFF")):
+		finding.Message = "is text in UTF-16, not in UTF-8"
+		finding.Help = "save it as UTF-8"
+	case nul >= 0:
+		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
+		finding.Help = "name a YAML or JSON file"
+	case !utf8.Valid(f.data):
+		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", invalidAt(f.data)+1)
+		finding.Help = "save it as UTF-8, or name a YAML or JSON file"
+	default:
+		return nil
+	}
+	return finding
+}
+
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+func (d *decoder) chunk(c chunk) {
+	s := &source{file: d.file, text: c.text, line: c.line, column: 1}
+	if start := bytes.TrimLeft(c.text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		switch err := checkJSON(c.text); err {
+		case nil:
+			for v := range jsonValues(s) {
+				if d.full() {
+					return
+				}
+				d.value(v, nil, v.text, origin{})
+				v.release()
+			}
+			return
+		case errTooDeep:
+			d.syntax(s, err)
+			return
+		}
+		// Flow style: YAML that looks like JSON.
+	}
+	if d.tooLarge(s, len(s.text)) {
+		return
+	}
+	defer s.release()
+	converted, err := toJSON(s)
+	if err != nil {
+		d.mend(s, nil, origin{}, err)
+		return
+	}
+	s.doubtful = doubtfulKeys(s.text)
+	d.value(s, nil, converted, origin{})
+}

@@ -1,0 +1,282 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// maxFindings is how many findings one file may have. More help nobody, and a hostile file could
+// make millions.
+const maxFindings = 1000
+
+// diagnosis is the walk over an object that could not be decoded, or that has doubtful keys. It
+// finds what the decoder refuses, all of it, and says where it stands.
+type diagnosis struct {
+	*reading
+	source   *source
+	object   schema.Object
+	structs  structs
+	findings schema.Findings
+	room     int         // how many findings may still be added
+	path     schema.Path // of the current value; findings clone it
+	around   []frame     // the structs around the current value, the outermost first
+}
+
+// frame is a struct that the walk is in.
+type frame struct {
+	typ  reflect.Type
+	node *yaml.Node
+	deep int // the length of its path
+}
+
+// diagnose walks the node as a value of the type.
+func diagnose(s *source, object schema.Object, n *yaml.Node, t reflect.Type, room int) schema.Findings {
+	d := &diagnosis{reading: newReading(s), source: s, object: object, structs: structs{}, room: room}
+	d.value(n, t, "")
+	return d.findings
+}
+
+// add reports a finding about the current value and the steps below it.
+func (d *diagnosis) add(f schema.Finding, at *yaml.Node, below ...schema.Step) {
+	if d.room == 0 {
+		return
+	}
+	d.room--
+	f.Path = d.path.Append(below...)
+	f.Object = d.object
+	f.Position = d.source.position(at)
+	d.findings = append(d.findings, f)
+}
+
+// below checks a value a step below the current one.
+func (d *diagnosis) below(step schema.Step, check func()) {
+	d.path = append(d.path, step)
+	check()
+	d.path = d.path[:len(d.path)-1]
+}
+
+// value checks one value against its type; of an untyped value only the keys. The merge key is that
+// of a list-map.
+func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
+	if d.room == 0 {
+		return
+	}
+	// A value behind an alias is reported where it is written.
+	n = target(n)
+	if t != nil {
+		t = concrete(t)
+	}
+	switch {
+	case t == reflect.TypeFor[later]():
+	case t == nil || t.Kind() == reflect.Interface:
+		d.untyped(n)
+	case decodesItself(t):
+		if !d.json && n.Kind != yaml.ScalarNode {
+			d.untyped(n)
+		}
+		d.decode(n, t)
+	case d.isNull(n):
+		// null is the absent value of every type.
+	case t.Kind() == reflect.Struct:
+		if n.Kind != yaml.MappingNode {
+			d.wrongType(n, t)
+			return
+		}
+		d.fields(n, t)
+	case t.Kind() == reflect.Map:
+		if n.Kind != yaml.MappingNode {
+			d.wrongType(n, t)
+			return
+		}
+		for _, e := range d.keys(n, schema.Key) {
+			d.doubtfulKey(e)
+			d.below(schema.Key(e.name), func() { d.value(e.value, t.Elem(), "") })
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		if n.Kind != yaml.SequenceNode {
+			d.wrongType(n, t)
+			return
+		}
+		steps := d.items(n, mergeKey)
+		for i, item := range n.Content {
+			d.below(steps[i], func() { d.value(item, t.Elem(), "") })
+		}
+	case n.Kind != yaml.ScalarNode:
+		d.wrongType(n, t)
+	default:
+		d.decode(n, t)
+	}
+}
+
+func (r *reading) isNull(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || isString(n) {
+		return false
+	}
+	j, err := r.scalar(n)
+	return err == nil && string(j) == "null"
+}
+
+// decode tries the real decoder on the value, so that the walk cannot be of another opinion.
+func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
+	var b bytes.Buffer
+	if err := d.convert(&b, n); err != nil {
+		d.wrongType(n, t)
+		return
+	}
+	strict, err := kjson.UnmarshalStrict(b.Bytes(), reflect.New(t).Interface())
+	if err != nil || len(strict) > 0 {
+		d.wrongType(n, t)
+	}
+}
+
+// fields checks the fields of a struct.
+func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
+	d.around = append(d.around, frame{t, n, len(d.path)})
+	for _, e := range d.keys(n, schema.Field) {
+		if d.room == 0 {
+			break
+		}
+		f, ok := d.structs.field(t, e.name)
+		if !ok {
+			d.unknownField(e, t)
+			d.below(schema.Field(e.name), func() { d.untyped(e.value) })
+			continue
+		}
+		d.below(schema.Field(e.name), func() { d.value(e.value, f.typ, f.mergeKey) })
+	}
+	d.around = d.around[:len(d.around)-1]
+}
+
+// untyped checks the keys of a value of which no type is known, and that its scalars have a JSON.
+func (d *diagnosis) untyped(n *yaml.Node) {
+	if d.room == 0 {
+		return
+	}
+	n = target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		for _, e := range d.keys(n, schema.Key) {
+			d.below(schema.Key(e.name), func() { d.untyped(e.value) })
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			d.below(schema.Index(i), func() { d.untyped(item) })
+		}
+	default:
+		if _, err := d.scalar(n); err != nil {
+			d.add(schema.Finding{
+				Code: schema.CodeWrongType, Severity: schema.Error,
+				Message: "has a value that JSON does not have",
+				Help:    "write a number, true, false, null or a text in double quotes",
+			}, n)
+		}
+	}
+}
+
+// keys are the entries of a mapping that have a name; what is wrong with keys is reported.
+func (d *diagnosis) keys(n *yaml.Node, step func(string) schema.Step) []entry {
+	entries, clashes := d.entries(n)
+	for _, c := range clashes {
+		f := schema.Finding{Code: schema.CodeDuplicateKey, Severity: schema.Error}
+		line, written := d.source.position(c.first).Line, target(c.key).Value
+		switch {
+		case c.merge:
+			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.name), line)
+			f.Help = `move "<<" in front of the keys that override what it brings`
+		case c.name != written:
+			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.name), line)
+			f.Help = "quote it: " + quote(written)
+		default:
+			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.name), line)
+			f.Help = "keep one of the two"
+		}
+		d.add(f, c.key, step(c.name))
+	}
+	named := make([]entry, 0, len(entries))
+	for _, e := range entries {
+		if e.err != nil {
+			help := "write the key as a text in double quotes"
+			if d.isMerge(e.key) {
+				help = `write "<<: *name", where the anchor &name marks an object`
+			}
+			d.add(schema.Finding{
+				Code: schema.CodeWrongType, Severity: schema.Error,
+				Message: firstLine(e.err.Error()), Help: help,
+			}, e.key)
+			continue
+		}
+		named = append(named, e)
+	}
+	return named
+}
+
+// doubtfulKey warns of a key of a map that is read as another text than it shows.
+func (d *diagnosis) doubtfulKey(e entry) {
+	key := target(e.key)
+	if e.name == key.Value || e.merged || e.clashes {
+		return
+	}
+	d.add(schema.Finding{
+		Code: schema.CodeAmbiguousWord, Severity: schema.Warning,
+		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.name)),
+		Help:    fmt.Sprintf("quote it: %s", quote(key.Value)),
+	}, e.key, schema.Key(e.name))
+}
+
+// items are the steps from a list to its items: by merge key where the list has one and the item's
+// value of it is its own, else by position.
+func (d *diagnosis) items(n *yaml.Node, mergeKey string) []schema.Step {
+	steps := make([]schema.Step, len(n.Content))
+	values := make([]string, len(n.Content))
+	count := map[string]int{}
+	if mergeKey != "" {
+		for i, item := range n.Content {
+			if _, v := d.lookup(target(item), mergeKey); v != nil {
+				if kind := kindOf(v, d.reading); kind == "string" || kind == "number" {
+					values[i], _ = d.text(v)
+				}
+				count[values[i]]++
+			}
+		}
+	}
+	for i := range steps {
+		if count[values[i]] == 1 && values[i] != "" {
+			steps[i] = schema.Item(mergeKey, values[i])
+		} else {
+			steps[i] = schema.Index(i)
+		}
+	}
+	return steps
+}
+
+func firstLine(s string) string {
+	end, _ := lineEnd([]byte(s), 0)
+	return s[:end]
+}
+
+// longestQuote is how many characters of the input a message repeats.
+const longestQuote = 60
+
+// clip shortens a text of the input for a message.
+func clip(s string) string {
+	if r := []rune(firstLine(s)); len(r) > longestQuote {
+		return string(r[:longestQuote]) + "…"
+	}
+	return firstLine(s)
+}
+
+// quote is a text of the input in double quotes, shortened.
+func quote(s string) string {
+	j, err := json.Marshal(clip(s))
+	if err != nil {
+		return `"…"`
+	}
+	return string(j)
+}

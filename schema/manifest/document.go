@@ -1,0 +1,125 @@
+package manifest
+
+import (
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Document is one object of an input: a document of a YAML stream, a JSON value, or an item of a List.
+type Document struct {
+	// File is the name that was given to Decode.
+	File string
+	// ID is the object's kind, namespace and name as they are written; what is missing is empty.
+	ID schema.Object
+	// APIVersion is the apiVersion as it is written, also where it was read as another.
+	APIVersion string
+	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime,
+	// *jobset.JobSet or *corev1.ConfigMap. It is nil for kinds that this package does not read, and
+	// for a broken object.
+	Object any
+	// Broken says that the object is of a kind that this package reads and has findings of severity
+	// Error. So a caller that looks for a runtime can tell a broken one from none.
+	Broken bool
+
+	source *source
+	at     schema.Path // from the root of the source to the object: nil, or the way to an item of a List
+}
+
+// Position is where the field stands in the file: for a field or a map key the position of its key, for
+// an item or element of a list the position of its first character, for the empty path that of the
+// object. Of a field that the file does not have it is the position of the nearest parent that it has.
+// Fields that come from a YAML merge key (<<) stand where they are written.
+//
+// It parses the document again when first asked, and is safe to call from several goroutines.
+func (d *Document) Position(p schema.Path) schema.Position {
+	return d.source.position(d.source.find(d.at, p))
+}
+
+// Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
+// a field that is absent.
+func (d *Document) Has(p schema.Path) bool { return d.source.has(d.at, p) }
+
+// SourceLine is the text of a line of the document's file, without its line break; empty when the
+// file has no such line. Lines count from 1 and end where YAML ends them.
+func (d *Document) SourceLine(line int) string { return d.source.file.line(line) }
+
+// file is one input, as text.
+type file struct {
+	name string
+	data []byte
+
+	once   sync.Once
+	starts []int // offset of each line
+}
+
+func (f *file) line(n int) string {
+	f.once.Do(func() {
+		for i := 0; i < len(f.data); {
+			f.starts = append(f.starts, i)
+			_, i = lineEnd(f.data, i)
+		}
+	})
+	if n < 1 || n > len(f.starts) {
+		return ""
+	}
+	start := f.starts[n-1]
+	if n == 1 {
+		start += bomLength(f.data)
+	}
+	end, _ := lineEnd(f.data, start)
+	return string(f.data[start:end])
+}
+
+// source is one YAML document or JSON value as it stands in its file.
+type source struct {
+	file *file
+	text []byte
+	// line and column are where text begins.
+	line, column int
+	json         bool
+	// doubtful says that the text may have a key that is read as another text than it shows.
+	doubtful bool
+
+	mu   sync.Mutex
+	root *yaml.Node // nil until asked for; never changed afterwards
+	err  error
+}
+
+// nodes parses the text into nodes, once.
+func (s *source) nodes() (*yaml.Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.root == nil && s.err == nil {
+		if len(s.text) > maxDocument {
+			s.err = errTooLarge
+		} else if s.json {
+			s.root, s.err = parseJSON(s.text)
+		} else {
+			s.root, s.err = parseYAML(s.text)
+		}
+	}
+	return s.root, s.err
+}
+
+// release forgets the nodes: of thousands of documents few are ever asked for positions, and nodes
+// take a hundred times the room of the text.
+func (s *source) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.root, s.err = nil, nil
+}
+
+// position is the place of a node in the file; of nil it is the document's first line.
+func (s *source) position(n *yaml.Node) schema.Position {
+	if n == nil || n.Line == 0 {
+		return schema.Position{File: s.file.name, Line: s.line}
+	}
+	p := schema.Position{File: s.file.name, Line: s.line + n.Line - 1, Column: n.Column}
+	if n.Line == 1 {
+		p.Column += s.column - 1
+	}
+	return p
+}

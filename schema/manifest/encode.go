@@ -1,0 +1,116 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// Format is how objects are written.
+type Format int
+
+const (
+	// YAML writes documents with "---" lines between them.
+	YAML Format = iota
+	// JSON writes one object as it is, and several, or none, as a v1 List.
+	JSON
+)
+
+// String is "yaml" or "json".
+func (f Format) String() string {
+	switch f {
+	case YAML:
+		return "yaml"
+	case JSON:
+		return "json"
+	default:
+		return fmt.Sprintf("Format(%d)", int(f))
+	}
+}
+
+// ParseFormat reads "yaml" or "json".
+func ParseFormat(name string) (Format, error) {
+	for _, f := range []Format{YAML, JSON} {
+		if name == f.String() {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown format %q: want yaml or json", name)
+}
+
+// Encode writes API objects for people and for kubectl: equal objects give equal bytes. Keys are
+// sorted. Left out is what says nothing: an object's status, and a field whose Go type is a struct
+// and not a pointer to one when it is empty (metadata, resources, strategy, a creationTimestamp of
+// null). Other empty values mean something and stay: emptyDir: {}, and the empty command and args of
+// a TrainJob, which clear those of its runtime.
+//
+// In YAML, a string that a reader of YAML 1.1 or 1.2 could take for something else is quoted, and a
+// string of several lines is a literal block where it can be. JSON is indented by four spaces, as
+// kubectl does.
+//
+// Objects are values of API types, or maps as encoding/json makes them. Nothing is written if one of
+// them cannot be encoded.
+func Encode(w io.Writer, format Format, objects ...any) error {
+	e := encoder{structs: structs{}}
+	values := make([]*value, len(objects))
+	for i, object := range objects {
+		v, err := e.object(object)
+		if err != nil {
+			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
+		}
+		values[i] = v
+	}
+	var b bytes.Buffer
+	switch format {
+	case YAML:
+		for i, v := range values {
+			if i > 0 {
+				b.WriteString("---\n")
+			}
+			(&yamlWriter{&b}).document(v)
+		}
+	case JSON:
+		v := listOf(values)
+		if len(values) == 1 {
+			v = values[0]
+		}
+		writeJSON(&b, v, 0)
+		b.WriteByte('\n')
+	default:
+		return fmt.Errorf("unknown format %v", format)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// listOf is a v1 List.
+func listOf(items []*value) *value {
+	return &value{kind: object, entries: []member{
+		{"apiVersion", &value{kind: text, text: "v1"}},
+		{"items", &value{kind: array, items: items}},
+		{"kind", &value{kind: text, text: "List"}},
+	}}
+}
+
+// object encodes a whole object, without its status.
+func (e *encoder) object(o any) (*value, error) {
+	if o == nil {
+		return nil, errors.New("there is no object")
+	}
+	v, err := e.value(reflect.ValueOf(o))
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != object {
+		return nil, errors.New("it is no object")
+	}
+	for i, m := range v.entries {
+		if m.key == "status" {
+			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
+			break
+		}
+	}
+	return v, nil
+}

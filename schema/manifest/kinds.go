@@ -1,0 +1,161 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// identity is what tells an object from others, as it is written.
+type identity struct {
+	apiVersion, kind, namespace, name string
+}
+
+func (id identity) object() schema.Object {
+	return schema.Object{Kind: id.kind, Namespace: id.namespace, Name: id.name}
+}
+
+// group and version are the parts of the apiVersion; the core group is empty.
+func (id identity) group() (group, version string) {
+	if group, version, ok := strings.Cut(id.apiVersion, "/"); ok {
+		return group, version
+	}
+	return "", id.apiVersion
+}
+
+// within completes the identity of an item from that of its typed List.
+func (id identity) within(of identity) identity {
+	if id.apiVersion == "" && id.kind == "" {
+		id.apiVersion, id.kind = of.apiVersion, of.kind
+	}
+	return id
+}
+
+// item is what the items of a List are if they do not say; nothing for the general v1 List.
+func (id identity) item() identity {
+	kind := strings.TrimSuffix(id.kind, "List")
+	if kind == "" {
+		return identity{}
+	}
+	return identity{apiVersion: id.apiVersion, kind: kind}
+}
+
+const (
+	trainerGroup = "trainer.kubeflow.org"
+	jobsetGroup  = "jobset.x-k8s.io"
+	// oldVersion never existed in a release; published guides print it by mistake.
+	oldVersion = "v2alpha1"
+)
+
+// readable is a kind that this package reads.
+type readable struct {
+	group, version, kind string
+	make                 func() any
+}
+
+func (r *readable) apiVersion() string { return strings.TrimPrefix(r.group+"/"+r.version, "/") }
+
+// name writes apiVersion and kind into an object, where another version was read or the items of a typed
+// List do not carry them.
+func (r *readable) name(object any) {
+	if o, ok := object.(runtime.Object); ok {
+		o.GetObjectKind().SetGroupVersionKind(gvk.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind})
+	}
+}
+
+// readables are the kinds that this package reads, those of one group together.
+func readables() []readable {
+	return []readable{
+		{trainerGroup, "v1alpha1", "TrainJob", func() any { return new(trainer.TrainJob) }},
+		{trainerGroup, "v1alpha1", "TrainingRuntime", func() any { return new(trainer.TrainingRuntime) }},
+		{trainerGroup, "v1alpha1", "ClusterTrainingRuntime", func() any { return new(trainer.ClusterTrainingRuntime) }},
+		{jobsetGroup, "v1alpha2", "JobSet", func() any { return new(jobset.JobSet) }},
+		{"", "v1", "ConfigMap", func() any { return new(corev1.ConfigMap) }},
+	}
+}
+
+// recognize finds the kind of an object: how to read it, nil for a kind that is not read. The
+// finding, if any, is without its place.
+func recognize(id identity) (*readable, *schema.Finding) {
+	group, version := id.group()
+	var ofGroup []string
+	var namesake *readable
+	for _, r := range readables() {
+		if r.group == group {
+			ofGroup = append(ofGroup, r.kind)
+		}
+		if r.kind != id.kind {
+			continue
+		}
+		switch {
+		case r.group != group:
+			namesake = &r
+		case r.version == version:
+			return &r, nil
+		case group == trainerGroup && version == oldVersion:
+			return &r, &schema.Finding{
+				Code: schema.CodeOldVersion, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
+				Help:    "write apiVersion: " + r.apiVersion(),
+			}
+		default:
+			return nil, &schema.Finding{
+				Code: schema.CodeUnknownVersion, Severity: schema.Error, Path: schema.Fields("apiVersion"),
+				Message: fmt.Sprintf("%s is no version of %s that is read here", quote(id.apiVersion), r.kind),
+				Help:    "write apiVersion: " + r.apiVersion(),
+			}
+		}
+	}
+	switch {
+	case namesake != nil && namesake.group == trainerGroup:
+		// Kinds of these names are hardly anybody else's.
+		return nil, &schema.Finding{
+			Code: schema.CodeUnknownKind, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
+			Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion()),
+		}
+	case group == trainerGroup || group == jobsetGroup:
+		f := &schema.Finding{
+			Code: schema.CodeUnknownKind, Severity: schema.Error, Path: schema.Fields("kind"),
+			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
+			Help:    "write one of " + strings.Join(ofGroup, ", "),
+		}
+		if len(id.kind) <= longestName {
+			if near := schema.Nearest(id.kind, ofGroup); near != "" {
+				f.Help = fmt.Sprintf("did you mean %q?", near)
+			}
+		}
+		return nil, f
+	}
+	return nil, nil
+}
+
+// isList says whether the object is a List whose items are objects of their own: v1 List, or a kind that
+// ends in List. known says that its fields are those of every List.
+func isList(id identity, items listItems) (is, known bool) {
+	if !strings.HasSuffix(id.kind, "List") {
+		return false, false
+	}
+	known = id.kind == "List"
+	group, _ := id.group()
+	for _, r := range readables() {
+		known = known || r.group == group && r.kind+"List" == id.kind
+	}
+	return known && items != otherItems || items == objectItems, known
+}
+
+// listItems is what the items field of an object holds.
+type listItems int
+
+const (
+	noItems     listItems = iota // no such field, null, or an empty list
+	objectItems                  // objects only
+	otherItems
+)

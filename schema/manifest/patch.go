@@ -1,0 +1,71 @@
+package manifest
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Patch is a manager's patch and where it was found.
+type Patch struct {
+	Patch trainer.RuntimePatch
+	// Document holds the patch: a TrainJob, or a document whose kind is RuntimePatch and whose name is
+	// the manager, although a patch has neither kind nor name of its own.
+	Document *Document
+	// Base is the path of the patch in its document; empty where the document is the patch. So
+	// Document.Position(Base.Append(steps...)) is the place of a field of the patch.
+	Base schema.Path
+}
+
+// DecodePatches reads managers' patches from YAML or JSON: a RuntimePatch, a list of them, a TrainJob
+// whose spec.runtimePatches are taken, and streams and Lists of these. It is as strict as [Decode].
+// An object of any other kind is an error, and a TrainJob without patches a warning.
+//
+// The order is that of the file, in which the patches are to be applied.
+func DecodePatches(file string, data []byte) ([]Patch, schema.Findings) {
+	d := newDecoder(file, data)
+	d.patches = true
+	d.stream()
+	var patches []Patch
+	for _, document := range d.documents {
+		if document.Broken {
+			continue
+		}
+		switch o := document.Object.(type) {
+		case *trainer.RuntimePatch:
+			patches = append(patches, Patch{Patch: *o, Document: document})
+		case *trainer.TrainJob:
+			if len(o.Spec.RuntimePatches) == 0 {
+				d.findings = append(d.findings, withoutPatches(document, schema.Warning, "has no spec.runtimePatches"))
+			}
+			patches = append(patches, patchesOf(document, o)...)
+		default:
+			d.findings = append(d.findings, withoutPatches(document, schema.Error, "is no patch"))
+		}
+	}
+	d.findings.Sort()
+	return patches, d.findings
+}
+
+func withoutPatches(d *Document, severity schema.Severity, message string) schema.Finding {
+	return schema.Finding{
+		Code: schema.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
+		Message: message, Help: "give a RuntimePatch, a list of them, or a TrainJob whose patches are taken",
+	}
+}
+
+func patchesOf(document *Document, job *trainer.TrainJob) []Patch {
+	count := map[string]int{}
+	for _, p := range job.Spec.RuntimePatches {
+		count[p.Manager]++
+	}
+	var patches []Patch
+	for i, p := range job.Spec.RuntimePatches {
+		step := schema.Item("manager", p.Manager)
+		if p.Manager == "" || count[p.Manager] > 1 {
+			step = schema.Index(i)
+		}
+		patches = append(patches, Patch{p, document, schema.Fields("spec", "runtimePatches").Append(step)})
+	}
+	return patches
+}

@@ -1,0 +1,192 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// reading says what Kubernetes reads the nodes of one document as. It asks the library that
+// Kubernetes uses rather than to know YAML 1.1 a second time.
+type reading struct {
+	json  bool // the document is JSON: a scalar is what it says
+	memo  map[string]scalar
+	names map[string]scalar
+	// merges remembers the mappings that have a merge key.
+	merges map[*yaml.Node]mapping
+}
+
+type scalar struct {
+	json []byte
+	err  error
+}
+
+func newReading(s *source) *reading {
+	return &reading{json: s.json, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
+}
+
+// scalar is the JSON of a scalar node.
+func (r *reading) scalar(n *yaml.Node) ([]byte, error) {
+	if isString(n) {
+		return json.Marshal(n.Value)
+	}
+	if r.json || n.Style == 0 && isInteger10(n.Value) {
+		return []byte(n.Value), nil
+	}
+	text := spell(n)
+	s, ok := r.memo[text]
+	if !ok {
+		s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("- " + text))
+		if s.err == nil {
+			s.json = bytes.TrimSuffix(bytes.TrimPrefix(s.json, []byte("[")), []byte("]"))
+		}
+		r.memo[text] = s
+	}
+	return s.json, s.err
+}
+
+// isInteger10 recognizes the numbers that nobody doubts, so that a list of them need not be asked about.
+func isInteger10(s string) bool {
+	if s == "" || len(s) > 15 || s[0] == '0' {
+		return s == "0"
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// name is the key that the JSON object has for a key node.
+func (r *reading) name(n *yaml.Node) (string, error) {
+	n = target(n)
+	if n.Kind != yaml.ScalarNode {
+		return "", fmt.Errorf("a key must be a word, not %s", article(kindOf(n, nil)))
+	}
+	if isString(n) {
+		return n.Value, nil
+	}
+	text := spell(n)
+	s, ok := r.names[text]
+	if !ok {
+		s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("? " + text + "\n: 0\n"))
+		if s.err == nil {
+			var object map[string]int
+			s.err = json.Unmarshal(s.json, &object)
+			for key := range object { // it has one
+				s.json = []byte(key)
+			}
+		} else {
+			s.err = fmt.Errorf("a key must be a word, not null: %w", s.err)
+		}
+		r.names[text] = s
+	}
+	return string(s.json), s.err
+}
+
+// isString says whether the scalar is a string whatever its text is, or one by its first character.
+// YAML 1.1 resolves only what begins as a number, a word of a truth value, or ~
+// (go.yaml.in/yaml/v2 resolve.go).
+func isString(n *yaml.Node) bool {
+	if n.Style&yaml.TaggedStyle != 0 {
+		switch n.Tag {
+		case "!!str", "!!bool", "!!int", "!!float", "!!null", "!!timestamp", "!!binary":
+			return false
+		}
+		return true // a tag that the library does not know leaves the text as it is
+	}
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return true
+	}
+	if n.Value == "" {
+		return false
+	}
+	return strings.IndexByte("0123456789+-.yYnNtTfFoO~", n.Value[0]) < 0 || strings.ContainsAny(n.Value, "\n")
+}
+
+// spell writes the scalar on one line, so that it is read as where it stands.
+func spell(n *yaml.Node) string {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return n.Value
+	}
+	quoted, _ := json.Marshal(n.Value) // a string always has a JSON, and that is YAML
+	return n.Tag + " " + string(quoted)
+}
+
+// text is the scalar as a path names it: strings bare, everything else as JSON.
+func (r *reading) text(n *yaml.Node) (string, bool) {
+	n = target(n)
+	if n.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	if isString(n) {
+		return n.Value, true
+	}
+	j, err := r.scalar(n)
+	if err != nil {
+		return "", false
+	}
+	var s string
+	if json.Unmarshal(j, &s) == nil && j[0] == '"' {
+		return s, true
+	}
+	return string(j), true
+}
+
+// convert writes the JSON that Kubernetes reads the node as, keys sorted.
+func (r *reading) convert(b *bytes.Buffer, n *yaml.Node) error {
+	n = target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		entries, _ := r.entries(n)
+		// As the conversion does: raw JSON within an object is kept byte for byte.
+		entries = slices.Clone(entries)
+		slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+		b.WriteByte('{')
+		for i, e := range entries {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if e.err != nil {
+				return e.err
+			}
+			name, err := json.Marshal(e.name)
+			if err != nil {
+				return err
+			}
+			b.Write(name)
+			b.WriteByte(':')
+			if err := r.convert(b, e.value); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := r.convert(b, item); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	default:
+		j, err := r.scalar(n)
+		if err != nil {
+			return err
+		}
+		b.Write(j)
+	}
+	return nil
+}
+
+// target follows an alias to the value that it stands for.
+func target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}

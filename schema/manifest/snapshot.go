@@ -1,0 +1,70 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+)
+
+const (
+	snapshotSuffix = "-runtime-snapshot"
+	snapshotKey    = "runtime"
+)
+
+// Snapshot reads the runtime that the Trainer saved in a ConfigMap when it first saw a TrainJob, and that
+// it uses for that job from then on (Trainer v2.3.0 pkg/runtime/core/snapshot.go). It returns the name
+// of the TrainJob, which is in the ConfigMap's namespace, and a *trainer.TrainingRuntime or
+// *trainer.ClusterTrainingRuntime.
+//
+// The name is empty, and the error nil, for a ConfigMap that is no snapshot by its name. As the
+// controller does, Snapshot ignores fields that it does not know, which a newer Trainer may have
+// written; what the controller would refuse is an error.
+func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
+	trainJob, ok := strings.CutSuffix(cm.Name, snapshotSuffix)
+	if !ok || trainJob == "" {
+		return "", nil, nil
+	}
+	runtime, err = snapshot(cm)
+	if err != nil {
+		return trainJob, nil, fmt.Errorf("ConfigMap %s: .data[%q]: %w; delete the ConfigMap to have the Trainer write it again", cm.Name, snapshotKey, err)
+	}
+	return trainJob, runtime, nil
+}
+
+func snapshot(cm *corev1.ConfigMap) (any, error) {
+	text, ok := cm.Data[snapshotKey]
+	switch {
+	case !ok:
+		return nil, errors.New("there is no such key")
+	case len(text) > maxDocument:
+		return nil, errTooLarge
+	}
+	j, err := toJSON(&source{file: &file{}, text: []byte(text), line: 1, column: 1})
+	if err != nil {
+		return nil, fmt.Errorf("cannot be parsed: %w", err)
+	}
+	var h header
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
+		return nil, fmt.Errorf("is no runtime: %w", err)
+	}
+	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind})
+	if kind == nil && f != nil {
+		return nil, fmt.Errorf("%s; %s", f.Message, f.Help)
+	}
+	if kind != nil {
+		object := kind.make()
+		switch object.(type) {
+		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
+			if err := kjson.UnmarshalCaseSensitivePreserveInts(j, object); err != nil {
+				return nil, fmt.Errorf("cannot be decoded: %w", err)
+			}
+			kind.name(object)
+			return object, nil
+		}
+	}
+	return nil, fmt.Errorf("is a %s of %q, not a TrainingRuntime or ClusterTrainingRuntime", h.Kind, h.APIVersion)
+}

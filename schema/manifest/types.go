@@ -1,0 +1,179 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// wrongType reports a value that its field does not take.
+func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
+	want, got := expected(t), kindOf(n, d.reading)
+	f := schema.Finding{
+		Code: schema.CodeWrongType, Severity: schema.Error,
+		Message: fmt.Sprintf("must be %s, not %s", want, article(got)),
+		Help:    fmt.Sprintf("write %s", want),
+	}
+	bare := n.Kind == yaml.ScalarNode && !isString(n)
+	switch {
+	case bare && !d.json && isAmbiguous(n.Value):
+		f.Code = schema.CodeAmbiguousWord
+		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
+		if takesText(t) {
+			f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
+		}
+	case bare && t.Kind() == reflect.String && got == "boolean":
+		f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
+	case bare && t.Kind() == reflect.String:
+		// The text itself may be a password: it is not repeated.
+		f.Help = "put it in double quotes"
+	case got == "number" && isInteger(t) && d.isFraction(n):
+		f.Message = "must be an integer, not a fraction"
+	case got == "string" && takesText(t), got == "number" && (isInteger(t) || decodesItself(t)):
+		// The kind is right and the value is not.
+		f.Message = "must be " + precise(t)
+		f.Help = "write " + precise(t)
+	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !takesText(t) && !isCollection(t):
+		f.Help = fmt.Sprintf("write %s, without quotes", want)
+	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
+		f.Help = `begin each item with "- ", or put the items in [ ]`
+	case n.Kind == yaml.SequenceNode && isCollection(t):
+		f.Help = "write one object: it is not a list"
+	}
+	d.add(f, n)
+}
+
+// isFraction says whether the scalar is a number that is not whole.
+func (r *reading) isFraction(n *yaml.Node) bool {
+	j, err := r.scalar(n)
+	if err != nil {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(j), 64)
+	return err == nil && f != math.Trunc(f)
+}
+
+// expected is what a value of the type is called, with its article.
+func expected(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return "a quantity such as 500m or 8Gi"
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "a time such as 2026-01-31T09:00:00Z"
+	case reflect.TypeFor[metav1.Duration]():
+		return "a duration such as 90s"
+	case reflect.TypeFor[intstr.IntOrString]():
+		return "an integer or a string"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	if isInteger(t) {
+		return "an integer"
+	}
+	return "another value"
+}
+
+// precise says more about a type than its name, for a value of the right kind that it does not take.
+func precise(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int32:
+		return fmt.Sprintf("an integer from %d to %d", math.MinInt32, math.MaxInt32)
+	case reflect.Int64, reflect.Int:
+		return fmt.Sprintf("an integer from %d to %d", math.MinInt64, math.MaxInt64)
+	}
+	return expected(t)
+}
+
+func isInteger(t reflect.Type) bool {
+	return reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64
+}
+
+// isCollection says whether values of the type are lists or objects.
+func isCollection(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return !decodesItself(t)
+	case reflect.Slice:
+		return t.Elem().Kind() != reflect.Uint8
+	}
+	return false
+}
+
+// takesText says whether a quoted word can be a value of the type.
+func takesText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || decodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+// kindOf is what a value of the input is called. Without a reading, a scalar is a "word".
+func kindOf(n *yaml.Node, r *reading) string {
+	switch target(n).Kind {
+	case yaml.MappingNode:
+		return "object"
+	case yaml.SequenceNode:
+		return "list"
+	}
+	if r == nil {
+		return "word"
+	}
+	j, err := r.scalar(target(n))
+	switch {
+	case err != nil:
+		return "number" // .inf and .nan have no JSON
+	case j[0] == '"':
+		return "string"
+	case j[0] == 't', j[0] == 'f':
+		return "boolean"
+	case j[0] == 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "object", "integer":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// isAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
+// a truth value there, a text here.
+func isAmbiguous(word string) bool {
+	switch word {
+	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
+		return true
+	}
+	return false
+}
+
+func isYes(word string) bool {
+	switch word {
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
+		return true
+	}
+	return false
+}

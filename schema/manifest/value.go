@@ -1,0 +1,233 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// value is a JSON value on its way out, keys sorted.
+type value struct {
+	kind    valueKind
+	text    string   // of a text, or of a literal as JSON writes it
+	items   []*value // of an array
+	entries []member // of an object
+}
+
+type valueKind uint8
+
+const (
+	literal valueKind = iota // a number, true, false, null
+	text
+	array
+	object
+)
+
+type member struct {
+	key   string
+	value *value
+}
+
+func (v *value) isNull() bool { return v.kind == literal && v.text == "null" }
+
+func null() *value { return &value{text: "null"} }
+
+// encoder turns Go values into values by the rules of encoding/json, without what says nothing.
+type encoder struct {
+	structs structs
+}
+
+func (e *encoder) value(v reflect.Value) (*value, error) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return null(), nil
+		}
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return null(), nil
+	}
+	if out, ok, err := encodesItself(v); ok {
+		return out, err
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[json.Number]() {
+			return &value{text: v.String()}, nil
+		}
+		return &value{kind: text, text: strings.ToValidUTF8(v.String(), "\uFFFD")}, nil
+	case reflect.Bool:
+		return &value{text: strconv.FormatBool(v.Bool())}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &value{text: strconv.FormatInt(v.Int(), 10)}, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return &value{text: strconv.FormatUint(v.Uint(), 10)}, nil
+	case reflect.Float32, reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("JSON has no %v", f)
+		}
+		j, err := json.Marshal(v.Interface())
+		return &value{text: string(j)}, err
+	case reflect.Struct:
+		return e.fields(v)
+	case reflect.Map:
+		return e.entries(v)
+	case reflect.Slice:
+		if v.IsNil() {
+			return null(), nil
+		}
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return &value{kind: text, text: base64.StdEncoding.EncodeToString(v.Bytes())}, nil
+		}
+		return e.items(v)
+	case reflect.Array:
+		return e.items(v)
+	}
+	return nil, fmt.Errorf("JSON has no value for a %s", v.Type())
+}
+
+func (e *encoder) items(v reflect.Value) (*value, error) {
+	out := &value{kind: array, items: make([]*value, v.Len())}
+	for i := range v.Len() {
+		item, err := e.value(v.Index(i))
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		out.items[i] = item
+	}
+	return out, nil
+}
+
+func (e *encoder) entries(v reflect.Value) (*value, error) {
+	if v.IsNil() {
+		return null(), nil
+	}
+	if v.Type().Key().Kind() != reflect.String {
+		return nil, fmt.Errorf("JSON has no value for a %s", v.Type())
+	}
+	out := &value{kind: object, entries: make([]member, 0, v.Len())}
+	for it := v.MapRange(); it.Next(); {
+		m, err := e.value(it.Value())
+		if err != nil {
+			return nil, fmt.Errorf("[%q]: %w", it.Key().String(), err)
+		}
+		out.entries = append(out.entries, member{strings.ToValidUTF8(it.Key().String(), "\uFFFD"), m})
+	}
+	slices.SortFunc(out.entries, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	return out, nil
+}
+
+func (e *encoder) fields(v reflect.Value) (*value, error) {
+	fields := e.structs.of(v.Type())
+	out := &value{kind: object, entries: make([]member, 0, len(fields))}
+	for i := range fields {
+		f := &fields[i]
+		fv, err := v.FieldByIndexErr(f.index)
+		if err != nil {
+			continue // in a nil inlined struct
+		}
+		if f.omitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) || f.omitZero && isZero(fv) {
+			continue
+		}
+		m, err := e.value(fv)
+		if err != nil {
+			return nil, fmt.Errorf(".%s: %w", f.name, err)
+		}
+		isStruct := fv.Kind() == reflect.Struct
+		if m.isNull() && (isStruct || f.omitEmpty) || isStruct && m.kind == object && len(m.entries) == 0 {
+			// Read back, the object is the same with and without it. A pointer to the zero time is null, too.
+			continue
+		}
+		out.entries = append(out.entries, member{f.name, m})
+	}
+	return out, nil
+}
+
+// isEmpty is what omitempty leaves out (encoding/json).
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// isZero is what omitzero leaves out: what a method IsZero says, else the zero value.
+func isZero(v reflect.Value) bool {
+	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		return z.IsZero()
+	}
+	if v.CanAddr() {
+		if z, ok := v.Addr().Interface().(interface{ IsZero() bool }); ok {
+			return z.IsZero()
+		}
+	}
+	return v.IsZero()
+}
+
+// keepsEmpty says whether an empty list of this struct differs from none: the command and args of a
+// TrainJob, which clear the runtime's (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset/builder.go).
+func keepsEmpty(t reflect.Type, v reflect.Value) bool {
+	return t == reflect.TypeFor[trainer.Trainer]() && v.Type() == reflect.TypeFor[[]string]() && !v.IsNil()
+}
+
+// encodesItself encodes values that bring their own encoding, as quantities and times do.
+func encodesItself(v reflect.Value) (*value, bool, error) {
+	candidate := v
+	if v.CanAddr() {
+		candidate = v.Addr()
+	} else if p := reflect.PointerTo(v.Type()); p.Implements(reflect.TypeFor[json.Marshaler]()) {
+		// Its method wants a pointer, and a value in a map has no address.
+		candidate = reflect.New(v.Type())
+		candidate.Elem().Set(v)
+	}
+	if !candidate.CanInterface() {
+		return nil, false, nil
+	}
+	switch m := candidate.Interface().(type) {
+	case json.Marshaler:
+		j, err := m.MarshalJSON()
+		if err != nil {
+			return nil, true, err
+		}
+		out, err := fromJSON(j)
+		return out, true, err
+	case encoding.TextMarshaler:
+		t, err := m.MarshalText()
+		return &value{kind: text, text: strings.ToValidUTF8(string(t), "\uFFFD")}, true, err
+	}
+	return nil, false, nil
+}
+
+// fromJSON parses JSON and sorts its keys.
+func fromJSON(j []byte) (*value, error) {
+	if len(j) > 0 && j[0] != '{' && j[0] != '[' { // nearly always
+		if j[0] == '"' {
+			v := &value{kind: text}
+			err := json.Unmarshal(j, &v.text)
+			return v, err
+		}
+		if !json.Valid(j) {
+			return nil, fmt.Errorf("%q is not JSON", j)
+		}
+		return &value{text: string(bytes.TrimSpace(j))}, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(j))
+	decoder.UseNumber()
+	var generic any
+	if err := decoder.Decode(&generic); err != nil {
+		return nil, err
+	}
+	return (&encoder{structs: structs{}}).value(reflect.ValueOf(generic))
+}

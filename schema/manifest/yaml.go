@@ -1,0 +1,168 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// maxDocument is the size of the largest request that an API server takes (3 MiB, the limit of
+// k8s.io/apiserver pkg/server/config.go), and so of the largest object worth reading.
+const maxDocument = 3 << 20
+
+var (
+	errBomb     = errors.New("its aliases expand it to more than 3 MiB")
+	errCycle    = errors.New("an alias refers to the value that contains it")
+	errTooLarge = errors.New("larger than 3 MiB")
+	errTemplate = errors.New("{{ }} is an object as the key of an object")
+	errTrailing = errors.New("there is more text after the end of the value")
+)
+
+// toJSON converts the YAML document to the JSON that Kubernetes reads it as.
+func toJSON(s *source) ([]byte, error) {
+	aliased := bytes.IndexByte(s.text, '*') >= 0 && bytes.IndexByte(s.text, '&') >= 0
+	if aliased || !blockAtMargin(s.text) {
+		// parseYAML refuses alias bombs and text after the value; the conversion below would expand
+		// the ones and leave the others unread.
+		if _, err := s.nodes(); err != nil {
+			return nil, err
+		}
+	}
+	var converted []byte
+	err := contain(func() (err error) {
+		converted, err = sigsyaml.YAMLToJSONStrict(s.text)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if jsonDepth(converted) > maxDepth {
+		return nil, errTooDeep
+	}
+	return converted, nil
+}
+
+// parseYAML parses one YAML document into nodes and refuses what would not be safe to walk. The result
+// is nil if there is no value.
+func parseYAML(text []byte) (*yaml.Node, error) {
+	var document yaml.Node
+	err := contain(func() error {
+		decoder := yaml.NewDecoder(bytes.NewReader(text))
+		if err := decoder.Decode(&document); err != nil {
+			return err
+		}
+		if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+			return errTrailing
+		}
+		return nil
+	})
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(document.Content) != 1 {
+		return nil, nil
+	}
+	root := document.Content[0]
+	e, err := (&expansion{seen: map[*yaml.Node]extent{}}).of(root)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.depth > maxDepth:
+		return nil, errTooDeep
+	case e.aliased && e.size > maxDocument:
+		return nil, errBomb
+	}
+	return root, nil
+}
+
+// contain turns a panic into an error. The YAML libraries report errors by panics inside and hand on
+// those that they do not know; a bad file must not end the program.
+func contain(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the YAML reader failed: %v", r)
+		}
+	}()
+	return f()
+}
+
+// extent is how large a value is once its aliases are written out.
+type extent struct {
+	size, depth int
+	aliased     bool
+}
+
+// expansion measures values without expanding them: each anchor is measured once. The recursion is as
+// deep as the text nests, which the parser limits to 10,000 levels.
+type expansion struct {
+	seen map[*yaml.Node]extent // of nodes with anchors; zero while being measured
+}
+
+func (x *expansion) of(n *yaml.Node) (extent, error) {
+	if n.Kind == yaml.AliasNode {
+		e := x.seen[n.Alias]
+		if e.size == 0 {
+			return e, errCycle
+		}
+		e.aliased = true
+		return e, nil
+	}
+	e := extent{size: len(n.Value) + 1}
+	for _, child := range n.Content {
+		c, err := x.of(child)
+		if err != nil {
+			return e, err
+		}
+		e.size = min(e.size+c.size, 1<<40) // so that it cannot overflow
+		e.depth = max(e.depth, c.depth)
+		e.aliased = e.aliased || c.aliased
+	}
+	if n.Kind != yaml.ScalarNode {
+		e.depth++
+	}
+	if n.Anchor != "" {
+		x.seen[n] = e
+	}
+	return e, nil
+}
+
+// syntax takes the error of a YAML library apart: the line within the document, 0 where it is not
+// known, and the problem.
+func syntax(err error) (line int, problem string) {
+	problem = strings.TrimPrefix(err.Error(), "yaml: ")
+	problem = strings.TrimPrefix(problem, "error converting YAML to JSON: yaml: ")
+	if m := lineInError().FindStringSubmatch(problem); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		problem = m[2]
+		if offByOne(problem) {
+			line++
+		}
+	}
+	if problem == "exceeded max depth of 10000" {
+		problem = errTooDeep.Error()
+	}
+	return line, problem
+}
+
+func lineInError() *regexp.Regexp { return regexp.MustCompile(`(?s)^line (\d+): (.*)$`) }
+
+// offByOne recognizes the problems whose line the libraries count from 0: their parsers', not their
+// scanners' (go.yaml.in/yaml/v2 decode.go, parser.fail).
+func offByOne(problem string) bool {
+	switch problem {
+	case "did not find expected key", "did not find expected node content", "did not find expected ',' or ']'",
+		"did not find expected ',' or '}'", "did not find expected '-' indicator", "did not find expected <document start>":
+		return true
+	}
+	return false
+}
