@@ -1,0 +1,240 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Ownership says who set each field of a merged template. It describes Result.Template as Apply left
+// it and reads the runtime's own fields from there: read it before you change the template.
+type Ownership struct {
+	log      *log
+	template *trainer.JobSetTemplateSpec
+}
+
+// All yields every field that somebody set, with its claims in the order in which they were written;
+// the last one is in force. Fields come as in the encoded document: sorted by name, list items in
+// the order of the list. A field is a leaf: a scalar, an entry of a map, an atomic list, an element of
+// a set; besides, the item of a list-map and an empty struct are yielded for their presence. The
+// merge key of an item is no leaf. A field that a null emptied is yielded too, its last claim nil.
+func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
+	return func(yield func(schema.Path, []Claim) bool) {
+		w := walk{log: o.log, yield: yield}
+		w.value(schema.JobSetTemplate(), nil, reflect.ValueOf(o.template).Elem(), rootNode, nil)
+	}
+}
+
+// walk goes through the template and the log side by side.
+type walk struct {
+	log   *log
+	yield func(schema.Path, []Claim) bool
+}
+
+// value visits one field; v is invalid where only the log knows it. It returns false to stop.
+func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+	named := false
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+		// Only a pointer can say "an empty struct": a struct by value is encoded in any case.
+		named = t.Kind == schema.Struct && isEmpty(t, v)
+	}
+	switch t.Kind {
+	case schema.Struct:
+		if key == nil && len(path) > 0 && !w.presence(named, at, path) {
+			return false
+		}
+		return w.structure(t, key, v, at, path)
+	case schema.Map:
+		return w.mapping(v, at, path)
+	case schema.ListMap:
+		return w.list(t, v, at, path)
+	case schema.Set:
+		return w.set(v, at, path)
+	default:
+		return w.leaf(v, at, path)
+	}
+}
+
+// leaf yields the claims of a field, or the runtime's where no patch touched it.
+func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
+	if claims := w.log.claimsOf(at, path); claims != nil {
+		return w.yield(path, claims)
+	}
+	if !v.IsValid() {
+		return true
+	}
+	c := claimOf(runtimeLayer, v)
+	return w.yield(path, []Claim{w.log.export(&c, path)})
+}
+
+// presence yields the claims on an item or an empty struct.
+func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
+	if claims := w.log.claimsOf(at, path); claims != nil {
+		return w.yield(path, claims)
+	}
+	if !isThere {
+		return true
+	}
+	c := claim{layer: runtimeLayer, kind: presenceValue}
+	return w.yield(path, []Claim{w.log.export(&c, path)})
+}
+
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+	fields := slices.SortedFunc(slices.Values(t.Fields), func(a, b *schema.StructField) int { return cmp.Compare(a.Name, b.Name) })
+	for _, f := range fields {
+		if f == key {
+			continue
+		}
+		child := w.log.lookup(at, f, "")
+		var fv reflect.Value
+		if v.IsValid() {
+			if value, encoded := f.Template.Of(v); encoded && !isNil(value) {
+				fv = value
+			}
+		}
+		if !fv.IsValid() && child == noNode {
+			continue
+		}
+		if !w.value(f.Type, nil, fv, child, path.Append(schema.Field(f.Name))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) mapping(v reflect.Value, at node, path schema.Path) bool {
+	keys := w.log.childKeys(at)
+	if v.IsValid() {
+		keys = append(keys, sortedKeys(v)...)
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		var value reflect.Value
+		if v.IsValid() {
+			value = v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key()))
+		}
+		if !w.leaf(value, w.log.lookup(at, nil, key), path.Append(schema.Key(key))) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) bool {
+	if !v.IsValid() {
+		return true
+	}
+	key := t.Elem.Field(t.Key)
+	for i := range v.Len() {
+		text := keyText(key, v.Index(i))
+		item, child := path.Append(schema.Item(t.Key, text)), w.log.lookup(at, nil, text)
+		if !w.presence(true, child, item) || !w.value(t.Elem, key, v.Index(i), child, item) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyText is the merge key of an item as it stands in a path.
+func keyText(key *schema.StructField, item reflect.Value) string {
+	name, _ := key.Template.Of(item)
+	return fmt.Sprint(name.Interface())
+}
+
+func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
+	if !v.IsValid() {
+		return true
+	}
+	for i := range v.Len() {
+		element := v.Index(i).String()
+		if !w.presence(true, w.log.lookup(at, nil, element), path.Append(schema.Element(element))) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNil(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// isEmpty reports whether a struct's encoding is {}.
+func isEmpty(t *schema.Type, v reflect.Value) bool {
+	for _, f := range t.Fields {
+		if _, encoded := f.Template.Of(v); encoded {
+			return false
+		}
+	}
+	return true
+}
+
+// childKeys returns the map keys below a node.
+func (l *log) childKeys(at node) []string {
+	var keys []string
+	if at != noNode {
+		for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+			keys = append(keys, l.nodes[child].key)
+		}
+	}
+	return keys
+}
+
+// claimsOf returns what the log holds on a field, nil where it holds nothing.
+func (l *log) claimsOf(at node, path schema.Path) []Claim {
+	if at == noNode {
+		return nil
+	}
+	var claims []Claim
+	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+		claims = append(claims, l.export(&l.claims[i], path))
+	}
+	return claims
+}
+
+// export is a claim as others see it.
+func (l *log) export(c *claim, path schema.Path) Claim {
+	out := Claim{Layer: l.layers[c.layer], Value: c.value()}
+	if manager, ok := out.Layer.Manager(); ok {
+		out.Source = schema.PatchPath(manager).Append(path...)
+	} else if out.Layer == schema.Runtime {
+		out.Source = schema.Fields("spec", "template").Append(path...)
+	}
+	return out
+}
+
+// path is where a node stands in the template.
+func (l *log) path(at node) schema.Path {
+	var path schema.Path
+	for ; at != rootNode; at = l.nodes[at].parent {
+		path = append(path, l.step(at))
+	}
+	slices.Reverse(path)
+	return path
+}
+
+func (l *log) step(at node) schema.Step {
+	n := &l.nodes[at]
+	parent := l.nodes[n.parent].typ
+	switch {
+	case n.field != nil:
+		return schema.Field(n.field.Name)
+	case parent.Kind == schema.ListMap:
+		return schema.Item(parent.Key, n.key)
+	case parent.Kind == schema.Set:
+		return schema.Element(n.key)
+	default:
+		return schema.Key(n.key)
+	}
+}

@@ -1,0 +1,88 @@
+package merge
+
+import (
+	"iter"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into an
+// Ownership, for those who look for something among the patched fields: paths and claims are made
+// only when they are asked for.
+type PatchedField struct {
+	log *log
+	at  node
+}
+
+// Patched yields every field that patches set and every field that contains one, in the order in
+// which the patches first reached them: a field comes after those that contain it. What only the
+// runtime set is not among them.
+func (o *Ownership) Patched() iter.Seq[PatchedField] {
+	return func(yield func(PatchedField) bool) {
+		for i := range o.log.nodes {
+			if !yield(PatchedField{o.log, node(i)}) {
+				return
+			}
+		}
+	}
+}
+
+// Children yields the patched fields directly within this one.
+func (f PatchedField) Children() iter.Seq[PatchedField] {
+	return func(yield func(PatchedField) bool) {
+		for child := f.log.nodes[f.at].child; child != noNode; child = f.log.nodes[child].next {
+			if !yield(PatchedField{f.log, child}) {
+				return
+			}
+		}
+	}
+}
+
+// Name is the name of the field in its struct, or "" for an item, an entry or an element.
+func (f PatchedField) Name() string {
+	if field := f.log.nodes[f.at].field; field != nil {
+		return field.Name
+	}
+	return ""
+}
+
+// Type says how the field merges.
+func (f PatchedField) Type() *schema.Type { return f.log.nodes[f.at].typ }
+
+// Contested reports whether two managers claimed the field with different values.
+func (f PatchedField) Contested() bool { return f.log.nodes[f.at].contested }
+
+// Path is where the field stands in the template.
+func (f PatchedField) Path() schema.Path { return f.log.path(f.at) }
+
+// Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
+func (f PatchedField) Claims() []Claim { return f.log.claimsOf(f.at, f.Path()) }
+
+// HasClaims reports whether the field itself is claimed, and not only a field within it.
+func (f PatchedField) HasClaims() bool { return f.log.nodes[f.at].first >= 0 }
+
+// Overrides reports whether patches changed what the runtime set: the runtime claims the field, and
+// the value in force is another.
+func (f PatchedField) Overrides() bool {
+	n := &f.log.nodes[f.at]
+	if n.first < 0 || n.first == n.last || f.log.claims[n.first].layer != runtimeLayer {
+		return false
+	}
+	first, last := &f.log.claims[n.first], &f.log.claims[n.last]
+	return !first.equal(last)
+}
+
+// Replaced reports whether a layer that comes after the patches wrote another value over what the
+// runtime, a manager or an earlier such layer had set.
+func (f PatchedField) Replaced() bool {
+	n := &f.log.nodes[f.at]
+	if n.first < 0 || n.first == n.last || f.log.claims[n.last].layer <= f.log.managers {
+		return false
+	}
+	for i := n.first; i != n.last; i = f.log.claims[i].next {
+		if !f.log.claims[i].equal(&f.log.claims[n.last]) {
+			return true
+		}
+	}
+	return false
+}
