@@ -1,0 +1,319 @@
+// Package conflict answers who disagrees with whom: which managers' patches set one field to
+// different values, or different members of one union.
+//
+//	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
+//	if err != nil {
+//		return err
+//	}
+//	if err := conflict.Find(result).Err(); err != nil {
+//		return err // names every field, every manager and every value
+//	}
+//
+// # What a conflict is
+//
+// An Overlap: the order of the patches decides the outcome, because two managers claim one field
+// with different values, or because one empties with a null what another sets in part. No overlap is
+// reported if and only if every order of the patches gives the same template, up to the order inside
+// list-maps and sets.
+//
+// A Union: two managers claim in different members of one union. The merge keeps both in any order,
+// and the cluster then refuses the object.
+//
+// Equal values are shared, and so is the presence of an item: two managers may well name one
+// container. Values are equal when their encodings are. Both laws hold for patches that
+// schema.Check passes, and property tests hold them against the controller's own merge.
+package conflict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Kind is the kind of a Conflict. The zero value is invalid.
+type Kind uint8
+
+const (
+	// Overlap is one field with several values: the last patch wins in the cluster.
+	Overlap Kind = iota + 1
+	// Union is several members of one union: no order of the patches helps.
+	Union
+)
+
+// String is "overlap" or "union".
+func (k Kind) String() string {
+	switch k {
+	case Overlap:
+		return "overlap"
+	case Union:
+		return "union"
+	default:
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+}
+
+// Conflict is one disagreement between managers.
+type Conflict struct {
+	// Kind says whether the order of the patches decides, or nothing helps.
+	Kind Kind
+	// Path is the contested field of the template, or the object that holds the union.
+	Path schema.Path
+	// Claims are the managers' claims, in the order in which they were written. Of an overlap the
+	// last one wins in the cluster. Of a union it is one claim for each manager and member.
+	Claims []schema.Claim
+	// Fields are where the claims stand in the template, one for each: Path itself, but for a union
+	// and for a null that empties what another manager sets in part.
+	Fields []schema.Path
+}
+
+// Conflicts are all disagreements of a merge, in the order in which the patches reach them. The nil
+// list means that the managers agree; use Err to hand it on as an error.
+type Conflicts []Conflict
+
+var (
+	_ error = Conflict{}
+	_ error = Conflicts(nil)
+)
+
+// Find returns every conflict between the managers of a merge, nil when they agree. The merge must
+// have been asked for its owners: without them Find panics, since an answer would be a guess.
+func Find(r *merge.Result) Conflicts {
+	if r.Owners == nil {
+		panic("conflict.Find: the merge was made without owners; set merge.Options.Owners")
+	}
+	var found Conflicts
+	for f := range r.Owners.Patched() {
+		if f.Contested() {
+			found = append(found, overlap(f))
+		} else if c, ok := emptied(f); ok {
+			found = append(found, c)
+		}
+		for _, u := range f.Type().Unions {
+			if c, ok := union(f, u); ok {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// overlap is the conflict on a contested field.
+func overlap(f merge.PatchedField) Conflict {
+	c := Conflict{Kind: Overlap, Path: f.Path()}
+	c.add(c.Path, managers(f.Claims()))
+	if hasNull(c.Claims) {
+		c.addBelow(f)
+	}
+	return c
+}
+
+// emptied finds a null of one manager on a struct in which another sets a field.
+func emptied(f merge.PatchedField) (Conflict, bool) {
+	if f.Type().Kind != schema.Struct || !f.HasClaims() {
+		return Conflict{}, false
+	}
+	c := Conflict{Kind: Overlap, Path: f.Path()}
+	c.add(c.Path, managers(f.Claims()))
+	if !hasNull(c.Claims) {
+		return Conflict{}, false
+	}
+	c.addBelow(f)
+	return c, disagree(c.Claims)
+}
+
+func (c *Conflict) add(path schema.Path, claims []schema.Claim) {
+	for _, claim := range claims {
+		c.Claims = append(c.Claims, claim)
+		c.Fields = append(c.Fields, path)
+	}
+}
+
+func (c *Conflict) addBelow(f merge.PatchedField) {
+	for child := range f.Children() {
+		c.add(child.Path(), managers(child.Claims()))
+		c.addBelow(child)
+	}
+}
+
+// union finds two managers in different members of a union.
+func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+	c := Conflict{Kind: Union}
+	var members []string // of c.Claims, one for each
+	for child := range f.Children() {
+		member := child.Name()
+		if u.Discriminator == "" && u.Has(member) {
+			for _, claim := range firstClaims(child) {
+				c.Claims = append(c.Claims, claim)
+				c.Fields = append(c.Fields, child.Path())
+				members = append(members, member)
+			}
+		}
+	}
+	if u.Discriminator != "" {
+		members = c.discriminated(f, u)
+	}
+	for i := range members {
+		for j := range i {
+			if members[i] != members[j] && c.Claims[i].Layer != c.Claims[j].Layer {
+				c.Path = f.Path()
+				return c, true
+			}
+		}
+	}
+	return Conflict{}, false
+}
+
+// discriminated gathers the claims of a union whose discriminator says which member is in use. A
+// discriminator that two managers set differently is an overlap, since the merge keeps only one
+// value; the union is broken by a member that does not belong to the one value that all agree on.
+func (c *Conflict) discriminated(f merge.PatchedField, u schema.Union) (members []string) {
+	var chosen []schema.Claim
+	var chosenPath schema.Path
+	agreed := true
+	for child := range f.Children() {
+		if child.Name() == u.Discriminator {
+			chosen, chosenPath = managers(child.Claims()), child.Path()
+			agreed = !child.Contested()
+		}
+	}
+	if !agreed || len(chosen) == 0 || chosen[0].Value == u.When {
+		return nil
+	}
+	for _, claim := range chosen {
+		c.Claims, c.Fields = append(c.Claims, claim), append(c.Fields, chosenPath)
+		members = append(members, u.Discriminator)
+	}
+	for child := range f.Children() {
+		if u.Has(child.Name()) {
+			for _, claim := range managers(child.Claims()) {
+				c.Claims, c.Fields = append(c.Claims, claim), append(c.Fields, child.Path())
+				members = append(members, child.Name())
+			}
+		}
+	}
+	return members
+}
+
+// firstClaims returns the first claim of each manager on a field or within it.
+func firstClaims(f merge.PatchedField) []schema.Claim {
+	firsts := managers(f.Claims())
+	for child := range f.Children() {
+		firsts = append(firsts, firstClaims(child)...)
+	}
+	var seen []schema.Layer
+	return slices.DeleteFunc(firsts, func(c schema.Claim) bool {
+		if slices.Contains(seen, c.Layer) {
+			return true
+		}
+		seen = append(seen, c.Layer)
+		return false
+	})
+}
+
+// managers drops the claims of other layers than managers'.
+func managers(claims []schema.Claim) []schema.Claim {
+	return slices.DeleteFunc(claims, func(c schema.Claim) bool {
+		_, ok := c.Layer.Manager()
+		return !ok
+	})
+}
+
+func hasNull(claims []schema.Claim) bool {
+	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value == nil })
+}
+
+func disagree(claims []schema.Claim) bool {
+	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Layer != claims[0].Layer })
+}
+
+// Managers returns the names of the managers in conflict, each once, in the order of their claims.
+func (c Conflict) Managers() []string {
+	var names []string
+	for _, claim := range c.Claims {
+		if name, ok := claim.Layer.Manager(); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Error is the conflict on one line: the field, every manager with its value, and who would win.
+// Values of environment variables are masked.
+func (c Conflict) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s: ", c.Path, c.message())
+	for i, claim := range c.Claims {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		name, _ := claim.Layer.Manager()
+		fmt.Fprintf(&b, "%s sets ", name)
+		if c.Kind == Union || len(c.Fields[i]) > len(c.Path) {
+			fmt.Fprintf(&b, "%s to ", schema.Path(c.Fields[i][len(c.Path):]))
+		}
+		b.WriteString(schema.FormatValue(c.Fields[i], claim.Value, false))
+	}
+	return b.String()
+}
+
+func (c Conflict) message() string {
+	switch {
+	case c.Kind == Union:
+		return "managers set different members of one union; the merge keeps both and the cluster refuses the object"
+	case hasNull(c.Claims):
+		return "one manager empties what another sets"
+	default:
+		return "managers set different values"
+	}
+}
+
+func (c Conflict) help() string {
+	if c.Kind == Union {
+		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps"
+	}
+	last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+	return fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's, and --on-conflict=last renders that", last)
+}
+
+// Finding is the conflict as a finding on the rendered object. Severity is Error; under a rule that
+// lets the last patch win, a caller may lower an overlap, never a union.
+func (c Conflict) Finding(object schema.Object) schema.Finding {
+	code := schema.CodeOverlap
+	if c.Kind == Union {
+		code = schema.CodeUnion
+	}
+	return schema.Finding{
+		Code: code, Severity: schema.Error, Object: object, Path: c.Path, Claims: c.Claims,
+		Message: fmt.Sprintf("%s: %s", c.message(), strings.Join(c.Managers(), ", ")),
+		Help:    c.help(),
+	}
+}
+
+// Error is every conflict on a line of its own.
+func (cs Conflicts) Error() string {
+	lines := make([]string, len(cs))
+	for i, c := range cs {
+		lines[i] = c.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As reach each Conflict.
+func (cs Conflicts) Unwrap() []error {
+	errs := make([]error, len(cs))
+	for i, c := range cs {
+		errs[i] = c
+	}
+	return errs
+}
+
+// Err is the list as an error: nil, and not a typed nil, when the managers agree.
+func (cs Conflicts) Err() error {
+	if len(cs) == 0 {
+		return nil
+	}
+	return cs
+}

@@ -1,0 +1,104 @@
+package conflict
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Review returns what a merge did that is no conflict between managers and still worth a look: an
+// override, a note for each field in which a patch changed what the runtime set; and a warning for
+// each variable that refers to another which the merge put after it. It takes the template that was
+// merged and the merge's result, which must have been asked for its owners; the object of the
+// findings is for the caller to fill in.
+func Review(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findings {
+	if r.Owners == nil {
+		panic("conflict.Review: the merge was made without owners; set merge.Options.Owners")
+	}
+	return append(overrides(r), envOrder(template, r)...)
+}
+
+func overrides(r *merge.Result) schema.Findings {
+	var found schema.Findings
+	for f := range r.Owners.Patched() {
+		if !f.Overrides() {
+			continue
+		}
+		claims, path := f.Claims(), f.Path()
+		found = append(found, schema.Finding{
+			Code: schema.CodeOverride, Severity: schema.Note, Path: path, Claims: claims,
+			Message: fmt.Sprintf("the runtime sets %s, and the patches change it to %s",
+				schema.FormatValue(path, claims[0].Value, false), schema.FormatValue(path, claims[len(claims)-1].Value, false)),
+		})
+	}
+	return found
+}
+
+// reference matches $(NAME) in the value of a variable, which Kubernetes expands to variables that
+// are defined before it. $$(NAME) is no reference.
+var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
+
+// envOrder compares each container's variables before and after the merge, which puts new ones in
+// front: a reference that was in order, or is new, may then come too early.
+func envOrder(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findings {
+	var found schema.Findings
+	for i := range r.Template.Spec.ReplicatedJobs {
+		job := &r.Template.Spec.ReplicatedJobs[i]
+		var before corev1.PodSpec
+		for j := range template.Spec.ReplicatedJobs {
+			if template.Spec.ReplicatedJobs[j].Name == job.Name {
+				before = template.Spec.ReplicatedJobs[j].Template.Spec.Template.Spec
+			}
+		}
+		pod := job.Template.Spec.Template.Spec
+		path := schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...)
+		found = append(found, envOrderIn(pod.InitContainers, before.InitContainers, path.Append(schema.Field("initContainers")))...)
+		found = append(found, envOrderIn(pod.Containers, before.Containers, path.Append(schema.Field("containers")))...)
+	}
+	return found
+}
+
+func envOrderIn(containers, before []corev1.Container, list schema.Path) schema.Findings {
+	var found schema.Findings
+	for i := range containers {
+		c := &containers[i]
+		var old []corev1.EnvVar
+		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == c.Name }); at >= 0 {
+			old = before[at].Env
+		}
+		early := tooEarly(old)
+		for _, pair := range tooEarly(c.Env) {
+			if slices.Contains(early, pair) {
+				continue // the runtime's own order, and not the merge's doing
+			}
+			found = append(found, schema.Finding{
+				Code: schema.CodeEnvOrder, Severity: schema.Warning,
+				Path:    list.Append(schema.Item("name", c.Name), schema.Field("env"), schema.Item("name", pair[0])),
+				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
+				Help:    fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0]),
+			})
+		}
+	}
+	return found
+}
+
+// tooEarly lists the references of variables to others that are defined later only.
+func tooEarly(env []corev1.EnvVar) [][2]string {
+	var pairs [][2]string
+	for i, e := range env {
+		for _, match := range reference.FindAllStringSubmatch(e.Value, -1) {
+			defines := func(other corev1.EnvVar) bool { return other.Name == match[3] }
+			if slices.ContainsFunc(env[i+1:], defines) && !slices.ContainsFunc(env[:i], defines) {
+				pairs = append(pairs, [2]string{e.Name, match[3]})
+			}
+		}
+	}
+	return pairs
+}
