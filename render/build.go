@@ -1,0 +1,172 @@
+package render
+
+import (
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// build makes the JobSet of the merged template, which it takes over: the policies first, then the
+// counts, then the TrainJob's own sections, which have the last word over them (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset), and the gang schedulers' marks. The companions come after
+// that, since they count what all of these made.
+func (r *renderer) build(template *trainer.JobSetTemplateSpec, owners *merge.Ownership, opts Options) {
+	job := r.in.TrainJob
+	in := policy.Input{
+		TrainJob: job, Runtime: r.in.Runtime, Template: template,
+		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: owners.Write,
+	}
+	if opts.FeatureGates.TrainJobStatus {
+		in.StatusServer = &opts.StatusServer
+	}
+	j := policy.NewJob(in)
+	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
+	r.checkManagers(j)
+	if !policy.Enforce(j) {
+		return
+	}
+	for _, set := range j.Sets {
+		j.SetCounts(set)
+		j.Settle(set)
+	}
+	for _, set := range j.Sets {
+		r.initializer(j, set)
+	}
+	for _, set := range j.Sets {
+		r.trainer(j, set)
+		j.CheckReplicas(set)
+	}
+	policy.Schedule(j)
+	j.SetSuspend()
+	r.out.JobSet = &jobset.JobSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: jobset.GroupVersion.String(), Kind: "JobSet"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: job.Name, Namespace: job.Namespace,
+			// Of the template's metadata only these two are read; the TrainJob's own labels stay with it.
+			Labels: template.Labels, Annotations: template.Annotations,
+		},
+		Spec: template.Spec,
+	}
+	dropEmpty(reflect.ValueOf(r.out.JobSet))
+	r.companions(j, opts)
+}
+
+// storageURI is the variable through which the initializers learn what to fetch.
+const storageURI = "STORAGE_URI"
+
+// initializer writes a section of spec.initializer into the job that carries its label. The job has
+// one replica whether or not the section is there, and it runs in either case.
+func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
+	spec := r.in.TrainJob.Spec.Initializer
+	var uri *string
+	var env []corev1.EnvVar
+	var secret *corev1.LocalObjectReference
+	requested := false
+	switch set.Ancestor {
+	case policy.DatasetInitializer:
+		if requested = spec != nil && spec.Dataset != nil; requested {
+			uri, env, secret = spec.Dataset.StorageUri, spec.Dataset.Env, spec.Dataset.SecretRef
+		}
+	case policy.ModelInitializer:
+		if requested = spec != nil && spec.Model != nil; requested {
+			uri, env, secret = spec.Model.StorageUri, spec.Model.Env, spec.Model.SecretRef
+		}
+	default:
+		return
+	}
+	j.SetOneReplica(set)
+	if !requested {
+		return
+	}
+	for i := range set.Containers() {
+		c := &set.Containers()[i]
+		if c.Name != set.Ancestor {
+			continue
+		}
+		place := set.In("containers", c)
+		if uri != nil {
+			j.UpsertEnv(schema.TrainJob, place, corev1.EnvVar{Name: storageURI, Value: *uri})
+		}
+		j.UpsertEnv(schema.TrainJob, place, policy.Env(env)...)
+		if secret != nil {
+			j.AppendEnvFrom(schema.TrainJob, place, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: *secret}})
+		}
+	}
+}
+
+// trainer writes spec.trainer into the node container of every job that carries the trainer's label.
+// Where MPI's launcher counts as a node, the job called node gets the env as well.
+func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
+	spec := r.in.TrainJob.Spec.Trainer
+	isTrainer := set.Ancestor == policy.Trainer
+	if isTrainer {
+		j.SetOneReplica(set)
+	}
+	if spec == nil || !isTrainer && !(j.LauncherAsNode() && set.Name == policy.Node) {
+		return
+	}
+	for i := range set.Containers() {
+		c := &set.Containers()[i]
+		if c.Name != policy.Node {
+			continue
+		}
+		place := set.In("containers", c)
+		if isTrainer {
+			if spec.Image != nil {
+				j.SetImage(schema.TrainJob, place, *spec.Image)
+			}
+			// An empty list is set, and clears what the runtime has.
+			if j.Command != nil {
+				j.SetCommand(j.CommandFrom, place, j.Command)
+			}
+			if j.Args != nil {
+				j.SetArgs(schema.TrainJob, place, j.Args)
+			}
+		}
+		j.UpsertEnv(schema.TrainJob, place, policy.Env(spec.Env)...)
+	}
+}
+
+// checkEnv looks at the variables that the TrainJob itself sets. The controller drops a value beside
+// a valueFrom and goes on; a variable without a name it passes on, and the Job is refused.
+func (r *renderer) checkEnv() {
+	spec := r.in.TrainJob.Spec
+	if spec.Trainer != nil {
+		r.checkEnvList(spec.Trainer.Env, schema.Fields("spec", "trainer", "env"))
+	}
+	if spec.Initializer != nil && spec.Initializer.Dataset != nil {
+		r.checkEnvList(spec.Initializer.Dataset.Env, schema.Fields("spec", "initializer", "dataset", "env"))
+	}
+	if spec.Initializer != nil && spec.Initializer.Model != nil {
+		r.checkEnvList(spec.Initializer.Model.Env, schema.Fields("spec", "initializer", "model", "env"))
+	}
+}
+
+func (r *renderer) checkEnvList(env []corev1.EnvVar, list schema.Path) {
+	for i, e := range env {
+		f := schema.Finding{Object: r.trainJob()}
+		switch {
+		case e.Name == "":
+			f.Code, f.Severity, f.Path = schema.CodeEnvWithoutName, schema.Error, list.Append(schema.Index(i))
+			f.Message, f.Help = "an item of env has no name", "give the variable a name; the cluster refuses the Job without one"
+		case e.Value != "" && e.ValueFrom != nil:
+			f.Code, f.Severity, f.Path = schema.CodeTrainerEnvDrops, schema.Warning, list.Append(schema.Item("name", e.Name))
+			f.Message, f.Help = "the variable has value and valueFrom; the controller drops the value", "drop the one that is not meant"
+		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
+			f.Code, f.Severity, f.Path = schema.CodeFileKeyRef, schema.Error, list.Append(schema.Item("name", e.Name))
+			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster refuses the Job"
+			f.Help = "set the variable in the runtime, where a fileKeyRef is kept"
+		default:
+			continue
+		}
+		r.report(f)
+	}
+}

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// companions makes the objects beside the JobSet and shows all of them as the options ask.
+func (r *renderer) companions(j *policy.Job, opts Options) {
+	objects := policy.Companions(j, policy.Payload{Secrets: opts.Secrets, FluxTemplates: opts.FluxTemplates})
+	slices.SortFunc(objects, func(a, b policy.Object) int {
+		x, y := a.GetObjectKind().GroupVersionKind(), b.GetObjectKind().GroupVersionKind()
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(x.Group, y.Group))
+	})
+	if opts.As == Stored {
+		r.out.JobSet = DefaultJobSet(r.out.JobSet)
+		for _, object := range objects {
+			defaultCompanion(object)
+		}
+	}
+	if opts.OwnerReferences {
+		r.ownerReferences(objects)
+	}
+	for _, object := range objects {
+		r.out.Companions = append(r.out.Companions, object)
+	}
+}
+
+// ownerReferences makes the TrainJob the owner of every object.
+func (r *renderer) ownerReferences(objects []policy.Object) {
+	job := r.in.TrainJob
+	if job.UID == "" {
+		r.report(schema.Finding{
+			Code: schema.CodeNoUID, Severity: schema.Warning, Object: r.trainJob(), Path: schema.Fields("metadata", "uid"),
+			Message: "the owner references have no uid: the TrainJob has none, and the API server refuses objects with such references",
+			Help:    "take the TrainJob from the cluster, with its uid, or leave the owner references out",
+		})
+	}
+	for _, object := range append([]policy.Object{r.out.JobSet}, objects...) {
+		yes := true
+		object.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: job.Name, UID: job.UID,
+			Controller: &yes, BlockOwnerDeletion: &yes,
+		}})
+	}
+}
+
+// checkManagers looks at what other controllers, or nobody, will make of the objects.
+func (r *renderer) checkManagers(j *policy.Job) {
+	spec := r.in.TrainJob.Spec
+	if by := spec.ManagedBy; by != nil && *by != trainerController {
+		r.report(schema.Finding{
+			Code: schema.CodeManagedByOther, Severity: schema.Warning, Object: r.trainJob(), Path: schema.Fields("spec", "managedBy"),
+			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster makes nothing of it", *by),
+			Help:    "read the objects as what a cluster makes to which the job is sent",
+		})
+	}
+	template := schema.Fields("spec", "template", "spec")
+	if by := j.Template.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+		r.report(schema.Finding{
+			Code: schema.CodeManagedElsewhere, Severity: schema.Warning, Object: r.runtime(), Path: template.Append(schema.Field("managedBy")),
+			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
+			Help:    "read its Jobs and Pods as what a cluster makes whose own controller manages it",
+		})
+	}
+	if spec.Suspend == nil || !*spec.Suspend {
+		return
+	}
+	for i, claim := range j.Template.Spec.VolumeClaimPolicies {
+		if claim.RetentionPolicy != nil {
+			continue
+		}
+		// The JobSet webhook fills the policy in when the JobSet is created, and not when it is applied
+		// again; the field is immutable, so every later apply fails, that of the resume too.
+		r.report(schema.Finding{
+			Code: schema.CodeNeverResumed, Severity: schema.Warning, Object: r.runtime(),
+			Path:    template.Append(schema.Field("volumeClaimPolicies"), schema.Index(i), schema.Field("retentionPolicy")),
+			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
+			Help:    "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
+		})
+	}
+}

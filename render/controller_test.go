@@ -1,0 +1,427 @@
+package render_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/yaml"
+	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// controllerCases holds what the Trainer's own code made of inputs, in process: an optional folder.
+const controllerCases = "../../shared/cases"
+
+// refusedOnPurpose are the cases of which upstream makes objects and this package none; the table of
+// docs/differences.md lists them with their reasons.
+var refusedOnPurpose = map[string]schema.Code{}
+
+// TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and the
+// JobSet also as stored. Cases that upstream refuses at admission are compared as well wherever its
+// controller would have made objects.
+func TestObjectsEqualTheController(t *testing.T) {
+	results, err := filepath.Glob(filepath.Join(controllerCases, "*", "*", "want", "result.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) == 0 {
+		t.Skipf("%s is absent", controllerCases)
+	}
+	templates := fluxTemplates(t)
+	count := tally{}
+	for _, result := range results {
+		dir := filepath.Dir(filepath.Dir(result))
+		name := filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+		if len(objectFiles(t, dir)) > 0 {
+			compareWithController(t, dir, name, templates, count)
+		}
+	}
+	count.log(t)
+	if got := count["objects"].total; got != 229 {
+		t.Errorf("%d cases were compared, want 229", got)
+	}
+}
+
+func objectFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "want", "objects", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func compareWithController(t *testing.T, dir, name string, templates fs.FS, count tally) {
+	in := readCase(t, dir)
+	in.TrainJob.UID = "00000000-0000-4000-8000-000000000001"
+	before := mustJSON(t, in)
+	opts := render.Options{
+		OnConflict: render.Last, OwnerReferences: true, Secrets: rand.Reader, FluxTemplates: templates,
+	}
+	out, _ := render.JobSet(in, opts)
+	if after := mustJSON(t, in); after != before {
+		t.Errorf("%s: the input was changed", name)
+	}
+	if code, refused := refusedOnPurpose[name]; refused {
+		if out.JobSet != nil || !slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == code }) {
+			t.Errorf("%s is to be refused with %s:\n%v", name, code, out.Findings)
+		}
+		return
+	}
+	if out.JobSet == nil {
+		count.add(t, "objects", name, []string{"no JobSet:", out.Findings.Error()})
+		return
+	}
+	var want []object
+	for _, file := range objectFiles(t, dir) {
+		want = append(want, readTyped(t, file))
+	}
+	got := typedObjects(t, out)
+	for _, o := range got {
+		if o["kind"] == "Secret" && strings.HasSuffix(meta(o)["name"].(string), "-mpi-ssh-auth") {
+			maskKeys(t, o)
+		}
+	}
+	diff := differences(want, got)
+	storedFile := filepath.Join(dir, "want", "jobset.yaml")
+	// Where upstream's order of two plugins is random, either is right.
+	if variant := filepath.Join(dir, "want", "variant-1", "jobset."+in.TrainJob.Name+".yaml"); len(diff) > 0 && exists(variant) {
+		diff = differences([]object{readTyped(t, variant)}, got)
+		storedFile = variant
+	}
+	count.add(t, "objects", name, diff)
+
+	if !exists(storedFile) {
+		return
+	}
+	opts.As = render.Stored
+	out, _ = render.JobSet(in, opts)
+	stored := render.DefaultJobSet(readJobSetLeniently(t, storedFile))
+	count.add(t, "stored JobSet", name, differences(
+		levelAll(asObjects(t, []*jobset.JobSet{stored})), levelAll(asObjects(t, []*jobset.JobSet{out.JobSet}))))
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// maskKeys replaces a Secret's keys by what the cases have in their place, once they are known to be
+// keys.
+func maskKeys(t *testing.T, o object) {
+	t.Helper()
+	data := o["data"].(object)
+	for key := range data {
+		data[key] = map[string]string{
+			"ssh-privatekey": "TUFTS0VEIHNzaC1wcml2YXRla2V5", "ssh-publickey": "TUFTS0VEIHNzaC1wdWJsaWNrZXk=",
+		}[key]
+	}
+}
+
+// readCase reads a case's runtime and TrainJob as an API server that prunes unknown fields does. Within
+// the metadata of a patch it prunes fields that the Go type has, so there the TrainJob is read as the
+// API server admitted it.
+func readCase(t *testing.T, dir string) render.Input {
+	t.Helper()
+	job, runtime := &trainer.TrainJob{}, &trainer.ClusterTrainingRuntime{}
+	raw := object{}
+	file := "trainjob.yaml"
+	if admitted := "want/trainjob.admitted.yaml"; strings.Contains(dir, "merge-metadata") {
+		file = admitted
+	}
+	for file, into := range map[string][]any{file: {job}, "runtime.yaml": {runtime, &raw}} {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range into {
+			if err := yaml.Unmarshal(data, value); err != nil {
+				t.Fatalf("%s/%s: %v", dir, file, err)
+			}
+		}
+	}
+	if job.Namespace == "" {
+		job.Namespace = "default"
+	}
+	render.DefaultTrainJob(job)
+	render.DefaultRuntime(&runtime.Spec)
+	jobs := runtime.Spec.Template.Spec.ReplicatedJobs
+	for i, rj := range list(raw, "spec", "template", "spec", "replicatedJobs") {
+		if replicas, set := rj.(object)["replicas"]; set && replicas == 0.0 {
+			jobs[i].Replicas = 0
+		}
+	}
+	return render.Input{TrainJob: job, Runtime: &runtime.Spec}
+}
+
+func list(value any, names ...string) []any {
+	for _, name := range names {
+		fields, _ := value.(object)
+		value = fields[name]
+	}
+	items, _ := value.([]any)
+	return items
+}
+
+// readTyped reads an object through its Go type, which is how two objects are compared; a PodGroup of
+// scheduler-plugins stays as it is.
+func readTyped(t *testing.T, file string) object {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := metav1.TypeMeta{}
+	if err := yaml.Unmarshal(data, &header); err != nil {
+		t.Fatal(err)
+	}
+	var typed any = &object{}
+	switch {
+	case header.Kind == "JobSet":
+		typed = &jobset.JobSet{}
+	case header.Kind == "ConfigMap":
+		typed = &corev1.ConfigMap{}
+	case header.Kind == "Secret":
+		typed = &corev1.Secret{}
+	case header.APIVersion == volcano.SchemeGroupVersion.String():
+		typed = &volcano.PodGroup{}
+	}
+	if err := yaml.Unmarshal(data, typed); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return levelOwned(asObjects(t, []any{typed})[0])
+}
+
+func typedObjects(t *testing.T, out *render.Output) []object {
+	t.Helper()
+	objects := asObjects(t, []*jobset.JobSet{out.JobSet})
+	objects = append(objects, asObjects(t, out.Companions)...)
+	for i := range objects {
+		objects[i] = levelOwned(objects[i])
+	}
+	return objects
+}
+
+// levelOwned levels an object and keeps its owner references.
+func levelOwned(o object) object {
+	owners := meta(o)["ownerReferences"]
+	level(o)
+	if owners != nil {
+		meta(o)["ownerReferences"] = owners
+	}
+	return o
+}
+
+func levelAll(objects []object) []object {
+	for _, o := range objects {
+		level(o)
+	}
+	return objects
+}
+
+func readJobSetLeniently(t *testing.T, file string) *jobset.JobSet {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	js := &jobset.JobSet{}
+	if err := yaml.Unmarshal(data, js); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return js
+}
+
+func mustJSON(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fluxTemplates is the trainer module's own folder of templates, where the module is at hand.
+func fluxTemplates(t *testing.T) fs.FS {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
+	dir := filepath.Join(strings.TrimSpace(string(out)), "pkg/runtime/framework/plugins/flux/templates")
+	if _, statErr := os.Stat(dir); err != nil || statErr != nil {
+		t.Skipf("the trainer module is not at hand: %v %v", err, statErr)
+	}
+	return os.DirFS(dir)
+}
+
+// TestObjectsEqualTheCluster renders every recorded input that a real control plane accepted and
+// compares the JobSet and its companions with what the cluster stored.
+func TestObjectsEqualTheCluster(t *testing.T) {
+	for _, root := range []string{"../testdata/cluster", "../../shared/vectors/recorded"} {
+		t.Run(filepath.Base(root), func(t *testing.T) {
+			count := tally{}
+			for _, dir := range caseFolders(t, root, "want/jobset.yaml") {
+				compareInputWithCluster(t, dir, count)
+			}
+			count.log(t)
+			if filepath.Base(root) == "recorded" {
+				for _, kind := range []string{"jobset", "others"} {
+					if count[kind].total != 134 {
+						t.Errorf("%d cases of %s were compared, want 134", count[kind].total, kind)
+					}
+				}
+			}
+		})
+	}
+}
+
+func compareInputWithCluster(t *testing.T, dir string, count tally) {
+	text, err := os.ReadFile(filepath.Join(dir, "want/outcome.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome := strings.Fields(string(text))[0]; outcome != "accepted" && outcome != "suspended" {
+		return
+	}
+	name := filepath.Base(dir)
+	out, err := render.JobSet(readInput(t, filepath.Join(dir, "input.yaml")), render.Options{
+		OnConflict: render.Last, As: render.Stored, Secrets: rand.Reader,
+	})
+	if err != nil {
+		for _, kind := range []string{"jobset", "others"} {
+			count.add(t, kind, name, []string{err.Error()})
+		}
+		return
+	}
+	check := func(kind string, got []object, file string, alternative string) {
+		keep := func(objects []object) []object {
+			return slices.DeleteFunc(objects, func(o object) bool {
+				flux := o["kind"] != "JobSet" && strings.Contains(meta(o)["name"].(string), "flux")
+				return flux || !slices.Contains([]string{"JobSet", "ConfigMap", "Secret", "PodGroup"}, o["kind"].(string))
+			})
+		}
+		level := func(objects []object) []object {
+			for _, o := range levelAll(objects) {
+				if o["kind"] == "Secret" {
+					for key := range o["data"].(object) {
+						o["data"].(object)[key] = "MASKED"
+					}
+				}
+				if o["kind"] == "JobSet" {
+					removeUnsayablePorts(o)
+				}
+			}
+			return objects
+		}
+		got = level(keep(got))
+		diff := differences(level(keep(readObjects(t, filepath.Join(dir, "want", file)))), got)
+		if _, err := os.Stat(filepath.Join(dir, "want/alt", file)); err == nil && len(diff) > 0 {
+			diff = differences(level(keep(readObjects(t, filepath.Join(dir, "want/alt", file)))), got)
+		}
+		count.add(t, kind, name, diff)
+	}
+	check("jobset", asObjects(t, []*jobset.JobSet{out.JobSet}), "jobset.yaml", "")
+	check("others", asObjects(t, out.Companions), "others.yaml", "")
+}
+
+// removeUnsayablePorts drops the protocol that the CRD fills in: the recorded cases leave it out where
+// the runtime does.
+func removeUnsayablePorts(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			removeUnsayablePorts(item)
+		}
+	case object:
+		if _, port := v["containerPort"]; port && v["protocol"] == "TCP" {
+			delete(v, "protocol")
+		}
+		for _, item := range v {
+			removeUnsayablePorts(item)
+		}
+	}
+}
+
+// readInput reads a file with a TrainJob, and the runtime from the same file or from the stock ones.
+func readInput(t *testing.T, file string) render.Input {
+	t.Helper()
+	files := []string{file}
+	stock, err := filepath.Glob("../../shared/vectors/stock-runtimes/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var job *trainer.TrainJob
+	var runtimes render.Runtimes
+	known := map[schema.Object]bool{}
+	for _, file := range append(files, stock...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents, findings := manifest.Decode(file, data)
+		if err := findings.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range documents {
+			id := d.ID
+			var spec *trainer.TrainingRuntimeSpec
+			switch o := d.Object.(type) {
+			case *trainer.TrainJob:
+				if o.Namespace == "" {
+					o.Namespace = "default"
+				}
+				render.DefaultTrainJob(o)
+				job = o
+				continue
+			case *trainer.TrainingRuntime:
+				spec = &o.Spec
+				if id.Namespace == "" {
+					id.Namespace = "default"
+				}
+			case *trainer.ClusterTrainingRuntime:
+				spec = &o.Spec
+				id.Namespace = ""
+			default:
+				continue
+			}
+			if known[id] {
+				continue
+			}
+			known[id] = true
+			var zeros []int
+			for i, rj := range spec.Template.Spec.ReplicatedJobs {
+				if rj.Replicas == 0 && d.Has(schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", rj.Name), schema.Field("replicas"))) {
+					zeros = append(zeros, i)
+				}
+			}
+			render.DefaultRuntime(spec)
+			for _, i := range zeros {
+				spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
+			}
+			if f := runtimes.Add(id, spec); f != nil {
+				t.Fatal(f)
+			}
+		}
+	}
+	if job == nil {
+		t.Fatalf("%s holds no TrainJob", file)
+	}
+	spec, missing := runtimes.Find(job)
+	if missing != nil {
+		t.Fatal(missing)
+	}
+	return render.Input{TrainJob: job, Runtime: spec}
+}

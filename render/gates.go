@@ -1,0 +1,35 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// FeatureGates are the feature gates of the Trainer's controller that change what it renders. The
+// zero value has them as Trainer v2.3.0 has them by default.
+type FeatureGates struct {
+	// TrainJobStatus lets Pods report their progress: alpha, off by default.
+	TrainJobStatus bool
+}
+
+// ParseFeatureGates reads gates as the controller's own flag --feature-gates takes them:
+// "TrainJobStatus=true", several apart by commas. It refuses a gate that Trainer v2.3.0 does not have.
+func ParseFeatureGates(text string) (FeatureGates, error) {
+	var gates FeatureGates
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		if name != "TrainJobStatus" {
+			return gates, fmt.Errorf("unknown feature gate %q: Trainer v2.3.0 has TrainJobStatus", name)
+		}
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return gates, fmt.Errorf("feature gate %s: %q is neither true nor false", name, value)
+		}
+		gates.TrainJobStatus = on
+	}
+	return gates, nil
+}

@@ -1,0 +1,123 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// findings are what a reader of the children should know, in the order of the JobSet's fields.
+func (f *jobFamily) findings() schema.Findings {
+	var found schema.Findings
+	report := func(severity schema.Severity, code schema.Code, path schema.Path, message, help string) {
+		found = append(found, schema.Finding{
+			Code: code, Severity: severity, Path: path, Message: message, Help: help,
+			Object: schema.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
+		})
+	}
+	if f.suspended() {
+		message := "the JobSet is suspended, and so are its Jobs; its Pods are those that it has when it is resumed"
+		if later := f.names(afterResume); later != nil {
+			message += "; the Jobs of " + quoted(later) + ", which depend on others, are created only then"
+		}
+		report(schema.Warning, schema.CodeSuspended, schema.Fields("spec", "suspend"), message,
+			"set spec.suspend to false to run it")
+	}
+	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+		report(schema.Warning, schema.CodeManagedElsewhere, schema.Fields("spec", "managedBy"),
+			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
+			"read the Jobs and Pods as what a cluster makes whose own controller manages it")
+	}
+	if f.tooManyJobs() {
+		report(schema.Error, schema.CodeTooManyJobs, schema.Fields("spec", "replicatedJobs"),
+			fmt.Sprintf("the JobSet has more than %d Jobs", maxJobs), "lower the replicas")
+	}
+	for _, members := range f.members {
+		if members.presence == never {
+			report(schema.Error, schema.CodeNeverCreated, members.path().Append(schema.Field("dependsOn")),
+				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
+				"let them depend on replicated jobs that stand before them")
+		}
+		f.reportPlacement(members, report)
+		f.reportPriority(members, report)
+	}
+	return append(found, f.lostEndpoints()...)
+}
+
+type reporter func(severity schema.Severity, code schema.Code, path schema.Path, message, help string)
+
+// reportPlacement tells which Pods an exclusive placement without the node-selector strategy keeps
+// back: all but the one of index 0, until that one is scheduled (JobSet v0.12.0
+// pkg/webhooks/pod_webhook.go).
+func (f *jobFamily) reportPlacement(members *jobMembers, report reporter) {
+	if !webhookPlaces(members.podAnnotations()) {
+		return
+	}
+	spec := members.Template.Spec
+	if *spec.CompletionMode != batchv1.IndexedCompletion {
+		report(schema.Error, schema.CodeNeverCreated, members.path().Append(schema.Fields("template", "spec", "completionMode")...),
+			"the Pods are never created: with exclusive placement they follow the Pod of index 0, and without an index there is none",
+			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
+		return
+	}
+	if newPodCounts(&spec).all > 1 {
+		report(schema.Note, schema.CodeLeaderFirst, members.path(),
+			"the Pods other than index 0 are created when that one is scheduled, with a node selector for its topology domain, which only the cluster knows",
+			"")
+	}
+}
+
+func (f *jobFamily) reportPriority(members *jobMembers, report reporter) {
+	pod := &members.Template.Spec.Template.Spec
+	if _, known := podPriority(pod); !known {
+		report(schema.Warning, schema.CodeUnknownPriority,
+			members.path().Append(schema.Fields("template", "spec", "template", "spec", "priorityClassName")...),
+			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, podPriorityKey),
+			"read it with kubectl get priorityclass "+pod.PriorityClassName)
+	}
+}
+
+// tooManyJobs tells whether there are more Jobs than maxJobs, whatever their numbers add up to.
+func (f *jobFamily) tooManyJobs() bool {
+	jobs := 0
+	for _, members := range f.members {
+		if jobs += int(max(0, members.Replicas)); jobs > maxJobs {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the replicated jobs of that presence.
+func (f *jobFamily) names(p presence) []string {
+	var names []string
+	for _, members := range f.members {
+		if members.presence == p {
+			names = append(names, members.Name)
+		}
+	}
+	return names
+}
+
+func quoted(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// path is the replicated job in the JobSet.
+func (m *jobMembers) path() schema.Path {
+	return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", m.Name))
+}
+
+// podAnnotations are those that the placement of the Pods hangs on.
+func (m *jobMembers) podAnnotations() map[string]string {
+	return overlay(m.Template.Spec.Template.Annotations,
+		exclusivePlacement(m.family.Annotations), exclusivePlacement(m.Template.Annotations))
+}

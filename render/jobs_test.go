@@ -1,0 +1,324 @@
+package render_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/render"
+)
+
+// jobSet reads a JobSet whose head is always the same: the tests give what follows spec, or the
+// whole from metadata on where that is what they are about.
+func jobSet(t testing.TB, text string) *jobset.JobSet {
+	t.Helper()
+	if !strings.HasPrefix(text, "metadata:") {
+		text = "metadata: {name: llm, namespace: team}\nspec:\n" + text
+	}
+	js := &jobset.JobSet{}
+	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "\t", "  ")), js); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return js
+}
+
+const oneNode = `
+  replicatedJobs:
+  - name: node
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            containers: [{name: node, image: trainer:1}]
+`
+
+// jobs renders and wants no error.
+func jobs(t testing.TB, js *jobset.JobSet, opts render.JobsOptions) *render.JobsOutput {
+	t.Helper()
+	out, err := render.Jobs(js, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// withPrefix keeps the keys below JobSet's prefix, without it.
+func withPrefix(values map[string]string) map[string]string {
+	short := map[string]string{}
+	for key, value := range values {
+		if key, ok := strings.CutPrefix(key, "jobset.sigs.k8s.io/"); ok {
+			short[key] = value
+		}
+	}
+	return short
+}
+
+func TestJobsNumberTheirReplicas(t *testing.T) {
+	js := jobSet(t, `
+  coordinator: {replicatedJob: driver, jobIndex: 1}
+  network: {subdomain: net}
+  replicatedJobs:
+  - {name: data, groupName: io, replicas: 2, template: {spec: {template: {spec: {}}}}}
+  - {name: driver, replicas: 2, template: {spec: {completions: 1, template: {spec: {}}}}}
+  - {name: worker, groupName: io, replicas: 3, template: {spec: {template: {spec: {}}}}}
+`)
+	js.Status.Restarts = 4
+	out := jobs(t, js, render.JobsOptions{JobSetUID: "u"})
+	var names []string
+	for _, child := range out.Jobs {
+		names = append(names, child.Job.Name)
+	}
+	if want := "llm-data-0 llm-data-1 llm-driver-0 llm-driver-1 llm-worker-0 llm-worker-1 llm-worker-2"; strings.Join(names, " ") != want {
+		t.Fatalf("Jobs %v, want %s", names, want)
+	}
+	last := out.Jobs[6]
+	if last.ReplicatedJob != "worker" || last.Index != 2 {
+		t.Errorf("llm-worker-2 is replica %d of %s", last.Index, last.ReplicatedJob)
+	}
+	want := map[string]string{
+		"jobset-name": "llm", "jobset-uid": "u", "replicatedjob-name": "worker", "restart-attempt": "4",
+		"replicatedjob-replicas": "3", "global-replicas": "7", "job-index": "2", "job-global-index": "6",
+		"job-key":    last.Job.Labels[jobset.JobKey], // checked apart
+		"group-name": "io", "group-replicas": "5", "job-group-index": "4",
+		"coordinator": "llm-driver-1-0.net",
+	}
+	for place, got := range map[string]map[string]string{
+		"labels":               last.Job.Labels,
+		"annotations":          last.Job.Annotations,
+		"template labels":      last.Job.Spec.Template.Labels,
+		"template annotations": last.Job.Spec.Template.Annotations,
+	} {
+		if diff := cmp.Diff(want, withPrefix(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", place, diff)
+		}
+	}
+	keys := map[string]bool{}
+	for _, child := range out.Jobs {
+		keys[child.Job.Labels[jobset.JobKey]] = true
+	}
+	if len(keys) != len(out.Jobs) {
+		t.Errorf("%d Jobs have %d keys", len(out.Jobs), len(keys))
+	}
+}
+
+func TestJobKeyIsTheHashOfNamespaceAndName(t *testing.T) {
+	out := jobs(t, jobSet(t, "metadata: {name: tj, namespace: ns}\nspec:"+oneNode), render.JobsOptions{})
+	if got, want := out.Jobs[0].Job.Labels[jobset.JobKey], "0bcd740d11c56fdbf8216fcf7513d26c028a66d7"; got != want {
+		t.Errorf("job-key %s, want %s", got, want)
+	}
+	if out := jobs(t, jobSet(t, "metadata: {name: tj}\nspec:"+oneNode), render.JobsOptions{}); out.Jobs[0].Job.Namespace != "default" {
+		t.Errorf("a JobSet without a namespace has its Jobs in %q", out.Jobs[0].Job.Namespace)
+	}
+}
+
+func TestJobsKeepTheAuthorsMetadata(t *testing.T) {
+	js := jobSet(t, `
+  replicatedJobs:
+  - name: node
+    template:
+      metadata:
+        name: mine
+        namespace: elsewhere
+        finalizers: [example.com/job]
+        labels: {team: a, jobset.sigs.k8s.io/job-index: "9"}
+        annotations: {note: b}
+      spec:
+        suspend: true
+        template:
+          metadata:
+            finalizers: [example.com/pod]
+            labels: {app: c, jobset.sigs.k8s.io/jobset-name: other}
+            annotations: {note: d}
+          spec: {hostname: mine, subdomain: mine}
+`)
+	job := jobs(t, js, render.JobsOptions{}).Jobs[0].Job
+	template := job.Spec.Template
+	for _, c := range []struct{ got, want, reason string }{
+		{job.Name, "llm-node-0", "the controller names the Job"},
+		{job.Namespace, "team", "a Job is in its JobSet's namespace"},
+		{strings.Join(job.Finalizers, " "), "", "of the template's metadata only labels and annotations count"},
+		{job.Labels["team"], "a", "labels of the Job template reach the Job"},
+		{template.Labels["team"], "", "but not its Pods"},
+		{job.Labels[jobset.JobIndexKey], "0", "the controller's labels win"},
+		{job.Annotations["note"], "b", "annotations of the Job template reach the Job"},
+		{template.Annotations["note"], "d", "those of the Pod template the Pods"},
+		{template.Labels["app"], "c", "labels of the Pod template reach the Pods"},
+		{job.Labels["app"], "", "but not the Job"},
+		{template.Labels[jobset.JobSetNameKey], "llm", "the controller's labels win there too"},
+		{strings.Join(template.Finalizers, " "), "example.com/pod", "finalizers of the Pod template stay"},
+		{template.Spec.Subdomain, "llm", "the JobSet's subdomain wins"},
+		{template.Spec.Hostname, "mine", "the hostname is left to the Job controller"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q: %s", c.got, c.want, c.reason)
+		}
+	}
+	if *job.Spec.Suspend {
+		t.Error("the Job template's own suspend counts, but a Job is suspended with its JobSet only")
+	}
+}
+
+func TestJobsWait(t *testing.T) {
+	const three = `
+  replicatedJobs:
+  - {name: data, template: {spec: {template: {spec: {}}}}}
+  - {name: model, template: {spec: {template: {spec: {}}}}}
+  - {name: node, replicas: 2, template: {spec: {template: {spec: {}}}}}
+`
+	complete, ready := jobset.DependencyComplete, jobset.DependencyReady
+	for _, c := range []struct {
+		name, reason string
+		dependsOn    map[int][]jobset.DependsOn
+		inOrder      bool
+		suspend      bool
+		want, later  string // the Jobs and, in brackets, what they wait for
+		wantErr      bool
+	}{
+		{
+			name: "any order", reason: "nothing waits by default",
+			want: "data-0 model-0 node-0 node-1",
+		}, {
+			name: "complete and ready", reason: "dependsOn is told as it is written; every Job is there",
+			dependsOn: map[int][]jobset.DependsOn{2: {{Name: "data", Status: complete}, {Name: "model", Status: ready}}},
+			want:      "data-0 model-0 node-0[data Complete, model Ready] node-1[data Complete, model Ready]",
+		}, {
+			name: "in order", reason: "each replicated job starts when the one before it is ready",
+			inOrder: true,
+			want:    "data-0 model-0[data Ready] node-0[model Ready] node-1[model Ready]",
+		}, {
+			name: "suspended", reason: "a suspended JobSet creates no Job that depends on others",
+			suspend: true, dependsOn: map[int][]jobset.DependsOn{1: {{Name: "data", Status: complete}}},
+			want: "data-0 node-0 node-1", later: "model-0[data Complete]",
+		}, {
+			name: "suspended in order", reason: "a suspended JobSet creates all Jobs at once where they start in order",
+			suspend: true, inOrder: true,
+			want: "data-0 model-0[data Ready] node-0[model Ready] node-1[model Ready]",
+		}, {
+			name: "itself", reason: "JobSet lets a job depend on itself, and it never comes; nor does what depends on it",
+			dependsOn: map[int][]jobset.DependsOn{1: {{Name: "model", Status: ready}}, 2: {{Name: "model", Status: complete}}},
+			want:      "data-0", later: "model-0[model Ready] node-0[model Complete] node-1[model Complete]", wantErr: true,
+		}, {
+			name: "unknown", reason: "what is not there never gets ready",
+			dependsOn: map[int][]jobset.DependsOn{2: {{Name: "ghost", Status: ready}}},
+			want:      "data-0 model-0", later: "node-0[ghost Ready] node-1[ghost Ready]", wantErr: true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			js := jobSet(t, three)
+			for i, dependsOn := range c.dependsOn {
+				js.Spec.ReplicatedJobs[i].DependsOn = dependsOn
+			}
+			if c.inOrder {
+				js.Spec.StartupPolicy = &jobset.StartupPolicy{StartupPolicyOrder: jobset.InOrder}
+			}
+			js.Spec.Suspend = &c.suspend
+			out, err := render.Jobs(js, render.JobsOptions{})
+			if (err != nil) != c.wantErr {
+				t.Errorf("error %v: %s", err, c.reason)
+			}
+			if got := waits(out.Jobs); got != c.want {
+				t.Errorf("Jobs  %s\nwant  %s\n%s", got, c.want, c.reason)
+			}
+			if got := waits(out.Later); got != c.later {
+				t.Errorf("later %s\nwant  %s\n%s", got, c.later, c.reason)
+			}
+			for _, child := range slices.Concat(out.Jobs, out.Later) {
+				if *child.Job.Spec.Suspend != c.suspend {
+					t.Errorf("%s: suspend %v", child.Job.Name, *child.Job.Spec.Suspend)
+				}
+			}
+		})
+	}
+}
+
+func waits(children []render.ChildJob) string {
+	var out []string
+	for _, child := range children {
+		text := strings.TrimPrefix(child.Job.Name, "llm-")
+		var on []string
+		for _, wait := range child.WaitsFor {
+			on = append(on, wait.Name+" "+string(wait.Status))
+		}
+		if on != nil {
+			text += "[" + strings.Join(on, ", ") + "]"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestStoredJobs(t *testing.T) {
+	base := jobSet(t, `
+  replicatedJobs:
+  - name: node
+    template:
+      spec:
+        template:
+          metadata: {labels: {job-name: mine}}
+          spec: {containers: [{name: node, ports: [{containerPort: 80}], livenessProbe: {grpc: {port: 9}}}]}
+`)
+	applied := jobs(t, base, render.JobsOptions{}).Jobs[0].Job
+	stored := jobs(t, base, render.JobsOptions{Stored: true}).Jobs[0].Job
+	known := jobs(t, base, render.JobsOptions{Stored: true, JobUID: func(name string) types.UID { return types.UID("uid of " + name) }}).Jobs[0].Job
+	if l := applied.Spec.Template.Labels; l["job-name"] != "mine" || l["batch.kubernetes.io/job-name"] != "" {
+		t.Errorf("labels %v: what the controller sends has no label of the Job API", l)
+	}
+	if applied.Spec.Parallelism != nil || stored.Spec.Parallelism == nil || *stored.Spec.Completions != 1 {
+		t.Error("the Job API, not the JobSet controller, says that there is one Pod")
+	}
+	if l := stored.Spec.Template.Labels; l["job-name"] != "mine" || l["batch.kubernetes.io/job-name"] != "llm-node-0" {
+		t.Errorf("labels %v: the Job API adds the name, and leaves the author's label to validation", l)
+	}
+	if _, ok := stored.Spec.Template.Labels["controller-uid"]; ok || stored.Spec.Selector != nil {
+		t.Error("an id was invented")
+	}
+	container := stored.Spec.Template.Spec.Containers[0]
+	if container.Ports[0].Protocol != "" || *container.LivenessProbe.GRPC.Service != "" {
+		t.Error("the CRD's defaults are written, the API server's plain ones are not")
+	}
+	if known.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] != "uid of llm-node-0" ||
+		known.Spec.Template.Labels["controller-uid"] != "uid of llm-node-0" {
+		t.Errorf("selector %v, labels %v: a known uid is written", known.Spec.Selector, known.Spec.Template.Labels)
+	}
+	manual := base.DeepCopy()
+	yes := true
+	manual.Spec.ReplicatedJobs[0].Template.Spec.ManualSelector = &yes
+	if l := jobs(t, manual, render.JobsOptions{Stored: true}).Jobs[0].Job.Spec.Template.Labels; l["batch.kubernetes.io/job-name"] != "" {
+		t.Errorf("labels %v: with manualSelector the Job API adds none", l)
+	}
+}
+
+func TestJobSetUID(t *testing.T) {
+	js := jobSet(t, oneNode)
+	withUID := js.DeepCopy()
+	withUID.UID = "its own"
+	for _, c := range []struct {
+		js     *jobset.JobSet
+		option types.UID
+		want   string
+		reason string
+	}{
+		{js, "", "", "an id that nobody knows is left out"},
+		{js, "given", "given", "the option fills it in"},
+		{withUID, "", "its own", "a JobSet from a cluster has one"},
+		{withUID, "given", "given", "the option has the last word"},
+	} {
+		out := jobs(t, c.js, render.JobsOptions{JobSetUID: c.option, OwnerReferences: true})
+		job := out.Jobs[0].Job
+		label, written := job.Spec.Template.Labels[jobset.JobSetUIDKey]
+		if label != c.want || written != (c.want != "") || string(job.OwnerReferences[0].UID) != c.want ||
+			string(out.Service.OwnerReferences[0].UID) != c.want {
+			t.Errorf("label %q, owner %v, want %q: %s", label, job.OwnerReferences, c.want, c.reason)
+		}
+		if jobs(t, c.js, render.JobsOptions{JobSetUID: c.option}).Jobs[0].Job.OwnerReferences != nil {
+			t.Error("owner references nobody asked for")
+		}
+	}
+}

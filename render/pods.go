@@ -1,0 +1,139 @@
+package render
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
+// with, without the ids that only a cluster has.
+type PodsOptions struct {
+	// JobsOptions hold for the Pods as for their Jobs. Stored adds the Jobs' labels, the priority of
+	// a system PriorityClass and the least termination grace period; Companions do nothing here.
+	JobsOptions
+	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. Empty
+	// selects all.
+	Job string
+	// Indexes selects Pods by their index within their Job. Nil selects all. Pods without an index
+	// count in the order in which they are created.
+	Indexes *IndexRange
+	// AllIndexes adds the Pods that a Job with more completions than parallelism creates as others
+	// finish. Without it, only those are there that it starts with.
+	AllIndexes bool
+}
+
+// IndexRange is the indexes from First to Last, both included.
+type IndexRange struct{ First, Last int }
+
+// Pods returns the Pods that the Job controller of Kubernetes 1.36 makes of a JobSet's child Jobs, as
+// its API server and JobSet's Pod webhook let them through: generateName, hostname, completion index,
+// tracking finalizer, priority label, affinities of exclusive placement. They come in the order of
+// the replicated jobs, their Jobs and their indexes.
+//
+// Left out is what only a cluster knows: names, uids, nodes, the value of a PriorityClass that is not
+// a system class (Jobs has a finding), and the node selector that sends the followers of an exclusive
+// leader to its topology domain. The Pods of a suspended JobSet are those that it has when it is
+// resumed. Jobs that are never created have none.
+//
+// Pods is a stream: it holds one Job's Pod template at a time, however many Pods there are. The Pods
+// of one Job share the memory of their specs, and nothing with js: a caller may change a Pod's
+// metadata and the fields of its spec, and has to copy it before it changes anything deeper.
+//
+// An error ends the stream; it comes first, if at all: js is nil or has no name, no Job has the name
+// asked for, or the range is none.
+func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
+	return func(yield func(*corev1.Pod, error) bool) {
+		family, err := newJobFamily(js, opts.JobsOptions)
+		if err == nil {
+			err = opts.check(family)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, members := range family.members {
+			if members.presence == never {
+				continue
+			}
+			first, last := opts.indexes(&members.Template.Spec)
+			if first > last {
+				continue
+			}
+			for index := range opts.jobs(members) {
+				pods := newJobPods(members.job(index), family.opts)
+				for i := first; i <= last; i++ {
+					if !yield(pods.pod(i), nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// check refuses a selection that cannot be meant.
+func (opts PodsOptions) check(f *jobFamily) error {
+	if r := opts.Indexes; r != nil && (r.First < 0 || r.Last < r.First) {
+		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0", r.First, r.Last)
+	}
+	if opts.Job == "" {
+		return nil
+	}
+	var names []string
+	for _, members := range f.members {
+		for range opts.jobs(members) {
+			return nil
+		}
+		names = append(names, members.Name)
+	}
+	return fmt.Errorf("JobSet %s/%s has no Job %q: name one of its replicated jobs (%s), or one of their Jobs, such as %q",
+		f.Namespace, f.Name, opts.Job, quoted(names), f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
+}
+
+// jobs are the indexes of the child Jobs that the selection holds.
+func (opts PodsOptions) jobs(members *jobMembers) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for index := range int(members.Replicas) {
+			if opts.Job != "" && opts.Job != members.Name && opts.Job != members.jobName(index) {
+				continue
+			}
+			if !yield(index) {
+				return
+			}
+		}
+	}
+}
+
+// indexes are the first and the last index that the selection holds of a Job's Pods.
+func (opts PodsOptions) indexes(spec *batchv1.JobSpec) (first, last int) {
+	counts := newPodCounts(spec)
+	last = counts.atStart - 1
+	if opts.AllIndexes {
+		last = counts.all - 1
+	}
+	if opts.Indexes != nil {
+		first, last = opts.Indexes.First, min(last, opts.Indexes.Last)
+	}
+	return first, last
+}
+
+// podCounts are how many Pods a Job creates at its start, and until it is complete when none fails.
+type podCounts struct{ atStart, all int }
+
+// newPodCounts counts as the Job controller does: at most as many at a time as parallelism says, and
+// no more than there are completions left. Without completions, as many as parallelism says.
+func newPodCounts(spec *batchv1.JobSpec) podCounts {
+	counted := batchv1.JobSpec{Parallelism: spec.Parallelism, Completions: spec.Completions}
+	setDefaultCounts(&counted)
+	parallelism := max(0, int(*counted.Parallelism))
+	if counted.Completions == nil {
+		return podCounts{atStart: parallelism, all: parallelism}
+	}
+	completions := max(0, int(*counted.Completions))
+	return podCounts{atStart: min(parallelism, completions), all: completions}
+}

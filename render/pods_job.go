@@ -1,0 +1,202 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// The names that the Job controller writes into Pods and the API's Go module does not export
+// (Kubernetes v1.36.3 pkg/controller/job), and the label of JobSet's Pod webhook (JobSet v0.12.0
+// pkg/constants).
+const (
+	completionIndexEnv = "JOB_COMPLETION_INDEX"
+	podPriorityKey     = "jobset.sigs.k8s.io/priority"
+)
+
+// maxGenerateName is how long a generateName may be so that the random suffix of five still fits
+// into a DNS label.
+const maxGenerateName = 63 - 5
+
+// jobPods makes the Pods of one Job. What they share is made once.
+type jobPods struct {
+	job           *batchv1.Job
+	shared        corev1.Pod
+	indexed       bool
+	countFailures bool             // per index
+	leader        *corev1.Affinity // of index 0; nil without exclusive placement
+}
+
+// newJobPods takes over the Job: it writes into its maps.
+func newJobPods(job *batchv1.Job, opts JobsOptions) *jobPods {
+	template := &job.Spec.Template
+	p := &jobPods{
+		job:           job,
+		indexed:       *job.Spec.CompletionMode == batchv1.IndexedCompletion,
+		countFailures: job.Spec.BackoffLimitPerIndex != nil,
+		shared: corev1.Pod{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			// Of the template's metadata, only these three reach the Pod.
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace:    job.Namespace,
+				GenerateName: job.Name + "-",
+				Labels:       template.Labels,
+				Annotations:  template.Annotations,
+				Finalizers:   template.Finalizers,
+			},
+			Spec: template.Spec,
+		},
+	}
+	pod := &p.shared
+	if !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
+		pod.Finalizers = append(slices.Clip(pod.Finalizers), batchv1.JobTrackingFinalizer)
+	}
+	if opts.OwnerReferences {
+		var uid = job.UID
+		if opts.JobUID != nil {
+			uid = opts.JobUID(job.Name)
+		}
+		pod.OwnerReferences = controlledBy(batchv1.SchemeGroupVersion.String(), "Job", job.Name, uid)
+	}
+	if p.indexed {
+		pod.Spec.InitContainers = withCompletionIndex(pod.Spec.InitContainers)
+		pod.Spec.Containers = withCompletionIndex(pod.Spec.Containers)
+	}
+	p.admit(opts)
+	return p
+}
+
+// withCompletionIndex tells containers the index of their Pod, unless they have a variable of that
+// name already.
+func withCompletionIndex(containers []corev1.Container) []corev1.Container {
+	containers = slices.Clone(containers)
+	for i := range containers {
+		c := &containers[i]
+		if slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.Name == completionIndexEnv }) {
+			continue
+		}
+		c.Env = append(slices.Clip(c.Env), corev1.EnvVar{
+			Name: completionIndexEnv,
+			ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{
+				FieldPath: fmt.Sprintf("metadata.labels['%s']", batchv1.JobCompletionIndexAnnotation),
+			}},
+		})
+	}
+	return containers
+}
+
+// admit does what the admission of the Pods does: their priority is looked up, then JobSet's webhook
+// writes it into a label and places the Pods, unless the node-selector strategy has done so.
+func (p *jobPods) admit(opts JobsOptions) {
+	pod := &p.shared
+	priority, known := podPriority(&pod.Spec)
+	if opts.Stored {
+		if known && priority != 0 {
+			pod.Spec.Priority = &priority
+		}
+		if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+			least := int64(1)
+			pod.Spec.TerminationGracePeriodSeconds = &least
+		}
+	}
+	if _, placed := pod.Annotations[jobset.NodeSelectorStrategyKey]; placed {
+		return
+	}
+	if known {
+		pod.Labels[podPriorityKey] = strconv.Itoa(int(priority))
+	}
+	if p.indexed && webhookPlaces(pod.Annotations) {
+		p.leader = exclusiveAffinity(pod)
+	}
+}
+
+// podPriority is the priority that admission gives a Pod, and whether that can be told without a
+// cluster: not for a PriorityClass that somebody made. A cluster's own default class is not known
+// either; there, most have none.
+func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
+	switch {
+	case spec.PriorityClassName == "":
+		return 0, true
+	case spec.PriorityClassName == "system-cluster-critical":
+		return 2_000_000_000, true
+	case spec.PriorityClassName == "system-node-critical":
+		return 2_000_001_000, true
+	case spec.Priority != nil:
+		return *spec.Priority, true // refused if the class has another
+	default:
+		return 0, false
+	}
+}
+
+// webhookPlaces tells whether JobSet's Pod webhook does the exclusive placement.
+func webhookPlaces(annotations map[string]string) bool {
+	_, exclusive := annotations[jobset.ExclusiveKey]
+	_, byNodeSelector := annotations[jobset.NodeSelectorStrategyKey]
+	return exclusive && !byNodeSelector
+}
+
+// exclusiveAffinity draws the Pods of one Job into one topology domain and keeps those of other Jobs
+// of the same priority out of it. Its terms come after those of the template.
+func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
+	affinity := pod.Spec.Affinity.DeepCopy()
+	setDefaultPointer(&affinity, corev1.Affinity{})
+	setDefaultPointer(&affinity.PodAffinity, corev1.PodAffinity{})
+	setDefaultPointer(&affinity.PodAntiAffinity, corev1.PodAntiAffinity{})
+	key := []string{pod.Labels[jobset.JobKey]}
+	term := func(requirements ...metav1.LabelSelectorRequirement) corev1.PodAffinityTerm {
+		return corev1.PodAffinityTerm{
+			LabelSelector:     &metav1.LabelSelector{MatchExpressions: requirements},
+			TopologyKey:       pod.Annotations[jobset.ExclusiveKey],
+			NamespaceSelector: &metav1.LabelSelector{},
+		}
+	}
+	others := []metav1.LabelSelectorRequirement{
+		{Key: jobset.JobKey, Operator: metav1.LabelSelectorOpExists},
+		{Key: jobset.JobKey, Operator: metav1.LabelSelectorOpNotIn, Values: key},
+	}
+	if priority, known := pod.Labels[podPriorityKey]; known {
+		others = append(others, metav1.LabelSelectorRequirement{
+			Key: podPriorityKey, Operator: metav1.LabelSelectorOpIn, Values: []string{priority},
+		})
+	}
+	together := &affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	*together = append(*together, term(metav1.LabelSelectorRequirement{
+		Key: jobset.JobKey, Operator: metav1.LabelSelectorOpIn, Values: key,
+	}))
+	apart := &affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	*apart = append(*apart, term(others...))
+	return affinity
+}
+
+// pod is the Pod of the index.
+func (p *jobPods) pod(index int) *corev1.Pod {
+	pod := p.shared
+	pod.Labels, pod.Annotations = maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
+	if !p.indexed {
+		return &pod
+	}
+	number := strconv.Itoa(index)
+	pod.Labels[batchv1.JobCompletionIndexAnnotation] = number
+	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = number
+	if p.countFailures {
+		pod.Annotations[batchv1.JobIndexFailureCountAnnotation] = "0"
+	}
+	pod.GenerateName = indexedGenerateName(p.job.Name, number)
+	pod.Spec.Hostname = p.job.Name + "-" + number
+	if index == 0 && p.leader != nil {
+		pod.Spec.Affinity = p.leader
+	}
+	return &pod
+}
+
+// indexedGenerateName cuts the Job's name, never the index, to what a generateName may hold.
+func indexedGenerateName(job, index string) string {
+	suffix := "-" + index + "-"
+	return job[:min(len(job), maxGenerateName-len(suffix))] + suffix
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Object is a companion: an object that the controller applies beside the JobSet.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Payload is what companions are made of that cannot be computed from the TrainJob and its runtime.
+// What is not given is left out, with a warning that names the object.
+type Payload struct {
+	// Secrets is where the bytes of keys come from: a source of cryptographic randomness, such as
+	// crypto/rand.Reader. Nil leaves the Secrets out.
+	Secrets io.Reader
+	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
+	// github.com/kubeflow/trainer/v2 v2.3.0. Nil leaves the ConfigMap of Flux out.
+	FluxTemplates fs.FS
+}
+
+// Companions makes the objects that the policies put beside the JobSet, without owner references:
+// *corev1.ConfigMap, *corev1.Secret, Volcano's *v1beta1.PodGroup, and as *unstructured.Unstructured the
+// PodGroup of scheduler-plugins. It comes after Enforce and Schedule and writes nothing to the JobSet.
+func Companions(j *Job, payload Payload) []Object {
+	var objects []Object
+	policy := j.source()
+	if policy.MPI != nil {
+		if hosts := j.hostfile(); hosts != nil {
+			objects = append(objects, hosts)
+		}
+		if payload.Secrets == nil {
+			j.secretLeftOut("mpi", j.sshSecretName(), "the key pair with which the launcher reaches the nodes")
+		} else if secret, err := j.sshSecret(payload.Secrets); err != nil {
+			j.noSecret("mpi", j.sshSecretName(), err)
+		} else {
+			objects = append(objects, secret)
+		}
+	}
+	if policy.Flux != nil {
+		if payload.FluxTemplates == nil {
+			j.scriptsLeftOut()
+		} else if templates, err := readFluxTemplates(payload.FluxTemplates); err != nil {
+			j.noScripts(err)
+		} else {
+			objects = append(objects, j.fluxScripts(templates))
+		}
+		if payload.Secrets == nil {
+			j.secretLeftOut("flux", j.curveSecretName(), "the certificate with which the brokers know each other")
+		} else if secret, err := j.curveSecret(payload.Secrets); err != nil {
+			j.noSecret("flux", j.curveSecretName(), err)
+		} else {
+			objects = append(objects, secret)
+		}
+	}
+	if j.StatusServer != nil {
+		if j.StatusServer.CA == "" {
+			j.certificateLeftOut()
+		} else {
+			objects = append(objects, j.statusConfig())
+		}
+	}
+	if groups := j.Runtime.PodGroupPolicy; groups != nil {
+		if groups.Coscheduling != nil {
+			objects = append(objects, j.coschedulingGroup())
+		}
+		if groups.Volcano != nil {
+			objects = append(objects, j.volcanoGroup())
+		}
+	}
+	return objects
+}
+
+func (j *Job) secretLeftOut(policy, name, what string) {
+	j.aboutRuntime(schema.CodeLeftOut, schema.Warning, schema.Fields("spec", "mlPolicy", policy),
+		fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
+		"apply the TrainJob and let the controller make it, or have one made with --generate-secrets")
+}
+
+func (j *Job) noSecret(policy, name string, err error) {
+	j.aboutRuntime(schema.CodePayload, schema.Error, schema.Fields("spec", "mlPolicy", policy),
+		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
+}
+
+func (j *Job) scriptsLeftOut() {
+	j.aboutRuntime(schema.CodeLeftOut, schema.Warning, schema.Fields("spec", "mlPolicy", "flux"),
+		fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
+		"name their folder with --flux-templates: pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
+}
+
+func (j *Job) noScripts(err error) {
+	j.aboutRuntime(schema.CodePayload, schema.Error, schema.Fields("spec", "mlPolicy", "flux"),
+		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
+		"name the folder pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
+}
+
+func (j *Job) certificateLeftOut() {
+	j.aboutTrainJob(schema.CodeLeftOut, schema.Warning, nil,
+		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
+		"apply the TrainJob and let the controller make it")
+}

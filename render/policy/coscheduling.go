@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// coscheduling marks the Pods of every job, the initializers' too, as one group of the scheduler
+// plugin Coscheduling (Trainer v2.3.0 pkg/runtime/framework/plugins/coscheduling).
+func coscheduling(j *Job) {
+	if p := j.Runtime.PodGroupPolicy; p == nil || p.Coscheduling == nil {
+		return
+	}
+	for _, set := range j.Sets {
+		j.setPodLabel(schema.Scheduler("coscheduling"), set, "scheduling.x-k8s.io/pod-group", j.TrainJob.Name)
+	}
+}
+
+// coschedulingGroup is the PodGroup of scheduler-plugins. It is not of that project's Go type: the
+// type leaves an empty minResources out, and the controller sends it.
+func (j *Job) coschedulingGroup() *unstructured.Unstructured {
+	members, requests := j.gang()
+	resources := map[string]any{}
+	for name, q := range requests {
+		resources[string(name)] = q.String()
+	}
+	group := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "scheduling.x-k8s.io/v1alpha1",
+		"kind":       "PodGroup",
+		"spec": map[string]any{
+			"minMember":              int64(members),
+			"minResources":           resources,
+			"scheduleTimeoutSeconds": int64(orDefault(j.Runtime.PodGroupPolicy.Coscheduling.ScheduleTimeoutSeconds, 60)),
+		},
+	}}
+	group.SetName(j.TrainJob.Name)
+	group.SetNamespace(j.TrainJob.Namespace)
+	return group
+}

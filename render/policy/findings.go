@@ -1,0 +1,269 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// aboutTrainJob and aboutRuntime report what was found in a field of one of the two inputs.
+func (j *Job) aboutTrainJob(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
+	j.report(schema.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Help: help})
+}
+
+func (j *Job) aboutRuntime(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
+	j.report(schema.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Help: help})
+}
+
+// report adds a finding once: several jobs may come to the same one.
+func (j *Job) report(f schema.Finding) {
+	same := func(g schema.Finding) bool {
+		return g.Code == f.Code && g.Object == f.Object && slices.Equal(g.Path, f.Path) && g.Message == f.Message
+	}
+	if !slices.ContainsFunc(j.Findings, same) {
+		j.Findings = append(j.Findings, f)
+	}
+}
+
+// inRuntime is where a field of the merged template stands in the runtime.
+func inRuntime(path schema.Path) schema.Path {
+	return schema.Fields("spec", "template").Append(path...)
+}
+
+func (j *Job) portLost(layer schema.Layer, c Place, before corev1.ContainerPort) {
+	message := fmt.Sprintf("port %d of container %s has no name and is replaced by port %d of %s", before.ContainerPort, c.Name, port, layer)
+	if before.ContainerPort == port {
+		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
+	}
+	j.aboutRuntime(schema.CodePortLost, schema.Warning, inRuntime(c.Path(schema.Field("ports"), portItem(before))), message,
+		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
+}
+
+func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
+	why := "neither has a name"
+	if lost.ContainerPort == doubled.ContainerPort {
+		why = "their numbers are equal"
+	} else if lost.Name != "" {
+		why = "their names are equal"
+	}
+	j.aboutRuntime(schema.CodePortsTakenForOne, schema.Error, inRuntime(c.Path(schema.Field("ports"), portItem(lost))),
+		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API refuses",
+			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
+		"give every port of the container a name and a number of its own")
+}
+
+func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
+	if before == nil || *before == s.Count || s.CountFrom == schema.TrainJob {
+		return
+	}
+	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"
+	if s.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
+		why, help = "the trainer's job takes mlPolicy.numNodes, or else one", "set spec.mlPolicy.numNodes of the runtime instead"
+	}
+	j.aboutRuntime(schema.CodeCountReplaced, schema.Warning, inRuntime(s.JobPath().Append(schema.Field(field))),
+		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, s.Count, why), help)
+}
+
+// CheckReplicas looks at the replicas of a job whose replicas the controller leaves alone: a zero gets
+// lost, and the API fills in one.
+func (j *Job) CheckReplicas(s *PodSet) {
+	if s.Replicas == 0 {
+		j.replicasReplaced(s, 0)
+	}
+}
+
+func (j *Job) replicasReplaced(s *PodSet, before int32) {
+	known := slices.ContainsFunc(j.Runtime.Template.Spec.ReplicatedJobs, func(rj jobset.ReplicatedJob) bool { return rj.Name == s.Name })
+	if before == 1 || !known {
+		return
+	}
+	why := "jobs of a section of the TrainJob run once"
+	if before == 0 {
+		why = "the controller cannot tell a zero from nothing"
+	}
+	j.aboutRuntime(schema.CodeReplicasReplaced, schema.Warning, inRuntime(s.Path().Append(schema.Field("replicas"))),
+		fmt.Sprintf("replicas %d of job %s becomes 1: %s", before, s.Name, why),
+		"write replicas: 1; use parallelism for more Pods, and leave a job out that is not to run")
+}
+
+func (j *Job) suspendReplaced(before *bool) {
+	if before == nil || !*before || orDefault(j.TrainJob.Spec.Suspend, false) {
+		return
+	}
+	j.aboutRuntime(schema.CodeSuspendReplaced, schema.Warning, inRuntime(schema.Fields("spec", "suspend")),
+		"the runtime's suspend: true is replaced by the TrainJob's, and the job starts at once",
+		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
+}
+
+// checkTrainer looks for fields of the TrainJob that nothing reads, before any policy runs.
+func (j *Job) checkTrainer() {
+	j.checkInitializer()
+	t := j.TrainJob.Spec.Trainer
+	if t == nil {
+		return
+	}
+	ignored := func(field, why, help string) {
+		j.aboutTrainJob(schema.CodeReachesNothing, schema.Warning, schema.Fields("spec", "trainer", field),
+			fmt.Sprintf("%s has no effect: %s", field, why), help)
+	}
+	set := j.trainerSet()
+	if set == nil || set.Container(Node) == nil {
+		why := "the runtime has no job with the trainer's label and a container called node"
+		help := fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer)
+		for _, field := range []struct {
+			name string
+			set  bool
+		}{{"image", t.Image != nil}, {"command", t.Command != nil}, {"args", t.Args != nil}, {"env", t.Env != nil && !j.LauncherAsNode()}} {
+			if field.set {
+				ignored(field.name, why, help)
+			}
+		}
+	}
+	j.checkCounts(set, ignored)
+	j.checkResources(set, ignored)
+	if set == nil {
+		return
+	}
+	for _, second := range j.Sets {
+		if second.Ancestor == Trainer && second != set {
+			j.aboutRuntime(schema.CodeSecondTrainer, schema.Warning,
+				inRuntime(second.Path().Append(schema.Fields("template", "metadata", "labels")...).Append(schema.Key(Ancestor))),
+				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, and neither its numNodes nor what the policy writes", set.Name, second.Name),
+				"label one job only")
+		}
+	}
+}
+
+func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
+	t, policy := j.TrainJob.Spec.Trainer, j.policyName()
+	if t.NumNodes != nil {
+		if policy == "mpi" && j.set(Node) == nil {
+			ignored("numNodes", "under MPI it is for the job called node, which the runtime lacks", "call the nodes' job node in the runtime")
+		} else if policy != "mpi" && set == nil {
+			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
+		}
+	}
+	if t.NumProcPerNode != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
+		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "drop it, or set what the program of the runtime reads")
+	}
+}
+
+func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string)) {
+	over := j.TrainJob.Spec.Trainer.ResourcesPerNode
+	if over == nil {
+		return
+	}
+	reached := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return j.takesResources(s) && s.Container(Node) != nil })
+	switch {
+	case j.Runtime.MLPolicy == nil:
+		ignored("resourcesPerNode", "the runtime has no mlPolicy, and the controller then takes no resources from a TrainJob",
+			"give the runtime an mlPolicy, were it numNodes: 1 alone, or set the resources in the runtime")
+	case !reached:
+		ignored("resourcesPerNode", "the runtime has no job with the trainer's label and a container called node",
+			fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer))
+	case j.source().MPI != nil && !j.LauncherAsNode() && set != nil && set.Name != Node && j.set(Node) != nil && j.set(Node).Ancestor != Trainer:
+		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name),
+			"set the nodes' resources in the runtime, or runLauncherAsNode: true")
+	}
+	if reached && len(over.Claims) > 0 {
+		j.aboutTrainJob(schema.CodeClaimsDropped, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode", "claims"),
+			"the controller drops resource claims of resourcesPerNode", "name the claims in the runtime, and leave resourcesPerNode out")
+	}
+}
+
+// claimsDropped looks at a container over which resourcesPerNode is laid.
+func (j *Job) claimsDropped(c Place) {
+	if len(c.Resources.Claims) > 0 {
+		j.aboutRuntime(schema.CodeClaimsDropped, schema.Warning, inRuntime(c.Path(schema.Field("resources"), schema.Field("claims"))),
+			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
+			"leave spec.trainer.resourcesPerNode out of TrainJobs of this runtime")
+	}
+}
+
+// checkInitializer looks at sections that no job takes. The controller finds the job by its label,
+// and its webhook by its name.
+func (j *Job) checkInitializer() {
+	spec := j.TrainJob.Spec.Initializer
+	if spec == nil {
+		return
+	}
+	for _, section := range []struct {
+		name, ancestor string
+		set            bool
+	}{{"dataset", DatasetInitializer, spec.Dataset != nil}, {"model", ModelInitializer, spec.Model != nil}} {
+		taken := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return s.Ancestor == section.ancestor && s.Container(section.ancestor) != nil })
+		if section.set && !taken {
+			j.aboutTrainJob(schema.CodeReachesNothing, schema.Warning, schema.Fields("spec", "initializer", section.name),
+				fmt.Sprintf("%s has no effect: the runtime has no job with the label %s and a container of that name", section.name, section.ancestor),
+				fmt.Sprintf("label the job %s: %s in the runtime, and call its container %s", Ancestor, section.ancestor, section.ancestor))
+		}
+	}
+}
+
+// nothingInjected tells why a policy found no container to write to.
+func (j *Job) nothingInjected() {
+	name, set := j.policyName(), j.trainerSet()
+	switch {
+	case set == nil:
+		j.aboutRuntime(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "mlPolicy", name),
+			fmt.Sprintf("the %s policy writes nothing: no job carries the trainer's label", name),
+			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
+	case set.Container(Node) == nil:
+		j.aboutRuntime(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "mlPolicy", name),
+			fmt.Sprintf("the %s policy writes nothing: job %s has no container called node", name, set.Name),
+			"call the trainer's container node")
+	default:
+		j.aboutTrainJob(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "trainer"),
+			fmt.Sprintf("the %s policy sets up nothing in a TrainJob without spec.trainer: the nodes do not find each other", name),
+			"write trainer: {}, which is enough")
+	}
+}
+
+// checkMaster looks whether the address that a policy writes is that of a Pod: the controller takes
+// the trainer's job for node and the subdomain for the TrainJob's name, whatever the runtime says.
+func (j *Job) checkMaster(set *PodSet) {
+	if set.Name != Node {
+		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(set.Path().Append(schema.Field("name"))),
+			fmt.Sprintf("the policy writes the address %s, but the trainer's job is called %s: no Pod has that address", j.master(), set.Name),
+			"call the job node")
+	}
+	if s := j.subdomain(); s != j.TrainJob.Name {
+		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "subdomain")),
+			fmt.Sprintf("the policy writes the address %s, but the Pods are in the subdomain %s: no Pod has that address", j.master(), s),
+			"leave the subdomain out; it is then the TrainJob's name")
+	}
+	j.checkHostnames()
+}
+
+// checkHostnames looks whether Pods have addresses at all.
+func (j *Job) checkHostnames() {
+	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
+		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "enableDNSHostnames")),
+			fmt.Sprintf("the %s policy names Pods by their DNS names, which enableDNSHostnames: false takes from them", j.policyName()),
+			"leave enableDNSHostnames out")
+	}
+}
+
+// checkGPUs looks for GPUs that stay on the container but are not counted.
+func (j *Job) checkGPUs(c Place) {
+	t := j.TrainJob.Spec.Trainer
+	if t == nil || t.ResourcesPerNode == nil {
+		return
+	}
+	if n := gpus(c.Resources); n > 0 && gpus(*t.ResourcesPerNode) == 0 {
+		j.aboutTrainJob(schema.CodeGPUsUnseen, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode"),
+			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
+			"name the GPUs in resourcesPerNode, too")
+	}
+}
+
+func (j *Job) noInjectionTarget(job, container string) {
+	j.aboutRuntime(schema.CodeEnvInjection, schema.Error,
+		schema.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(schema.Item("jobName", job)),
+		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
+		"name a container of the runtime's template, or drop the target")
+}

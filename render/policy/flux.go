@@ -1,0 +1,195 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The names that the controller's flux plugin gives (Trainer v2.3.0 pkg/constants).
+const (
+	fluxInstaller   = "flux-installer"
+	fluxInstall     = "flux-install"
+	fluxSoftware    = "spack-install"
+	fluxMemory      = "shared-memory"
+	fluxCurve       = "flux-curve"
+	fluxInstallPath = "/mnt/flux"
+	fluxConfigPath  = "/etc/flux-config"
+)
+
+// flux starts a Flux cluster and runs the trainer's command in it (Trainer v2.3.0
+// pkg/runtime/framework/plugins/flux): an init container brings Flux along, and a script takes the
+// command's place. It needs spec.trainer.numNodes; without it the controller panics on every try.
+//
+// The volumes go to the job called node, but the command to every job with the trainer's label. The
+// runtime's own args are no part of the command that Flux runs, and stay behind the script's.
+func flux(j *Job) bool {
+	if j.source().Flux == nil {
+		return true
+	}
+	if t := j.TrainJob.Spec.Trainer; t == nil || t.NumNodes == nil {
+		j.fluxNeedsNodes()
+		return false
+	}
+	layer := schema.Policy("flux")
+	settings := j.fluxSettings()
+	j.checkFlux()
+	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh", j.wrappedCommand()}, layer
+	j.Args = nil
+
+	scripts, execute, secret := j.fluxScriptsName(), int32(0o755), int32(0o400)
+	installMount := corev1.VolumeMount{Name: fluxInstall, MountPath: fluxInstallPath}
+	scriptsMount := corev1.VolumeMount{Name: scripts, MountPath: fluxConfigPath, ReadOnly: true}
+	for _, set := range j.Sets {
+		if set.Name != Node {
+			continue
+		}
+		j.upsertVolumes(layer, set,
+			emptyDir(fluxSoftware, ""),
+			emptyDir(fluxInstall, ""),
+			corev1.Volume{Name: scripts, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: scripts}, DefaultMode: &execute,
+			}}},
+			emptyDir(fluxMemory, corev1.StorageMediumMemory),
+			corev1.Volume{Name: fluxCurve, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: j.curveSecretName(), DefaultMode: &secret,
+			}}},
+		)
+		j.appendInit(layer, set, corev1.Container{
+			Name: fluxInstaller, Image: settings.image, Command: []string{"/bin/bash", fluxConfigPath + "/init.sh"},
+			VolumeMounts: []corev1.VolumeMount{installMount, scriptsMount},
+		})
+		for i := range set.Containers() {
+			c := set.In("containers", &set.Containers()[i])
+			if c.Name != Node {
+				continue
+			}
+			j.upsertMounts(layer, c, installMount,
+				corev1.VolumeMount{Name: fluxSoftware, MountPath: "/opt/software"},
+				scriptsMount,
+				corev1.VolumeMount{Name: fluxCurve, MountPath: "/curve", ReadOnly: true},
+				corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm", ReadOnly: true},
+			)
+		}
+	}
+	return true
+}
+
+func emptyDir(name string, medium corev1.StorageMedium) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}}
+}
+
+// fluxSettings are what a user chooses by variables of the node container: first spec.trainer.env,
+// then the runtime's.
+type fluxSettings struct{ image, device, queue string }
+
+// fluxSettings reads them. A variable of the TrainJob counts whatever it holds, so that one with
+// valueFrom empties the setting; one of the runtime counts where it has a value.
+func (j *Job) fluxSettings() fluxSettings {
+	s := fluxSettings{image: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy", device: "eth0", queue: "fcfs"}
+	set := func(name, value string) {
+		switch name {
+		case "FLUX_VIEW_IMAGE":
+			s.image = value
+		case "FLUX_NETWORK_DEVICE":
+			s.device = value
+		case "FLUX_QUEUE_POLICY":
+			s.queue = value
+		}
+	}
+	if jobs := j.trainerSet(); jobs != nil {
+		if c := jobs.Container(Node); c != nil {
+			for _, e := range c.Env {
+				if e.Value != "" {
+					set(e.Name, e.Value)
+				}
+			}
+		}
+	}
+	for _, e := range j.TrainJob.Spec.Trainer.Env {
+		set(e.Name, e.Value)
+	}
+	return s
+}
+
+// wrappedCommand is the command that Flux runs, as one string: spec.trainer's or else the runtime's,
+// with spec.trainer's args. It is joined by spaces and not quoted, so that an argument with a space
+// becomes two.
+func (j *Job) wrappedCommand() string {
+	var command []string
+	if set := j.trainerSet(); set != nil {
+		if c := set.Container(Node); c != nil {
+			command = c.Command
+		}
+	}
+	t := j.TrainJob.Spec.Trainer
+	if t.Command != nil {
+		command = t.Command
+	}
+	words := append(append([]string{}, command...), t.Args...)
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// fluxTasks is the number of processes on each node.
+func (j *Job) fluxTasks(policy *trainer.FluxMLPolicySource) int32 {
+	if n := j.TrainJob.Spec.Trainer.NumProcPerNode; n != nil {
+		return *n
+	}
+	return orDefault(policy.NumProcPerNode, 1)
+}
+
+func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypoint" }
+
+func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
+
+func (j *Job) fluxNeedsNodes() {
+	j.aboutTrainJob(schema.CodeFluxNodes, schema.Error, schema.Fields("spec", "trainer", "numNodes"),
+		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
+		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
+}
+
+// checkFlux looks for what keeps Flux from running the command that was meant.
+func (j *Job) checkFlux() {
+	const code = schema.CodeFluxCommand
+	for _, set := range j.Sets {
+		node := set.Container(Node)
+		if set.Ancestor != Trainer || node == nil {
+			continue
+		}
+		c := set.In("containers", node)
+		if set.Name != Node {
+			j.aboutRuntime(code, schema.Warning, inRuntime(set.Path().Append(schema.Field("name"))),
+				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
+				"call the job node")
+		}
+		if len(c.Args) > 0 {
+			j.aboutRuntime(code, schema.Warning, inRuntime(c.Path(schema.Field("args"))),
+				"the runtime's args are no part of the command that Flux runs: they stay where they are, behind Flux's script, which ignores them",
+				"write them into the runtime's command")
+		}
+	}
+	for _, e := range j.TrainJob.Spec.Trainer.Env {
+		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
+			continue
+		}
+		severity, what := schema.Warning, "it is written into Flux's configuration as nothing"
+		if e.Name == "FLUX_VIEW_IMAGE" {
+			severity, what = schema.Error, "the init container then has no image, and the cluster refuses the Job"
+		}
+		j.aboutTrainJob(code, severity, schema.Fields("spec", "trainer", "env").Append(schema.Item("name", e.Name)),
+			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
+			"give it a value in place, not by valueFrom, or leave it out")
+	}
+	j.checkHostnames()
+	if s := j.subdomain(); s != j.TrainJob.Name {
+		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "subdomain")),
+			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
+			"leave the subdomain out; it is then the TrainJob's name")
+	}
+}

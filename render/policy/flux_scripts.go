@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// fluxTemplates are the three files of the folder pkg/runtime/framework/plugins/flux/templates of
+// Trainer v2.3.0 that the scripts are made of, and the number of gaps in each.
+type fluxTemplates struct{ broker, entrypoint, init template }
+
+func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
+	for _, file := range []struct {
+		name string
+		gaps int
+		into *template
+	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", 3, &t.entrypoint}, {"init.sh", 4, &t.init}} {
+		text, err := fs.ReadFile(fsys, file.name)
+		if err != nil {
+			return t, err
+		}
+		*file.into = strings.Split(string(text), "%s")
+		if gaps := len(*file.into) - 1; gaps != file.gaps {
+			return t, fmt.Errorf("%s has %d gaps (%%s), and that of Trainer v2.3.0 has %d", file.name, gaps, file.gaps)
+		}
+	}
+	return t, nil
+}
+
+// template is a text cut at its gaps.
+type template []string
+
+func (t template) fill(values ...string) string {
+	var b strings.Builder
+	for i, part := range t {
+		b.WriteString(part)
+		if i < len(values) {
+			b.WriteString(values[i])
+		}
+	}
+	return b.String()
+}
+
+// fluxScripts is the ConfigMap with the scripts of the init container and of the trainer. Both take
+// the job for node, and its subdomain for the TrainJob's name, whatever the runtime says.
+func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
+	name := j.TrainJob.Name
+	nodes, tasks := *j.TrainJob.Spec.Trainer.NumNodes, j.fluxTasks(j.source().Flux)
+	hosts := fmt.Sprintf("%s-%s-0-[%s]", name, Node, span(nodes))
+	settings := j.fluxSettings()
+	broker := templates.broker.fill(
+		"tcp://"+settings.device+":%p",
+		fmt.Sprintf("tcp://%%h.%s.%s.svc.cluster.local:%%p", name, j.TrainJob.Namespace),
+		hosts, settings.queue,
+	)
+	resources, flags := "--cores="+span(tasks), fmt.Sprintf("-N %d -n %d", nodes, tasks*nodes)
+	if n := gpus(j.perNode()); n > 0 {
+		resources += " --gpu=" + span(int32(n))
+		// Flux takes -g as GPUs for each task; the controller gives it those of the whole node.
+		flags += fmt.Sprintf(" -g %d", n)
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: j.fluxScriptsName(), Namespace: j.TrainJob.Namespace},
+		Data: map[string]string{
+			"entrypoint.sh": templates.entrypoint.fill(resources, fmt.Sprintf("%s-%s-0-0", name, Node), flags),
+			"init.sh":       templates.init.fill("/opt/view", name+"-0", hosts, broker),
+		},
+	}
+}
+
+// span is the range of n numbers from zero as Flux writes it; of none it is "0--1".
+func span(n int32) string {
+	if n == 1 {
+		return "0"
+	}
+	return fmt.Sprintf("0-%d", n-1)
+}

@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// gang counts the Pods that a gang scheduler is to start together, and what they request. A job
+// counts once, whatever its replicas, and also one whose Pods come only after others are done. Limits
+// without requests count for nothing, although the API server takes them for requests.
+func (j *Job) gang() (members int32, requests corev1.ResourceList) {
+	requests = corev1.ResourceList{}
+	for _, set := range j.Sets {
+		members += set.Count
+		pod := corev1.Pod{Spec: *set.pod()}
+		for name, q := range resource.PodRequests(&pod, resource.PodResourcesOptions{}) {
+			q = q.DeepCopy() // it may be the container's own
+			q.Mul(int64(set.Count))
+			sum := requests[name]
+			sum.Add(q)
+			requests[name] = sum
+		}
+	}
+	return members, requests
+}
+
+// checkGang looks for gangs that wait for other Pods or resources than the job needs.
+func (j *Job) checkGang() {
+	p := j.Runtime.PodGroupPolicy
+	if p == nil || p.Coscheduling == nil && p.Volcano == nil {
+		return
+	}
+	if p.Coscheduling != nil && p.Volcano != nil {
+		j.aboutRuntime(schema.CodeTwoGangs, schema.Warning, schema.Fields("spec", "podGroupPolicy"),
+			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
+			"keep the one whose scheduler the cluster runs")
+	}
+	order := j.Template.Spec.StartupPolicy
+	inOrder := order != nil && order.StartupPolicyOrder == jobset.InOrder
+	classes := map[string]bool{}
+	for i, set := range j.Sets {
+		if class := set.pod().PriorityClassName; class != "" {
+			classes[class] = true
+			if p.Volcano != nil && len(classes) == 2 {
+				j.aboutRuntime(schema.CodeGangPriority, schema.Warning, inRuntime(set.PodPath().Append(schema.Field("priorityClassName"))),
+					"the jobs have several priority classes, and Volcano's PodGroup takes that of the last job which has one",
+					"give all jobs one priority class")
+			}
+		}
+		j.checkMembers(set, inOrder && i > 0)
+		j.checkLimits(set)
+	}
+}
+
+// checkMembers compares what a job adds to minMember with the Pods that there are at the start.
+func (j *Job) checkMembers(set *PodSet, inOrder bool) {
+	if set.Replicas > 1 {
+		j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(set.Path().Append(schema.Field("replicas"))),
+			fmt.Sprintf("the gang counts job %s once, and not its %d replicas: it may start before all its Pods fit", set.Name, set.Replicas),
+			"write replicas: 1, and use parallelism for more Pods")
+	}
+	path := set.Path().Append(schema.Field("dependsOn"))
+	if len(set.DependsOn) == 0 {
+		path = schema.Fields("spec", "startupPolicy")
+	}
+	if len(set.DependsOn) > 0 || inOrder {
+		j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(path),
+			fmt.Sprintf("the gang waits for the Pods of job %s, which are made only after those of other jobs ran: it may never start", set.Name),
+			"leave the gang scheduler out of runtimes whose jobs wait for each other")
+	}
+}
+
+// checkLimits looks for limits that the gang's resources leave out.
+func (j *Job) checkLimits(set *PodSet) {
+	for i := range set.Containers() {
+		c := set.In("containers", &set.Containers()[i])
+		for _, name := range sortedNames(c.Resources.Limits) {
+			if _, requested := c.Resources.Requests[name]; requested {
+				continue
+			}
+			message := fmt.Sprintf("container %s of job %s limits %s and does not request it: the gang's minResources leave it out, and the gang may start before it fits", c.Name, set.Name, name)
+			const help = "request as much as the limit"
+			step := schema.Key(string(name))
+			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) {
+				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {
+					j.aboutTrainJob(schema.CodeGangCount, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
+					continue
+				}
+			}
+			j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(c.Path(schema.Field("resources"), schema.Field("limits"), step)), message, help)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// jax tells every process who the coordinator is and how many they are (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jax). Unlike torch it reserves nothing: spec.trainer.env, which is
+// written last, may override what it says.
+func jax(j *Job) bool {
+	if j.source().JAX == nil {
+		return true
+	}
+	set := j.trainerSet()
+	j.setNumNodes(set)
+	c, found := j.trainerNode()
+	if !found {
+		j.nothingInjected()
+		return true
+	}
+	layer := schema.Policy("jax")
+	j.UpsertEnv(layer, c,
+		corev1.EnvVar{Name: "JAX_NUM_PROCESSES", Value: strconv.Itoa(int(set.Count))},
+		corev1.EnvVar{Name: "JAX_PROCESS_ID", ValueFrom: indexEnv()},
+		corev1.EnvVar{Name: "JAX_COORDINATOR_ADDRESS", Value: fmt.Sprintf("%s:%d", j.master(), port)},
+	)
+	j.upsertPort(layer, c, port)
+	j.checkMaster(set)
+	return true
+}

@@ -1,0 +1,235 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The names that the controller's mpi plugin gives (Trainer v2.3.0 pkg/constants).
+const (
+	launcher = "launcher"
+
+	sshVolume     = "mpi-ssh-auth"
+	sshPublicKey  = "ssh-publickey"
+	sshMountPath  = "/root/.ssh"
+	hostVolume    = "mpi-hostfile"
+	hostKey       = "hostfile"
+	hostMountPath = "/etc/mpi"
+)
+
+// mpi connects the launcher and the nodes (Trainer v2.3.0 pkg/runtime/framework/plugins/mpi): jobs of
+// the names launcher and node, whatever labels they carry, get the volumes; their containers of the
+// name node the mounts, and the launcher's the variables.
+//
+// spec.trainer.numNodes goes to the job called node, less the launcher where that counts as a node;
+// but the runtime's own mlPolicy.numNodes goes, as under every policy, to the job with the trainer's
+// label, which under MPI is the launcher.
+func mpi(j *Job) bool {
+	policy := j.source().MPI
+	if policy == nil {
+		return true
+	}
+	node := j.set(Node)
+	if t := j.TrainJob.Spec.Trainer; node != nil && t != nil && t.NumNodes != nil {
+		count := *t.NumNodes
+		if j.LauncherAsNode() {
+			count = max(count-1, 1)
+		}
+		node.Count, node.CountFrom = count, schema.TrainJob
+	}
+	j.slots = j.slotsPerNode(policy)
+	j.checkMPINodes()
+
+	layer := schema.Policy("mpi")
+	for _, set := range j.Sets {
+		if set.Name != Node && set.Name != launcher {
+			continue
+		}
+		j.upsertVolumes(layer, set, j.sshVolume())
+		if set.Name == launcher {
+			j.upsertVolumes(layer, set, j.hostVolume())
+		}
+		for i := range set.Containers() {
+			c := set.In("containers", &set.Containers()[i])
+			if c.Name != Node {
+				continue
+			}
+			j.upsertMounts(layer, c, corev1.VolumeMount{Name: sshVolume, MountPath: orDefault(policy.SSHAuthMountPath, sshMountPath)})
+			if set.Name != launcher {
+				continue
+			}
+			j.upsertMounts(layer, c, corev1.VolumeMount{Name: hostVolume, MountPath: hostMountPath})
+			if implementation(policy) != trainer.MPIImplementationOpenMPI {
+				j.unknownImplementation(implementation(policy), schema.Error)
+				return false
+			}
+			j.UpsertEnv(layer, c,
+				corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostMountPath + "/" + hostKey},
+				corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
+				corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: strconv.Itoa(int(j.slots))},
+				corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"},
+			)
+		}
+	}
+	if implementation(policy) != trainer.MPIImplementationOpenMPI {
+		// Without a launcher that has a node container nothing fails, and the hostfile stays empty.
+		j.unknownImplementation(implementation(policy), schema.Warning)
+	}
+	return true
+}
+
+// LauncherAsNode reports whether MPI's launcher counts as a node.
+func (j *Job) LauncherAsNode() bool {
+	policy := j.source().MPI
+	return policy != nil && orDefault(policy.RunLauncherAsNode, false)
+}
+
+// checkMPINodes looks for numNodes that come out otherwise than they read.
+func (j *Job) checkMPINodes() {
+	j.checkHostnames()
+	node, set := j.set(Node), j.trainerSet()
+	if n := j.Runtime.MLPolicy.NumNodes; n != nil && *n > 1 && set != nil && set.Name != Node {
+		others := ""
+		if node != nil {
+			others = fmt.Sprintf("; job node has %d", node.Count)
+		}
+		j.aboutRuntime(schema.CodeMPINodes, schema.Warning, schema.Fields("spec", "mlPolicy", "numNodes"),
+			fmt.Sprintf("numNodes %d gives job %s, which carries the trainer's label, %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
+			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
+	}
+	t := j.TrainJob.Spec.Trainer
+	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.LauncherAsNode() || j.set(launcher) == nil {
+		return
+	}
+	j.aboutTrainJob(schema.CodeMPINodes, schema.Warning, schema.Fields("spec", "trainer", "numNodes"),
+		fmt.Sprintf("numNodes %d runs on two nodes: the launcher counts as one, and job node has at least one", *t.NumNodes),
+		"write numNodes: 2, or name a runtime without a job node")
+}
+
+func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity schema.Severity) {
+	what := "fails on it for ever"
+	if severity != schema.Error {
+		what = "writes an empty hostfile"
+	}
+	j.aboutRuntime(schema.CodeMPIImplementation, severity, schema.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
+		fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
+		"write mpiImplementation: OpenMPI, or leave it out")
+}
+
+func (j *Job) hostfileTooLarge(set *PodSet) {
+	j.aboutRuntime(schema.CodeHostfile, schema.Error, inRuntime(set.Path()),
+		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
+		"lower numNodes")
+}
+
+func (j *Job) hostfileEmpty() {
+	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
+		return // said already
+	}
+	why, help := "no job is called node", "call the nodes' job node"
+	if j.set(Node) != nil {
+		why, help = "job node has no Pods", "set spec.trainer.numNodes of the TrainJob to the number of nodes"
+	}
+	j.aboutRuntime(schema.CodeHostfile, schema.Warning, schema.Fields("spec", "mlPolicy", "mpi"), "the hostfile names no host: "+why, help)
+}
+
+func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation {
+	return orDefault(policy.MPIImplementation, trainer.MPIImplementationOpenMPI)
+}
+
+// slotsPerNode is the number of processes on each node: spec.trainer's, else the runtime's; one in the
+// runtime is taken for "as many as there are GPUs", so that a runtime cannot ask for one process on a
+// node of several GPUs.
+func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
+	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
+		return *t.NumProcPerNode
+	}
+	slots := orDefault(policy.NumProcPerNode, 1)
+	if slots != 1 {
+		return slots
+	}
+	if set := j.set(Node); set != nil {
+		if c := set.Container(Node); c != nil {
+			j.checkGPUs(set.In("containers", c))
+		}
+	}
+	if n := gpus(j.perNode()); n > 1 {
+		return int32(n)
+	}
+	return 1
+}
+
+func (j *Job) sshVolume() corev1.Volume {
+	item := func(key, path string, mode int32) corev1.KeyToPath {
+		return corev1.KeyToPath{Key: key, Path: path, Mode: &mode}
+	}
+	mode := int32(0o400)
+	return corev1.Volume{Name: sshVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName:  j.sshSecretName(),
+		DefaultMode: &mode,
+		Items: []corev1.KeyToPath{
+			item(corev1.SSHAuthPrivateKey, "id_rsa", 0o640),
+			item(sshPublicKey, "id_rsa.pub", 0o644),
+			item(sshPublicKey, "authorized_keys", 0o644),
+		},
+	}}}
+}
+
+func (j *Job) hostVolume() corev1.Volume {
+	mode := int32(0o444)
+	return corev1.Volume{Name: hostVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: j.TrainJob.Name + "-mpi-hostfile"},
+		Items:                []corev1.KeyToPath{{Key: hostKey, Path: hostKey, Mode: &mode}},
+	}}}
+}
+
+func (j *Job) sshSecretName() string { return j.TrainJob.Name + "-mpi-ssh-auth" }
+
+// maxConfigMap is the most that the API server takes in one ConfigMap, in bytes.
+const maxConfigMap = 1 << 20
+
+// hostfile lists the nodes for mpirun: the job called node, and the launcher where that counts as a
+// node, in the order of the template. It honours network.subdomain, which the other policies do not,
+// and counts a job's replicas as the template has them, although the controller makes them one
+// where the job carries the trainer's label.
+func (j *Job) hostfile() *corev1.ConfigMap {
+	var lines strings.Builder
+	for _, set := range j.Sets {
+		if set.Name != Node && !(j.LauncherAsNode() && set.Name == launcher) || implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
+			continue
+		}
+		for replica := range set.replicas {
+			for pod := range set.Count {
+				fmt.Fprintf(&lines, "%s-%s-%d-%d.%s slots=%d\n", j.TrainJob.Name, set.Name, replica, pod, j.subdomain(), j.slots)
+				if lines.Len() > maxConfigMap {
+					j.hostfileTooLarge(set)
+					return nil
+				}
+			}
+		}
+	}
+	if lines.Len() == 0 {
+		j.hostfileEmpty()
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: j.TrainJob.Name + "-mpi-hostfile", Namespace: j.TrainJob.Namespace},
+		Data:       map[string]string{hostKey: lines.String()},
+	}
+}
+
+// subdomain is the one of the Pods' addresses.
+func (j *Job) subdomain() string {
+	if network := j.Template.Spec.Network; network != nil && network.Subdomain != "" {
+		return network.Subdomain
+	}
+	return j.TrainJob.Name
+}

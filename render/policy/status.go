@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// StatusServer is the part of the controller to which Pods report their progress under the feature
+// gate TrainJobStatus. The zero value is a controller of the stock manifests.
+type StatusServer struct {
+	// URL is its scheme, host and port; "" is that of the stock manifests.
+	URL string
+	// CA is the certificate that signs its own, in PEM: ca.crt of the controller's webhook Secret.
+	// Without it the ConfigMap that brings it to the Pods is left out.
+	CA string
+}
+
+const (
+	stockStatusServer = "https://kubeflow-trainer-controller-manager.kubeflow-system.svc:10443"
+
+	statusVolume    = "kubeflow-trainer-token"
+	statusMountPath = "/var/run/secrets/kubeflow/trainer"
+	statusCA        = "ca.crt"
+	statusToken     = "token"
+)
+
+// status gives the first trainer job's containers, all but the init containers, a token and the
+// address to report to (Trainer v2.3.0 pkg/runtime/framework/plugins/trainjobstatus). It acts in
+// every runtime, with or without a policy, once the feature gate is on.
+func status(j *Job) bool {
+	set := j.trainerSet()
+	if j.StatusServer == nil || set == nil {
+		return true
+	}
+	layer := schema.Policy("trainjobstatus")
+	url := cmp.Or(j.StatusServer.URL, stockStatusServer)
+	for i := range set.Containers() {
+		c := set.In("containers", &set.Containers()[i])
+		j.UpsertEnv(layer, c,
+			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_URL", Value: url + "/apis/" + j.statusResource()},
+			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_CA_CERT", Value: statusMountPath + "/" + statusCA},
+			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_TOKEN", Value: statusMountPath + "/" + statusToken},
+		)
+		j.upsertMounts(layer, c, corev1.VolumeMount{Name: statusVolume, MountPath: statusMountPath, ReadOnly: true})
+	}
+	expiry := int64(3600)
+	j.upsertVolumes(layer, set, corev1.Volume{Name: statusVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
+				Audience: j.statusResource(), ExpirationSeconds: &expiry, Path: statusToken,
+			}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: j.statusConfigName()},
+				Items:                []corev1.KeyToPath{{Key: statusCA, Path: statusCA}},
+			}},
+		},
+	}}})
+	return true
+}
+
+// statusResource is the TrainJob's status: the path to report to below /apis, and the
+// audience of the token.
+func (j *Job) statusResource() string {
+	return fmt.Sprintf("trainer.kubeflow.org/v1alpha1/namespaces/%s/trainjobs/%s/status", j.TrainJob.Namespace, j.TrainJob.Name)
+}
+
+func (j *Job) statusConfigName() string { return j.TrainJob.Name + "-tls-config" }
+
+// statusConfig brings the server's certificate to the Pods. The controller makes it for every
+// TrainJob, also for one without a trainer job.
+func (j *Job) statusConfig() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: j.statusConfigName(), Namespace: j.TrainJob.Namespace},
+		Data:       map[string]string{statusCA: j.StatusServer.CA},
+	}
+}

@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// xgboost sets up the tracker (Trainer v2.3.0 pkg/runtime/framework/plugins/xgboost): a worker for
+// each GPU, or one for each node. The controller's plain plugin runs beside it, and which of the two
+// writes first changes with every start of the controller; here spec.trainer.env comes first.
+func xgboost(j *Job) bool {
+	if j.source().XGBoost == nil {
+		return true
+	}
+	set := j.trainerSet()
+	j.setNumNodes(set)
+	c, found := j.trainerNode()
+	if !found {
+		j.nothingInjected()
+		return true
+	}
+	workers := set.Count * int32(max(1, gpus(j.perNode())))
+	layer := schema.Policy("xgboost")
+	j.UpsertEnv(layer, c,
+		corev1.EnvVar{Name: "DMLC_TRACKER_URI", Value: j.master()},
+		corev1.EnvVar{Name: "DMLC_TRACKER_PORT", Value: strconv.Itoa(port)},
+		corev1.EnvVar{Name: "DMLC_TASK_ID", ValueFrom: indexEnv()},
+		corev1.EnvVar{Name: "DMLC_NUM_WORKER", Value: strconv.Itoa(int(workers))},
+	)
+	j.upsertPort(layer, c, port)
+	j.checkMaster(set)
+	j.checkGPUs(c)
+	return true
+}

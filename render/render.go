@@ -1,0 +1,198 @@
+// Package render answers what the cluster will create from a TrainJob and its runtime.
+//
+//	render.DefaultTrainJob(job)
+//	render.DefaultRuntime(&runtime.Spec)
+//	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{})
+//	if err != nil {
+//		return err // every reason why the cluster would refuse it, and every conflict
+//	}
+//	fmt.Println(out.JobSet.Name)
+//
+// The stages, each in a file of its own:
+//
+//	schema.Check        what must not be merged
+//	merge.Apply         the runtime's template and the managers' patches
+//	conflict.Find       managers that disagree
+//	render/policy       counts, and what the runtime's policies write
+//	build.go            what the TrainJob's own sections write over all that: the JobSet
+//	companions.go       the ConfigMaps, Secrets and PodGroups beside it
+//	stored.go           what the API server fills in when it stores them
+//	jobs.go, service.go the JobSet controller's Jobs and Service
+//	pods.go             the Job controller's Pods
+//
+// Every function is pure: no clock, no randomness, no environment.
+package render
+
+import (
+	"io"
+	"io/fs"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Input is a TrainJob and the runtime that it names, as the API server stores them: with the
+// defaults of their CRDs filled in. DefaultTrainJob and DefaultRuntime do that for values from files.
+type Input struct {
+	// TrainJob is the job. It is never changed.
+	TrainJob *trainer.TrainJob
+	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime. It is never changed.
+	Runtime *trainer.TrainingRuntimeSpec
+	// Patches are further managers' patches, laid over those of the TrainJob in this order.
+	Patches []trainer.RuntimePatch
+}
+
+// OnConflict says what becomes of managers that disagree.
+type OnConflict int
+
+const (
+	// Fail reports every conflict as an error.
+	Fail OnConflict = iota
+	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two
+	// members of one union stay an error: the cluster keeps both, and refuses the object.
+	Last
+)
+
+// View says at which point the objects are shown.
+type View int
+
+const (
+	// Applied shows objects as the controller sends them to the API server.
+	Applied View = iota
+	// Stored shows them as the API server stores them: with the defaults of their CRDs and webhooks,
+	// and without what only a cluster knows.
+	Stored
+)
+
+// Options says how to render. The zero value refuses conflicts, records no owners and shows the
+// objects as applied, without those whose making needs a payload.
+type Options struct {
+	// OnConflict is Fail or Last.
+	OnConflict OnConflict
+	// Owners asks for Output.Owners.
+	Owners bool
+	// As is Applied or Stored.
+	As View
+	// OwnerReferences adds the controller's owner reference to the TrainJob to every object. Its uid
+	// is that of the TrainJob, which one from a file lacks.
+	OwnerReferences bool
+	// FeatureGates are those of the Trainer's controller.
+	FeatureGates FeatureGates
+	// StatusServer is where Pods report to under the feature gate TrainJobStatus.
+	StatusServer policy.StatusServer
+	// Secrets is a source of cryptographic randomness, such as crypto/rand.Reader, from which the
+	// Secrets are made that the controller makes. Nil leaves them out, each with a warning: the key
+	// pair of MPI and the certificate of Flux. They are real keys, different on every call.
+	Secrets io.Reader
+	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
+	// github.com/kubeflow/trainer/v2 v2.3.0, of which Flux's ConfigMap is made. Nil leaves it out,
+	// with a warning.
+	FluxTemplates fs.FS
+}
+
+// Output is what a TrainJob becomes.
+type Output struct {
+	// JobSet is what the controller applies. It is there also beside errors, wherever the controller
+	// would get that far, and else nil.
+	JobSet *jobset.JobSet
+	// Companions are the other objects that the controller applies, by kind and name: of type
+	// *corev1.ConfigMap, *corev1.Secret and *v1beta1.PodGroup (volcano.sh/apis). The PodGroup of
+	// scheduler-plugins is an *unstructured.Unstructured: the Go type cannot say minResources: {}.
+	// The controller's snapshot of the runtime is not among them.
+	Companions []runtime.Object
+	// Owners says who set the fields that the managers' patches and the runtime's template set.
+	Owners *merge.Ownership
+	// Findings are all findings: errors, warnings and notes.
+	Findings schema.Findings
+}
+
+// JobSet renders a TrainJob to the JobSet that the controller of Trainer v2.3.0 applies. It changes
+// none of its input. The error holds every finding of severity Error, as schema.Findings; the output
+// is never nil and holds all findings. Where the controller would crash or fail for ever, a finding
+// says so and there is no JobSet.
+func JobSet(in Input, opts Options) (*Output, error) {
+	out := &Output{}
+	r := renderer{in: in, out: out}
+	r.render(opts)
+	return out, out.Findings.Err()
+}
+
+type renderer struct {
+	in  Input
+	out *Output
+}
+
+func (r *renderer) render(opts Options) {
+	patches := r.in.TrainJob.Spec.RuntimePatches
+	if len(r.in.Patches) > 0 {
+		patches = slices.Concat(patches, r.in.Patches)
+	}
+	for _, f := range schema.Check(&r.in.Runtime.Template, patches) {
+		if f.Object.Kind == schema.TrainJobKind {
+			f.Object = r.trainJob()
+		} else {
+			f.Object = r.runtime()
+		}
+		r.report(f)
+	}
+	r.checkEnv()
+	merged, err := merge.Apply(&r.in.Runtime.Template, patches, merge.Options{Owners: true})
+	if err != nil {
+		// schema.Check reports what makes a merge fail; this is for what it may have missed.
+		if r.out.Findings.Err() == nil {
+			r.report(schema.Finding{
+				Code: schema.CodeDirective, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
+				Message: err.Error(), Help: "mend the patch of the manager that is named",
+			})
+		}
+		return
+	}
+	for _, c := range conflict.Find(merged) {
+		f := c.Finding(r.trainJob())
+		if opts.OnConflict == Last && c.Kind == conflict.Overlap {
+			f.Severity = schema.Warning
+		}
+		r.report(f)
+	}
+	for _, f := range conflict.Review(&r.in.Runtime.Template, merged) {
+		f.Object = r.trainJob()
+		r.report(f)
+	}
+	if opts.Owners {
+		r.out.Owners = merged.Owners
+	}
+	r.build(&merged.Template, merged.Owners, opts)
+	r.shadowed(merged.Owners)
+}
+
+func (r *renderer) report(f schema.Finding) { r.out.Findings = append(r.out.Findings, f) }
+
+// trainJob and runtime name the two inputs in findings.
+func (r *renderer) trainJob() schema.Object { return ObjectOf(r.in.TrainJob) }
+
+func (r *renderer) runtime() schema.Object { return RuntimeOf(r.in.TrainJob) }
+
+// ObjectOf names a TrainJob in findings.
+func ObjectOf(job *trainer.TrainJob) schema.Object {
+	return schema.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
+}
+
+// RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference.
+func RuntimeOf(job *trainer.TrainJob) schema.Object {
+	o := schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
+	if kind := job.Spec.RuntimeRef.Kind; kind != nil && *kind != "" {
+		o.Kind = *kind
+	}
+	if o.Kind != trainer.ClusterTrainingRuntimeKind {
+		o.Namespace = job.Namespace
+	}
+	return o
+}

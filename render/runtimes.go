@@ -1,0 +1,97 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Runtimes are the runtimes that TrainJobs can name, by kind, namespace and name. The zero value is
+// empty and ready for use. It keeps what it is given and changes none of it.
+type Runtimes struct {
+	known     map[schema.Object]*trainer.TrainingRuntimeSpec
+	snapshots map[schema.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
+}
+
+// Add adds a runtime. It refuses a second one of the same kind, namespace and name: which of the two
+// is meant, nobody could say.
+func (r *Runtimes) Add(id schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+	return add(&r.known, id, spec)
+}
+
+// AddSnapshot adds the runtime as the controller has kept it for a TrainJob since the job was
+// created; it goes before the runtime itself, whose later changes do not reach the job (Trainer
+// v2.3.0 pkg/runtime/core snapshot.go). It refuses a second one for the same TrainJob.
+func (r *Runtimes) AddSnapshot(trainJob schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+	return add(&r.snapshots, trainJob, spec)
+}
+
+func add(to *map[schema.Object]*trainer.TrainingRuntimeSpec, id schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+	if (*to)[id] != nil {
+		return &schema.Finding{
+			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: schema.Fields("metadata", "name"),
+			Message: fmt.Sprintf("%s is among the inputs twice", id),
+			Help:    "remove or rename one of the two, or leave one of the files out",
+		}
+	}
+	if *to == nil {
+		*to = map[schema.Object]*trainer.TrainingRuntimeSpec{}
+	}
+	(*to)[id] = spec
+	return nil
+}
+
+// Find returns the runtime that a TrainJob names: its snapshot if there is one, else the runtime of
+// that kind, namespace and name. The finding says which runtimes there are when it is missing, or
+// that the reference is to no runtime at all.
+func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *schema.Finding) {
+	ref := job.Spec.RuntimeRef
+	missing := &schema.Finding{
+		Code: schema.CodeNoRuntime, Severity: schema.Error, Object: ObjectOf(job),
+		Path: schema.Fields("spec", "runtimeRef", "name"),
+	}
+	id := RuntimeOf(job)
+	group := trainerGroup
+	if ref.APIGroup != nil {
+		group = *ref.APIGroup
+	}
+	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
+		missing.Code, missing.Path = schema.CodeUnknownRuntime, schema.Fields("spec", "runtimeRef", "kind")
+		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %s in group %q", id.Kind, group)
+		missing.Help = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+		return nil, missing
+	}
+	if spec := r.snapshots[ObjectOf(job)]; spec != nil {
+		return spec, nil
+	}
+	if spec := r.known[id]; spec != nil {
+		return spec, nil
+	}
+	missing.Message = fmt.Sprintf("the inputs hold no %s", id)
+	if ref.Name == "" {
+		missing.Message = "the TrainJob names no runtime"
+	}
+	missing.Help = r.help(id)
+	return nil, missing
+}
+
+// help names the runtimes that there are, the one that was most likely meant first.
+func (r *Runtimes) help(id schema.Object) string {
+	if len(r.known) == 0 {
+		return "give the runtime with -r FILE; no runtime is among the inputs"
+	}
+	names := make([]string, 0, len(r.known))
+	for known := range r.known {
+		names = append(names, known.String())
+	}
+	slices.Sort(names)
+	help := "give the runtime with -r FILE, or name one that is there: " + strings.Join(names, ", ")
+	if near := schema.Nearest(id.String(), names); near != "" {
+		help = fmt.Sprintf("did you mean %s? %s", near, help)
+	}
+	return help
+}

@@ -1,0 +1,56 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// shadowed reports what a later layer replaces: a manager's claim under anything that comes after the
+// patches, and the runtime's under a policy or a scheduler. What spec.trainer and spec.initializer
+// replace of the runtime is what they are for, and the counts have findings of their own.
+func (r *renderer) shadowed(owners *merge.Ownership) {
+	for f := range owners.Patched() {
+		if !f.Replaced() || isCount(f.Name()) {
+			continue
+		}
+		claims := f.Claims()
+		last := claims[len(claims)-1]
+		var lost []string
+		for _, c := range claims[:len(claims)-1] {
+			if isLost(c.Layer, last.Layer) && !slices.Contains(lost, string(c.Layer)) {
+				lost = append(lost, string(c.Layer))
+			}
+		}
+		if lost == nil {
+			continue
+		}
+		r.report(schema.Finding{
+			Code: schema.CodeShadowed, Severity: schema.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
+			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
+			Help:    "drop the field from where it has no effect" + instead(last.Layer),
+		})
+	}
+}
+
+// isLost reports whether a write of one layer over another's is worth a warning.
+func isLost(under, over schema.Layer) bool {
+	if _, ok := under.Manager(); ok {
+		return true
+	}
+	return over != schema.TrainJob && over != under
+}
+
+func isCount(field string) bool {
+	return field == "parallelism" || field == "completions" || field == "replicas" || field == "suspend" || field == "containerPort"
+}
+
+func instead(over schema.Layer) string {
+	if over == schema.TrainJob {
+		return ", or set it in the TrainJob's own section instead"
+	}
+	return "; no patch and no runtime can change what this layer writes"
+}
