@@ -1,0 +1,48 @@
+# Every target needs Go and nothing else.
+REVISION := $(shell git rev-parse HEAD 2>/dev/null)
+FUZZTIME ?= 30s
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.18.0
+
+.PHONY: build test differential lint bench fuzz demo generate
+
+build:
+	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
+
+# The second line holds what runs concurrently against the race detector, with fewer random cases. The
+# third compares with the controllers' own code, in a module of its own; the last proves that the
+# library runs in a browser.
+test:
+	go test ./...
+	TRAINWELD_CASES=300 go test -race ./schema/... ./merge/... ./conflict/... ./render/... ./cmd/... ./fuzz
+	cd fuzz/upstream && go test -count=1 ./...
+	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render ./render/policy
+
+# The comparison with the controllers' own code, at length.
+differential:
+	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_JOBSETS=5000 go test -count=1 -timeout 3h ./...
+
+lint:
+	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
+	go vet ./...
+	cd fuzz/upstream && go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+	cd fuzz/upstream && go mod tidy -diff
+	go test -count=1 -run '^TestREADME' ./cmd/trainweld
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./merge
+
+fuzz:
+	for target in $$(go test -list '^Fuzz' ./fuzz | grep '^Fuzz'); do \
+		go test ./fuzz -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+	done
+
+# The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
+# last one win in silence; here the disagreement is named.
+demo:
+	@go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last
+
+generate:
+	@echo 'nothing is generated yet'

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// childFlags select among the Jobs and Pods of --to=jobs and --to=pods.
+type childFlags struct {
+	job        string
+	index      string
+	allIndexes bool
+	jobSetUID  string
+}
+
+func (c *childFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
+	f.StringVar(&c.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
+	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
+}
+
+// options are the library's options for Pods, and so for Jobs.
+func (c *childFlags) options(view render.View, owners bool) (render.PodsOptions, error) {
+	opts := render.PodsOptions{
+		JobsOptions: render.JobsOptions{
+			Stored: view == render.Stored, JobSetUID: types.UID(c.jobSetUID), OwnerReferences: owners,
+		},
+		Job: c.job, AllIndexes: c.allIndexes,
+	}
+	if c.index == "" {
+		return opts, nil
+	}
+	first, last, isRange := strings.Cut(c.index, "..")
+	if !isRange {
+		last = first
+	}
+	r := &render.IndexRange{}
+	var errFirst, errLast error
+	r.First, errFirst = strconv.Atoi(first)
+	r.Last, errLast = strconv.Atoi(last)
+	if errFirst != nil || errLast != nil || r.First < 0 || r.Last < r.First {
+		return opts, fmt.Errorf("--index: %q is neither a number nor a range such as 0..7", c.index)
+	}
+	opts.Indexes = r
+	return opts, nil
+}
+
+// children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
+// Errors come as findings, and there is then no stream.
+func children(js *jobset.JobSet, companions []runtime.Object, to string, opts render.PodsOptions) (schema.Findings, iter.Seq2[any, error]) {
+	opts.Companions = companions
+	out, err := render.Jobs(js, opts.JobsOptions)
+	if out == nil {
+		return schema.Findings{{Code: schema.CodeNoName, Severity: schema.Error, Message: err.Error(), Help: "name the JobSet"}}, nil
+	}
+	if err != nil {
+		return out.Findings, nil
+	}
+	if to == "jobs" {
+		var objects []any
+		for _, child := range out.Jobs {
+			objects = append(objects, child.Job)
+		}
+		if out.Service != nil {
+			objects = append(objects, out.Service)
+		}
+		for _, claim := range out.Claims {
+			objects = append(objects, claim)
+		}
+		if opts.Stored {
+			claims, found := ephemeralClaims(js, opts)
+			objects = append(objects, claims...)
+			out.Findings = append(out.Findings, found...)
+		}
+		return out.Findings, each(objects)
+	}
+	return out.Findings, func(yield func(any, error) bool) {
+		for pod, err := range render.Pods(js, opts) {
+			if !yield(pod, err) {
+				return
+			}
+		}
+	}
+}
+
+// randomSuffix stands for the suffix that a cluster gives to a Pod's name, and that nobody else can
+// know. It is no valid name on purpose: an object that carries it cannot be applied by mistake.
+const randomSuffix = "RAND"
+
+// ephemeralClaims are the claims that the cluster makes of the Pods' ephemeral volumes. They belong to
+// what is stored, though no controller of this chain applies them.
+func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, schema.Findings) {
+	var claims []any
+	for pod, err := range render.Pods(js, opts) {
+		if err != nil {
+			break // Jobs has reported it
+		}
+		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
+			claims = append(claims, claim)
+		}
+	}
+	if claims == nil {
+		return nil, nil
+	}
+	return claims, schema.Findings{{
+		Code: schema.CodeRandomName, Severity: schema.Note, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Path:    schema.Fields("spec", "replicatedJobs"),
+		Message: fmt.Sprintf("claims of ephemeral volumes are named after their Pods; %s stands for the suffix that only the cluster knows", randomSuffix),
+	}}
+}

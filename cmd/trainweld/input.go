@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// input is everything that a command read: the TrainJobs in the order of the files, the runtimes
+// that they can name, further managers' patches, and what reading found.
+type input struct {
+	jobs     []job
+	jobSets  []jobSet
+	runtimes render.Runtimes
+	sources  map[schema.Object]runtimeSource // by the runtime, or by the TrainJob of a snapshot
+	patches  []manifest.Patch
+	broken   map[schema.Object]bool               // runtimes that are there and cannot be read
+	byName   map[schema.Object]*manifest.Document // the TrainJobs
+	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
+	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
+	spelled  bool
+	findings schema.Findings
+}
+
+type job struct {
+	*trainer.TrainJob
+	document *manifest.Document
+}
+
+// jobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.
+type jobSet struct {
+	*jobset.JobSet
+	document *manifest.Document
+}
+
+// asTrainJob gives the JobSet's file the name that a TrainJob of its name has.
+func (js jobSet) asTrainJob() *trainer.TrainJob {
+	return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace}}
+}
+
+// runtimeSource is where a runtime stands. A snapshot stands inside a ConfigMap as text, so only the
+// ConfigMap has a place.
+type runtimeSource struct {
+	document *manifest.Document
+	snapshot bool
+}
+
+// inputFlags are the flags that say what to read.
+type inputFlags struct {
+	files, runtimes, patches []string
+	recursive                bool
+	namespace                string
+	spelled                  bool // see input.spelled
+}
+
+// read reads all inputs. It returns findings for all that it cannot read, and an error never: one
+// unreadable file is no reason to be silent about the next one.
+func (p *program) read(flags inputFlags) *input {
+	in := &input{
+		spelled: flags.spelled,
+		sources: map[schema.Object]runtimeSource{},
+		broken:  map[schema.Object]bool{},
+		byName:  map[schema.Object]*manifest.Document{},
+	}
+	for _, d := range p.documents(in, flags.files, flags.recursive) {
+		in.add(d, flags.namespace, true)
+	}
+	for _, d := range p.documents(in, flags.runtimes, flags.recursive) {
+		in.add(d, flags.namespace, false)
+	}
+	files, findings := manifest.Files(p.files, flags.patches, false)
+	in.findings = append(in.findings, findings...)
+	for _, file := range files {
+		data, unreadable := manifest.Read(p.files, p.stdin, file)
+		if unreadable != nil {
+			in.findings = append(in.findings, *unreadable)
+			continue
+		}
+		patches, findings := manifest.DecodePatches(file, data)
+		in.patches = append(in.patches, patches...)
+		in.findings = append(in.findings, findings...)
+	}
+	return in
+}
+
+// documents reads the files that paths name. In a directory there may well be files of another
+// kind; in a file that is named itself, a document that is no object is a mistake.
+func (p *program) documents(in *input, paths []string, recursive bool) []*manifest.Document {
+	var documents []*manifest.Document
+	files, findings := manifest.Files(p.files, paths, recursive)
+	in.findings = append(in.findings, findings...)
+	for _, file := range files {
+		data, unreadable := manifest.Read(p.files, p.stdin, file)
+		if unreadable != nil {
+			in.findings = append(in.findings, *unreadable)
+			continue
+		}
+		decoded, found := manifest.Decode(file, data)
+		if !slices.Contains(paths, file) {
+			found = manifest.Tolerate(found, schema.CodeNotAnObject)
+		}
+		documents = append(documents, decoded...)
+		in.findings = append(in.findings, found...)
+	}
+	return documents
+}
+
+// add takes what one document holds. TrainJobs of files that were named for their runtimes are left
+// aside.
+func (in *input) add(d *manifest.Document, namespace string, jobs bool) {
+	namespace = cmp.Or(namespace, "default")
+	switch o := d.Object.(type) {
+	case *trainer.TrainJob:
+		if jobs {
+			o.Namespace = cmp.Or(o.Namespace, namespace)
+			in.addJob(o, d)
+		}
+	case *trainer.TrainingRuntime:
+		id := schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
+		in.addRuntime(id, &o.Spec, d)
+	case *trainer.ClusterTrainingRuntime:
+		in.addRuntime(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
+	case *jobset.JobSet:
+		if jobs {
+			o.Namespace = cmp.Or(o.Namespace, namespace)
+			in.jobSets = append(in.jobSets, jobSet{o, d})
+		}
+	case *corev1.ConfigMap:
+		in.addSnapshot(o, cmp.Or(o.Namespace, namespace), d)
+	case nil:
+		if d.Broken {
+			id := d.ID
+			if id.Kind != trainer.ClusterTrainingRuntimeKind {
+				id.Namespace = cmp.Or(id.Namespace, namespace)
+			}
+			in.broken[id] = true
+		}
+	}
+}
+
+func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
+	id := render.ObjectOf(o)
+	if o.Name == "" {
+		in.findings = append(in.findings, schema.Finding{
+			Code: schema.CodeNoName, Severity: schema.Error, Object: id, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
+			Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
+		})
+		return
+	}
+	if other, found := in.byName[id]; found {
+		at := schema.Fields("metadata", "name")
+		in.findings = append(in.findings, schema.Finding{
+			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: at, Position: d.Position(at),
+			Message: fmt.Sprintf("%s is among the inputs twice; the other one is at %s", id, other.Position(at)),
+			Help:    "remove or rename one of the two",
+		})
+		return
+	}
+	in.byName[id] = d
+	render.DefaultTrainJob(o)
+	in.jobs = append(in.jobs, job{o, d})
+}
+
+func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+	zero, ports := explicitZeros(spec, d), plainPorts(spec)
+	render.DefaultRuntime(spec)
+	if in.spelled {
+		for _, p := range ports {
+			p.Protocol = ""
+		}
+	}
+	for _, i := range zero {
+		spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
+	}
+	in.keep(id, in.runtimes.Add(id, spec), runtimeSource{document: d})
+}
+
+// explicitZeros lists the jobs whose replicas the file sets to 0, which a Go value cannot tell from
+// no replicas at all: the cluster defaults only the latter.
+func explicitZeros(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) []int {
+	var zeros []int
+	for i, rj := range spec.Template.Spec.ReplicatedJobs {
+		path := schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", rj.Name))
+		if rj.Replicas == 0 && d.Has(path.Append(schema.Field("replicas"))) {
+			zeros = append(zeros, i)
+		}
+	}
+	return zeros
+}
+
+func (in *input) addSnapshot(cm *corev1.ConfigMap, namespace string, d *manifest.Document) {
+	name, runtime, err := manifest.Snapshot(cm)
+	if err != nil {
+		in.findings = append(in.findings, schema.Finding{
+			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: schema.Fields("data", "runtime"), Position: d.Position(schema.Fields("data", "runtime")),
+			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
+		})
+		return
+	}
+	if name == "" {
+		return
+	}
+	id := schema.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}
+	var spec *trainer.TrainingRuntimeSpec
+	switch r := runtime.(type) {
+	case *trainer.TrainingRuntime:
+		spec = &r.Spec
+	case *trainer.ClusterTrainingRuntime:
+		spec = &r.Spec
+	}
+	in.keep(id, in.runtimes.AddSnapshot(id, spec), runtimeSource{document: d, snapshot: true})
+}
+
+// keep notes where a runtime stands, or reports why it was refused.
+func (in *input) keep(id schema.Object, refused *schema.Finding, source runtimeSource) {
+	if refused == nil {
+		in.sources[id] = source
+		return
+	}
+	refused.Position = source.document.Position(refused.Path)
+	refused.Message += fmt.Sprintf("; the other one is at %s", in.sources[id].document.Position(refused.Path))
+	in.findings = append(in.findings, *refused)
+}
+
+// furtherPatches are the patches of the --patch files, for the library.
+func (in *input) furtherPatches() []trainer.RuntimePatch {
+	patches := make([]trainer.RuntimePatch, len(in.patches))
+	for i := range in.patches {
+		patches[i] = in.patches[i].Patch
+	}
+	render.DefaultPatches(patches)
+	return patches
+}

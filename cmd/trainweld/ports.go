@@ -1,0 +1,56 @@
+package main
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// The CRDs of runtimes and JobSets fill in the protocol of every port. In a JobSet that shows; in Jobs
+// and Pods it is a default like any other, which says nothing, and is left out unless the runtime
+// spells it out.
+
+// plainPorts are the ports of a runtime that name no protocol.
+func plainPorts(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
+	var plain []*corev1.ContainerPort
+	eachPort(spec.Template.Spec.ReplicatedJobs, func(_ portKey, p *corev1.ContainerPort) {
+		if p.Protocol == "" {
+			plain = append(plain, p)
+		}
+	})
+	return plain
+}
+
+// spellPorts gives the JobSet's ports the protocol that the runtime spells out for the port of that
+// number, where a policy has replaced the port and lost it: the JobSet's CRD fills in the same.
+func spellPorts(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
+	spelled := map[portKey]bool{}
+	eachPort(spec.Template.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {
+		spelled[key] = p.Protocol == corev1.ProtocolTCP
+	})
+	eachPort(js.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {
+		if p.Protocol == "" && spelled[key] {
+			p.Protocol = corev1.ProtocolTCP
+		}
+	})
+}
+
+type portKey struct {
+	job, container string
+	number         int32
+}
+
+func eachPort(jobs []jobset.ReplicatedJob, visit func(portKey, *corev1.ContainerPort)) {
+	for i := range jobs {
+		pod := &jobs[i].Template.Spec.Template.Spec
+		for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+			for c := range list {
+				for p := range list[c].Ports {
+					port := &list[c].Ports[p]
+					visit(portKey{jobs[i].Name, list[c].Name, port.ContainerPort}, port)
+				}
+			}
+		}
+	}
+}

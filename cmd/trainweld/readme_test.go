@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const repository = "../.."
+
+// TestREADMECommands runs every command of the README's console blocks from the repository's root,
+// as a reader would, and compares what it prints with what the README says that it prints.
+func TestREADMECommands(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	commands := 0
+	for _, block := range blocks(t, "console") {
+		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+			commands++
+			command, want, _ := strings.Cut(part, "\n")
+			cmd := exec.Command("sh", "-c", command)
+			cmd.Dir = repository
+			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+			// The status is the command's own business: the README shows failing ones, too.
+			got, _ := cmd.CombinedOutput()
+			if string(got) != want {
+				t.Errorf("$ %s\nprints:\n%s\nthe README says:\n%s", command, got, want)
+			}
+		}
+	}
+	if commands < 3 {
+		t.Errorf("found %d commands in the README; its blocks are no longer what this test looks for", commands)
+	}
+}
+
+// TestREADMELibrary holds the README's Go against an example that is compiled and run.
+func TestREADMELibrary(t *testing.T) {
+	example, err := os.ReadFile(filepath.Join(repository, "conflict", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unindent := regexp.MustCompile(`(?m)^\t+`)
+	for _, block := range blocks(t, "go") {
+		if !bytes.Contains(unindent.ReplaceAll(example, nil), unindent.ReplaceAll([]byte(block), nil)) {
+			t.Errorf("conflict/example_test.go does not hold this block of the README:\n%s", block)
+		}
+	}
+}
+
+// TestREADMETargets runs what the quick start says, but for the tests, which would run themselves.
+func TestREADMETargets(t *testing.T) {
+	text := readme(t)
+	for _, target := range []string{"make demo", "make test"} {
+		if !strings.Contains(text, "    "+target+" ") {
+			t.Errorf("the README's quick start does not name %q", target)
+		}
+	}
+	cmd := exec.Command("make", "--no-print-directory", "demo")
+	cmd.Dir = repository
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("make demo: %v\n%s", err, out)
+	}
+	for _, want := range []string{"kind: JobSet", "warning TW300", "kueue.x-k8s.io/manager"} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("make demo does not print %q:\n%s", want, out)
+		}
+	}
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks are the README's code blocks of one language.
+func blocks(t *testing.T, language string) []string {
+	t.Helper()
+	var found []string
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1) {
+		found = append(found, match[1])
+	}
+	if len(found) == 0 {
+		t.Errorf("the README has no block of %s", language)
+	}
+	return found
+}

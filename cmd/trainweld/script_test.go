@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts in testdata/script compare with")
+
+// TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
+// process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"trainweld": main})
+}
+
+// TestScripts runs the scripts of testdata/script, one a behaviour. Each has the files of
+// testdata/shared beside its own, which go before them. Besides testscript's own commands there are:
+//
+//	exits STATUS COMMAND...    run a command, which must end with this very status
+//	closedpipe COMMAND...      run one whose output nobody reads, which must end with status 2
+//	repeat FILE N TEXT [END]   write a file that holds N times TEXT, and then END
+//	sparse FILE BYTES          make a file of that size without filling the disk
+//	copies FILE DIR N          write N copies of a file into a directory, {N} in it being 01 to N
+//	age FILE, aged FILE        make a file very old; assert that it still is
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               share,
+		Condition: func(condition string) (bool, error) {
+			if condition == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, errors.New("unknown condition " + condition)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":      exits,
+			"closedpipe": closedPipe,
+			"repeat":     repeat,
+			"sparse":     sparse,
+			"copies":     copies,
+			"age":        age,
+			"aged":       aged,
+		},
+	})
+}
+
+// share copies the shared files, but for those of which the script has its own.
+func share(env *testscript.Env) error {
+	shared, err := filepath.Glob(filepath.Join("testdata", "shared", "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range shared {
+		to := filepath.Join(env.WorkDir, filepath.Base(file))
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func arguments(ts *testscript.TestScript, neg bool, args []string, least int) {
+	if neg || len(args) < least {
+		ts.Fatalf("see the usage of this command at TestScripts")
+	}
+}
+
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 2)
+	status, err := 0, ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		status = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if status != number(ts, args[0]) {
+		ts.Fatalf("exit status %d, want %s", status, args[0])
+	}
+}
+
+func closedPipe(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 1)
+	program, err := exec.LookPath(args[0])
+	ts.Check(err)
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	ts.Check(r.Close())
+	cmd := exec.Command(program, args[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), w, ts.Stderr()
+	err = cmd.Run()
+	ts.Check(w.Close())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		ts.Fatalf("%v, want exit status %d", err, exitFailed)
+	}
+}
+
+func repeat(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 3)
+	text := strings.Repeat(args[2], number(ts, args[1])) + strings.Join(args[3:], "")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
+
+func sparse(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 2)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("kind: TrainJob\n"), 0o666))
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(number(ts, args[1]))))
+}
+
+func copies(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 3)
+	text := []byte(ts.ReadFile(args[0]))
+	dir := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(dir, 0o777))
+	for i := range number(ts, args[2]) {
+		n := strconv.Itoa(100 + i + 1)[1:]
+		ts.Check(os.WriteFile(filepath.Join(dir, n+".yaml"), bytes.ReplaceAll(text, []byte("{N}"), []byte(n)), 0o666))
+	}
+}
+
+// long is when the age of a file was set to.
+var long = time.Date(2001, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 1)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), long, long))
+}
+
+func aged(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		arguments(ts, true, args, 1)
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if old := info.ModTime().Equal(long); old == neg {
+		ts.Fatalf("%s was written at %v", args[0], info.ModTime())
+	}
+}
