@@ -1,0 +1,25 @@
+// Package fuzz answers: does it hold for inputs nobody thought of?
+//
+// It generates templates, patches and whole (runtime, TrainJob) pairs from a seed. The same seed
+// and options always give the same values, on every machine:
+//
+//	c := fuzz.Merge(42, fuzz.Options{Checked: true})
+//	result, err := merge.Apply(c.Template, c.Patches, merge.Options{Owners: true})
+//
+// The fields are found by reflection over the API's Go types, so that a field that a new version
+// brings is generated without a change here. The alphabets are small on purpose: names collide
+// between the template and the patches and between the managers, and equal values are as likely as
+// different ones.
+//
+// The tests beside it hold the laws of DESIGN.md's "What a merge means" against upstream's own
+// strategic merge. They say in a failure which seed broke which law, print the smallest case that
+// still breaks it, and how to run it again:
+//
+//	TRAINWELD_CASE=42 go test ./fuzz/ -run TestLaws    one case, every law
+//	TRAINWELD_SEED=7 go test ./fuzz/                   another series of cases
+//	TRAINWELD_CASES=1000000 go test ./fuzz/            a longer one
+//
+// Half of the cases of a run are always the same, the other half are new in each run.
+//
+// The nested module fuzz/upstream compares whole renderings with the Trainer's own code.
+package fuzz

@@ -1,0 +1,248 @@
+package fuzz
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Options says which values are generated. The zero value asks for everything that the Go types
+// can say, save directives.
+type Options struct {
+	// Checked keeps to patches and templates in which schema.Check finds no error.
+	Checked bool
+	// Tidy keeps to lists in which every item has its merge key and no other item the same, and to
+	// patches of managers that differ. Checked implies it.
+	Tidy bool
+	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps
+	// of strings. Checked inputs never hold any.
+	Directives bool
+	// Least and Most bound the number of patches: 0 to 4 when both are zero.
+	Least, Most int
+}
+
+// Case is the input of one merge.
+type Case struct {
+	// Seed is what Merge was called with.
+	Seed uint64
+	// Rejected counts the candidates that schema.Check refused before this one.
+	Rejected int
+
+	Template *trainer.JobSetTemplateSpec
+	Patches  []trainer.RuntimePatch
+}
+
+// String names the case by its seed. It does not print the values.
+func (c *Case) String() string { return fmt.Sprintf("case %d", c.Seed) }
+
+// Clone is a copy that shares no memory with c.
+func (c *Case) Clone() *Case {
+	return &Case{Seed: c.Seed, Rejected: c.Rejected, Template: c.Template.DeepCopy(), Patches: clonePatches(c.Patches)}
+}
+
+func clonePatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
+	out := slices.Clone(patches)
+	for i := range patches {
+		patches[i].DeepCopyInto(&out[i])
+	}
+	return out
+}
+
+// mostAttempts is how many candidates a checked case may take. It is far beyond what is ever needed; a
+// test watches the share of rejected candidates.
+const mostAttempts = 1000
+
+// Merge generates the input of one merge. It panics when schema.Check refuses a thousand candidates
+// in a row, which says that the generator and the check have drifted apart.
+func Merge(seed uint64, opts Options) *Case {
+	for attempt := range uint64(mostAttempts) {
+		s := newSource(seed, attempt, opts)
+		c := &Case{Seed: seed, Rejected: int(attempt), Template: s.template()}
+		c.Patches = s.patches(c.Template)
+		if !opts.Checked || schema.Check(c.Template, c.Patches).Err() == nil {
+			return c
+		}
+	}
+	panic(fmt.Sprintf("fuzz: schema.Check refused %d candidates of seed %d in a row", mostAttempts, seed))
+}
+
+// MergeFrom generates the input of one merge from choices that somebody else makes, such as a fuzzer
+// that looks for new paths through the code. It ignores Options.Checked, since it cannot try again.
+func MergeFrom(choices rand.Source, opts Options) *Case {
+	opts.Checked = false
+	s := newSource(0, 0, opts)
+	s.rng = rand.New(choices)
+	c := &Case{Template: s.template()}
+	c.Patches = s.patches(c.Template)
+	return c
+}
+
+func newSource(seed, attempt uint64, opts Options) *source {
+	s := &source{
+		rng:     rand.New(rand.NewPCG(seed, attempt)),
+		checked: opts.Checked,
+		tidy:    opts.Tidy || opts.Checked,
+		// A case has directives in many maps or in none, so that their absence is tried as well.
+		directives: opts.Directives && !opts.Checked && (seed+attempt)%4 == 0,
+		least:      opts.Least,
+		most:       opts.Most,
+		focus:      map[*fieldPlan]bool{},
+		hints:      map[string]int{},
+	}
+	if s.chance(0.75) {
+		s.theme = pick(s, themes...)
+		s.bare = s.chance(0.5)
+	}
+	return s
+}
+
+// themes are sets of fields in which the managers of a case meet. Without one two managers rarely
+// reach the same deep field, since there are so many.
+var themes = []map[string]bool{
+	{"volumes": true},
+	{"volumes": true, "ScaleIO": true, "secretRef": true},
+	{"volumes": true, "Ephemeral": true, "volumeClaimTemplate": true, "dataSource": true},
+	{"env": true, "valueFrom": true},
+	{"env": true},
+	{"volumeMounts": true, "subPath": true, "subPathExpr": true},
+	{"securityContext": true, "seccompProfile": true},
+	{"securityContext": true, "appArmorProfile": true},
+	{"affinity": true, "nodeAffinity": true, "requiredDuringSchedulingIgnoredDuringExecution": true, "tolerations": true},
+	{"metadata": true, "finalizers": true, "ownerReferences": true},
+	{"imagePullSecrets": true, "schedulingGates": true, "nodeSelector": true},
+}
+
+// template generates a runtime's template.
+func (s *source) template() *trainer.JobSetTemplateSpec {
+	t := &trainer.JobSetTemplateSpec{}
+	s.inTemplate = true
+	defer func() { s.inTemplate = false }()
+	s.value(of(&t.ObjectMeta), site{})
+	s.value(of(&t.Spec), site{})
+	for i := range t.Spec.ReplicatedJobs {
+		s.nameContainers(&t.Spec.ReplicatedJobs[i])
+	}
+	return t
+}
+
+// nameContainers keeps init containers and containers apart by name, as the API server demands.
+// Without the check it sometimes lets them clash.
+func (s *source) nameContainers(job *jobset.ReplicatedJob) {
+	spec := &job.Template.Spec.Template.Spec
+	if !s.checked && s.chance(0.1) {
+		return
+	}
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.Name != "" && !strings.HasPrefix(c.Name, "init-") {
+			c.Name = "init-" + c.Name
+		}
+	}
+}
+
+// patches generates the patches of some managers for the template.
+func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
+	most := len(managerNames)
+	if s.most > 0 {
+		most = min(s.most, most)
+	}
+	n := min(most, max(s.least, s.weighted(2, 20, 46, 24, 8)))
+	if n == 0 && s.chance(0.5) {
+		return nil
+	}
+	patches := make([]trainer.RuntimePatch, 0, n)
+	for i := range n {
+		var p trainer.RuntimePatch
+		s.value(of(&p), site{})
+		p.Manager = managerNames[i]
+		if !s.tidy && s.chance(0.03) {
+			p.Manager = pick(s, "", managerNames[0], "no-domain")
+		}
+		s.aim(&p, t)
+		patches = append(patches, p)
+	}
+	s.rng.Shuffle(len(patches), func(i, j int) { patches[i], patches[j] = patches[j], patches[i] })
+	return patches
+}
+
+var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform"}
+
+// aim turns most names in the patch into names that the template has, since a patch that hits
+// nothing tests little, and drops what the check would refuse in any case.
+func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
+	miss := 0.08
+	if s.checked {
+		miss = 0
+	}
+	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil || p.TrainingRuntimeSpec.Template.Spec == nil {
+		return
+	}
+	spec := p.TrainingRuntimeSpec.Template.Spec
+	if len(t.Spec.ReplicatedJobs) == 0 && s.checked {
+		spec.ReplicatedJobs = nil
+	}
+	for i := range spec.ReplicatedJobs {
+		job := &spec.ReplicatedJobs[i]
+		var target *corev1.PodSpec
+		if len(t.Spec.ReplicatedJobs) > 0 && !s.chance(miss) {
+			at := &t.Spec.ReplicatedJobs[s.early(len(t.Spec.ReplicatedJobs))]
+			job.Name, target = at.Name, &at.Template.Spec.Template.Spec
+		}
+		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil || job.Template.Spec.Template.Spec == nil || target == nil {
+			continue
+		}
+		pod := job.Template.Spec.Template.Spec
+		pod.Containers = s.aimContainers(pod.Containers, target.Containers, miss, true)
+		pod.InitContainers = s.aimContainers(pod.InitContainers, target.InitContainers, miss, false)
+	}
+	spec.ReplicatedJobs = unique(s, spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) string { return j.Name })
+}
+
+// early is an index below n, mostly a small one: that is where managers meet.
+func (s *source) early(n int) int {
+	if s.theme != nil && s.chance(0.8) {
+		return 0
+	}
+	return min(s.rng.IntN(n), s.rng.IntN(n))
+}
+
+func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev1.Container, miss float64, main bool) []trainer.ContainerPatch {
+	if len(targets) == 0 && s.checked {
+		return nil
+	}
+	for i := range patches {
+		if len(targets) > 0 && !s.chance(miss) {
+			patches[i].Name = targets[s.early(len(targets))].Name
+		}
+		if s.checked && main && reserved(patches[i].Name) {
+			patches[i].Env = nil
+		}
+	}
+	return unique(s, patches, func(c trainer.ContainerPatch) string { return c.Name })
+}
+
+// reserved says whether the webhook refuses a patch of env for a container of this name.
+func reserved(container string) bool {
+	return container == "node" || container == "dataset-initializer" || container == "model-initializer"
+}
+
+// unique drops the later of two items that have one key. Where tidiness is not asked for it lets a
+// few pass.
+func unique[T any](s *source, items []T, key func(T) string) []T {
+	if !s.tidy && s.chance(0.05) {
+		return items
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(item T) bool {
+		k := key(item)
+		again := seen[k]
+		seen[k] = true
+		return again
+	})
+}

@@ -1,0 +1,149 @@
+package fuzz_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// use is one manager's use of the members of one union.
+type use struct {
+	path    schema.Path
+	members []string
+	// kind and local are set where a type decides which member is in use.
+	typed, local bool
+	kind         string
+}
+
+// clashes are the objects in which two managers claim in different members of one union, read naively
+// off the patches' JSON.
+func clashes(patches []trainer.RuntimePatch) []string {
+	all := make([]map[string]use, len(patches))
+	for i := range patches {
+		all[i] = usesOf(&patches[i])
+	}
+	paths := map[string]bool{}
+	for i, mine := range all {
+		for j, theirs := range all {
+			if i == j {
+				continue
+			}
+			for key, m := range mine {
+				if t, ok := theirs[key]; ok && clash(m, t) {
+					paths[m.path.String()] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+func clash(a, b use) bool {
+	if a.typed {
+		// Two types are an overlap on the type: the merge keeps one. With one type that has no place
+		// for a profile of the node's, a profile is the other member.
+		return a.kind != "Localhost" && b.local && b.kind == a.kind
+	}
+	for _, m := range a.members {
+		for _, n := range b.members {
+			if m != n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// usesOf finds the unions that the patch touches. The key tells apart two unions of one object.
+func usesOf(p *trainer.RuntimePatch) map[string]use {
+	uses := map[string]use{}
+	spec := specOf(p)
+	if spec == nil {
+		return uses
+	}
+	add := func(union string, u use) { uses[union+u.path.String()] = u }
+	for _, job := range items(decode(encode(spec)), "replicatedJobs") {
+		pod, ok := dig(job, "template", "spec", "template", "spec")
+		if !ok {
+			continue
+		}
+		at := schema.Fields("spec", "replicatedJobs").Append(itemOf(job, "name")).Append(schema.Fields("template", "spec", "template", "spec")...)
+		for _, volume := range items(pod, "volumes") {
+			path := at.Append(schema.Field("volumes"), itemOf(volume, "name"))
+			add("source", use{path: path, members: keysBut(volume, "name")})
+		}
+		profiles(pod, at, add)
+		for _, list := range []string{"containers", "initContainers"} {
+			for _, container := range items(pod, list) {
+				containerUses(container, at.Append(schema.Field(list), itemOf(container, "name")), add)
+			}
+		}
+	}
+	return uses
+}
+
+func containerUses(container map[string]any, at schema.Path, add func(string, use)) {
+	profiles(container, at, add)
+	for _, env := range items(container, "env") {
+		path := at.Append(schema.Field("env"), itemOf(env, "name"))
+		add("value", use{path: path, members: keysBut(env, "name")})
+		if from, ok := env["valueFrom"].(map[string]any); ok {
+			add("from", use{path: path.Append(schema.Field("valueFrom")), members: keysBut(from)})
+		}
+	}
+	for _, mount := range items(container, "volumeMounts") {
+		u := use{path: at.Append(schema.Field("volumeMounts"), itemOf(mount, "mountPath"))}
+		for _, member := range []string{"subPath", "subPathExpr"} {
+			if _, ok := mount[member]; ok {
+				u.members = append(u.members, member)
+			}
+		}
+		add("subPath", u)
+	}
+}
+
+// profiles finds the two unions of a security context that a type decides.
+func profiles(parent map[string]any, at schema.Path, add func(string, use)) {
+	for _, name := range []string{"seccompProfile", "appArmorProfile"} {
+		if profile, ok := dig(parent, "securityContext", name); ok {
+			_, local := profile["localhostProfile"]
+			kind, _ := profile["type"].(string)
+			add(name, use{path: at.Append(schema.Fields("securityContext", name)...), typed: true, kind: kind, local: local})
+		}
+	}
+}
+
+func items(v any, field string) (out []map[string]any) {
+	object, _ := v.(map[string]any)
+	list, _ := object[field].([]any)
+	for _, item := range list {
+		if object, ok := item.(map[string]any); ok {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+func dig(v any, fields ...string) (map[string]any, bool) {
+	object, ok := v.(map[string]any)
+	for _, field := range fields {
+		if !ok {
+			return nil, false
+		}
+		object, ok = object[field].(map[string]any)
+	}
+	return object, ok
+}
+
+func itemOf(object map[string]any, key string) schema.Step {
+	return schema.Item(key, fmt.Sprint(object[key]))
+}
+
+func keysBut(object map[string]any, but ...string) []string {
+	keys := slices.Sorted(maps.Keys(object))
+	return slices.DeleteFunc(keys, func(k string) bool { return slices.Contains(but, k) })
+}

@@ -1,0 +1,244 @@
+package upstream_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/fuzz/upstream"
+)
+
+const (
+	differencesFile = "../../docs/differences.md"
+	casesFolder     = "../../../shared/cases"
+)
+
+// module is the directory of the Trainer module.
+var module = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
+var oracle = sync.OnceValues(func() (*upstream.Oracle, error) {
+	dir, err := module()
+	if err != nil {
+		return nil, err
+	}
+	return upstream.New(dir)
+})
+
+// input is a TrainJob and its runtime.
+type input struct {
+	name              string
+	trainJob, runtime upstream.Object
+	// refused says that the cluster is known to refuse it, by rules that rendering does not know.
+	refused bool
+}
+
+// TestCases compares the renderings of the module's own examples and of a folder of cases. What
+// trainweld refuses and upstream renders must be in docs/differences.md, and nothing else may be.
+func TestCases(t *testing.T) {
+	differences, err := upstream.Differences(differencesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := map[upstream.Difference]bool{}
+	for _, in := range examples(t) {
+		t.Run(in.name, func(t *testing.T) { compareCase(t, in, differences, needed) })
+	}
+	if _, err := os.Stat(casesFolder); err != nil {
+		t.Run("cases", func(t *testing.T) { t.Skipf("no folder %s", casesFolder) })
+		return
+	}
+	for _, in := range cases(t) {
+		t.Run(in.name, func(t *testing.T) { compareCase(t, in, differences, needed) })
+	}
+	for _, d := range differences {
+		if d.Name != upstream.Generated && !needed[d] {
+			t.Errorf("%s lists %s with %s, and no case needs it", differencesFile, d.Name, d.Code)
+		}
+	}
+}
+
+func compareCase(t *testing.T, in input, differences []upstream.Difference, needed map[upstream.Difference]bool) {
+	o, err := oracle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, rendered := upstream.Kinds(in.runtime)
+	if !rendered {
+		t.Fatalf("selected a case whose policies are not rendered")
+	}
+	got, err := upstream.Trainweld(in.trainJob, in.runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := o.Render(in.trainJob, in.runtime)
+	if len(got.Refused) > 0 {
+		listed := false
+		for _, code := range got.Codes() {
+			for _, d := range differences {
+				if d.Name == in.name && d.Code == code {
+					needed[d], listed = true, true
+				}
+			}
+		}
+		clusterRefuses := in.refused || want.Err != nil || len(want.Refused) > 0
+		if !listed && !clusterRefuses {
+			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Refused)
+		}
+		return
+	}
+	if want.Err != nil {
+		t.Fatalf("upstream does not render it (%v), and trainweld does", want.Err)
+	}
+	diff, err := variant(o, want, in, got, kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff != "" {
+		t.Errorf("trainweld renders something else than upstream:\n%s", diff)
+	}
+}
+
+// variant compares with upstream's result, and with further ones where upstream's plugins, which run
+// in the order of a Go map, may have given another.
+func variant(o *upstream.Oracle, want upstream.Outcome, in input, got upstream.Rendered, kinds []string) (string, error) {
+	const variants = 24
+	diff, err := upstream.Diff(want.Objects, got.Objects, kinds)
+	for range variants {
+		if diff == "" || err != nil {
+			return diff, err
+		}
+		again := o.Render(in.trainJob, in.runtime)
+		if again.Err != nil {
+			return diff, fmt.Errorf("upstream rendered it, and does not now: %w", again.Err)
+		}
+		var other string
+		if other, err = upstream.Diff(again.Objects, got.Objects, kinds); other == "" {
+			return "", err
+		}
+	}
+	return diff, err
+}
+
+// examples are the TrainJobs of the module's examples that name a runtime which trainweld renders.
+func examples(t *testing.T) (inputs []input) {
+	t.Helper()
+	dir, err := module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtimes := map[string]upstream.Object{}
+	keep := func(objects []upstream.Object) {
+		for _, o := range objects {
+			if kind, _ := o["kind"].(string); strings.HasSuffix(kind, "TrainingRuntime") {
+				runtimes[nameOf(o)] = o
+			}
+		}
+	}
+	err = filepath.WalkDir(filepath.Join(dir, "manifests", "base", "runtimes"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".yaml" && d.Name() != "kustomization.yaml" {
+			keep(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "examples", "yaml", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		objects := read(t, file)
+		keep(objects)
+		for _, o := range objects {
+			if o["kind"] != "TrainJob" {
+				continue
+			}
+			spec, _ := o["spec"].(map[string]any)
+			ref, _ := spec["runtimeRef"].(map[string]any)
+			runtime := runtimes[fmt.Sprint(ref["name"])]
+			if runtime == nil {
+				t.Fatalf("%s: no runtime %v", file, ref["name"])
+			}
+			inputs = append(inputs, input{
+				name:     "examples/" + strings.TrimSuffix(filepath.Base(file), ".yaml"),
+				trainJob: o, runtime: runtime,
+			})
+		}
+	}
+	return selected(t, inputs)
+}
+
+// cases are the cases of the folder whose runtime trainweld renders.
+func cases(t *testing.T) (inputs []input) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(casesFolder, "*", "*", "trainjob.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in %s: %v", casesFolder, err)
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		runtime := filepath.Join(dir, "runtime.yaml")
+		if _, err := os.Stat(runtime); err != nil {
+			continue // a case about a runtime that is missing
+		}
+		in := input{
+			name:     filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir),
+			trainJob: read(t, file)[0], runtime: read(t, runtime)[0],
+		}
+		if results := read(t, filepath.Join(dir, "want", "result.yaml")); len(results) > 0 {
+			in.refused = results[0]["outcome"] != "rendered"
+		}
+		inputs = append(inputs, in)
+	}
+	return selected(t, inputs)
+}
+
+func selected(t *testing.T, inputs []input) (out []input) {
+	t.Helper()
+	for _, in := range inputs {
+		if _, rendered := upstream.Kinds(in.runtime); rendered {
+			out = append(out, in)
+		}
+	}
+	t.Logf("%d of %d inputs have a runtime that trainweld renders", len(out), len(inputs))
+	return out
+}
+
+// read reads the objects of a file.
+func read(t *testing.T, file string) (objects []upstream.Object) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range bytes.Split(data, []byte("\n---")) {
+		var o upstream.Object
+		if err := yaml.Unmarshal(document, &o); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if len(o) > 0 {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+func nameOf(o upstream.Object) string {
+	metadata, _ := o["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
+}

@@ -1,0 +1,190 @@
+// Package upstream answers: what does the Trainer's own code make of this TrainJob?
+//
+// It runs pkg/runtime/core of the Trainer module in process, over a fake client that holds the one
+// runtime, after the defaulting that the API server does by the CRDs which the module ships:
+//
+//	oracle, err := upstream.New(moduleDir)
+//	outcome := oracle.Render(trainJob, runtime) // both as JSON objects
+//	jobSet := outcome.Objects["JobSet"]
+//
+// The tests beside it compare trainweld's renderings with it: the TrainJobs of the module's own
+// examples, the cases of a folder, and generated pairs. It is a module of its own, so that nobody who
+// links trainweld links a controller.
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	coscheduling "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	configapi "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	trainerruntime "github.com/kubeflow/trainer/v2/pkg/runtime"
+	"github.com/kubeflow/trainer/v2/pkg/runtime/core"
+)
+
+// Object is an object as JSON.
+type Object = map[string]any
+
+// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in
+// package variables.
+type Oracle struct {
+	scheme *apiruntime.Scheme
+	crds   map[string]*crd // by kind
+}
+
+// Outcome is what upstream made of one TrainJob.
+type Outcome struct {
+	// Objects are what the controller would apply, in the order in which it returned them.
+	Objects []Object
+	// Err is why there are none: the error, or the panic, of the controller.
+	Err error
+	// Refused are the errors of the validating webhook, or its panic.
+	Refused []string
+}
+
+// New reads the CRDs of the Trainer module in the directory.
+func New(module string) (*Oracle, error) {
+	log.SetLogger(logr.Discard()) // or controller-runtime complains that nobody did
+	o := &Oracle{scheme: apiruntime.NewScheme(), crds: map[string]*crd{}}
+	for _, add := range []func(*apiruntime.Scheme) error{
+		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
+	} {
+		if err := add(o.scheme); err != nil {
+			return nil, fmt.Errorf("scheme: %w", err)
+		}
+	}
+	return o, o.readCRDs(module)
+}
+
+// Render is what the cluster would do with a TrainJob when it holds the runtime: fields that the CRDs
+// do not have are dropped, defaults filled in, the webhook asked, and the objects built. It changes
+// neither argument. A nil runtime means that the cluster has none.
+func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			outcome.Objects, outcome.Err = nil, fmt.Errorf("panic: %v", r)
+		}
+	}()
+	var job trainer.TrainJob
+	if err := o.store(trainJob, &job); err != nil {
+		return Outcome{Err: err}
+	}
+	if job.Namespace == "" {
+		job.Namespace = "default"
+	}
+	job.UID = "00000000-0000-0000-0000-000000000001"
+	impl, err := o.runtimeOf(&job, runtime)
+	if err != nil {
+		return Outcome{Err: err, Refused: []string{err.Error()}}
+	}
+	outcome.Refused = validate(impl, &job)
+	built, err := impl.NewObjects(context.Background(), job.DeepCopy())
+	if err != nil {
+		outcome.Err = err
+		return outcome
+	}
+	for _, object := range built {
+		asJSON := Object{}
+		if err := convert(object, &asJSON); err != nil {
+			return Outcome{Err: err, Refused: outcome.Refused}
+		}
+		outcome.Objects = append(outcome.Objects, asJSON)
+	}
+	return outcome
+}
+
+// store is the object as the API server would store it, decoded.
+func (o *Oracle) store(object Object, into any) error {
+	stored, err := o.Default(object)
+	if err != nil {
+		return err
+	}
+	return convert(stored, into)
+}
+
+// runtimeOf sets up upstream's code over a client that holds the runtime.
+func (o *Oracle) runtimeOf(job *trainer.TrainJob, runtime Object) (trainerruntime.Runtime, error) {
+	builder := fake.NewClientBuilder().WithScheme(o.scheme)
+	if runtime != nil {
+		object, err := o.runtimeObject(runtime, job.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		builder = builder.WithObjects(object)
+	}
+	index := &indexer{builder}
+	// The framework asks for its indexes before it is given a client; one without indexes will do for
+	// that, since rendering looks objects up by name only.
+	runtimes, err := core.New(context.Background(), builder.Build(), index, &configapi.Configuration{})
+	if err != nil {
+		return nil, fmt.Errorf("set up the Trainer's runtimes: %w", err)
+	}
+	key := trainerruntime.RuntimeRefToRuntimeRegistryKey(job.Spec.RuntimeRef)
+	impl, ok := runtimes[key]
+	if !ok {
+		return nil, fmt.Errorf("unsupported runtime: %s", key)
+	}
+	return impl, nil
+}
+
+func (o *Oracle) runtimeObject(runtime Object, namespace string) (client.Object, error) {
+	if runtime["kind"] == trainer.TrainingRuntimeKind {
+		object := &trainer.TrainingRuntime{}
+		err := o.store(runtime, object)
+		if object.Namespace == "" {
+			object.Namespace = namespace
+		}
+		return object, err
+	}
+	object := &trainer.ClusterTrainingRuntime{}
+	err := o.store(runtime, object)
+	object.Namespace = ""
+	return object, err
+}
+
+// validate asks the validating webhook.
+func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (refused []string) {
+	defer func() {
+		if r := recover(); r != nil {
+			refused = append(refused, fmt.Sprintf("panic: %v", r))
+		}
+	}()
+	_, errs := impl.ValidateObjects(context.Background(), nil, job.DeepCopy())
+	for _, err := range errs {
+		refused = append(refused, err.Error())
+	}
+	return refused
+}
+
+// indexer takes the framework's indexes and has no use for them.
+type indexer struct{ *fake.ClientBuilder }
+
+func (i *indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
+	i.ClientBuilder = i.WithIndex(object, field, extract)
+	return nil
+}
+
+// convert turns one Go value into another by way of JSON.
+func convert(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", from, err)
+	}
+	// Kubernetes' own decoder keeps whole numbers whole.
+	if err := utiljson.Unmarshal(data, to); err != nil {
+		return fmt.Errorf("decode %T: %w", to, err)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package upstream
+
+import (
+	"slices"
+
+	"github.com/trainweld/trainweld/fuzz"
+)
+
+type rendered struct {
+	policy fuzz.Policy
+	kinds  []string
+}
+
+// renders are the policies that trainweld renders, and the kinds of object that are compared where a
+// runtime has them. Nothing else in this module knows.
+var renders = []rendered{
+	{fuzz.Plain, []string{"JobSet"}},
+	{fuzz.Torch, []string{"JobSet"}},
+}
+
+// Policies are the policies that trainweld renders.
+func Policies() (policies []fuzz.Policy) {
+	for _, r := range renders {
+		policies = append(policies, r.policy)
+	}
+	return policies
+}
+
+// Kinds are the kinds of object to compare for a runtime, and whether trainweld renders all of its
+// policies.
+func Kinds(runtime Object) (kinds []string, all bool) {
+	for _, policy := range policiesOf(runtime) {
+		i := slices.IndexFunc(renders, func(r rendered) bool { return r.policy == policy })
+		if i < 0 {
+			return nil, false
+		}
+		kinds = append(kinds, renders[i].kinds...)
+	}
+	return kinds, true
+}
+
+// policiesOf reads a runtime's policies: one for what runs in it, Plain where it says nothing, and
+// those of its pod group.
+func policiesOf(runtime Object) (policies []fuzz.Policy) {
+	ml := dig(runtime, "spec", "mlPolicy")
+	for _, policy := range []fuzz.Policy{fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux} {
+		if _, ok := ml[string(policy)]; ok {
+			policies = append(policies, policy)
+		}
+	}
+	if len(policies) == 0 {
+		policies = append(policies, fuzz.Plain)
+	}
+	group := dig(runtime, "spec", "podGroupPolicy")
+	for _, policy := range []fuzz.Policy{fuzz.Coscheduling, fuzz.Volcano} {
+		if _, ok := group[string(policy)]; ok {
+			policies = append(policies, policy)
+		}
+	}
+	return policies
+}

@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// Rendered is what trainweld made of one TrainJob.
+type Rendered struct {
+	Objects []Object
+	// Refused are the findings of severity Error.
+	Refused schema.Findings
+}
+
+// Codes are the codes of the refusal, each once and in order.
+func (r Rendered) Codes() []string {
+	var codes []string
+	for _, f := range r.Refused {
+		codes = append(codes, string(f.Code))
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster
+// would: the last patch wins. A nil runtime means that there is none.
+func Trainweld(trainJob, runtime Object) (Rendered, error) {
+	var job *trainer.TrainJob
+	var runtimes render.Runtimes
+	for _, object := range []Object{trainJob, runtime} {
+		if object == nil {
+			continue
+		}
+		data, err := yaml.Marshal(object)
+		if err != nil {
+			return Rendered{}, err
+		}
+		documents, findings := manifest.Decode("input.yaml", data)
+		if findings.Err() != nil {
+			return Rendered{Refused: failing(findings)}, nil
+		}
+		for _, d := range documents {
+			switch o := d.Object.(type) {
+			case *trainer.TrainJob:
+				if o.Namespace == "" {
+					o.Namespace = "default"
+				}
+				render.DefaultTrainJob(o)
+				job = o
+			case *trainer.TrainingRuntime:
+				defaultRuntime(&o.Spec, object)
+				if o.Namespace == "" && job != nil {
+					o.Namespace = job.Namespace
+				}
+				runtimes.Add(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
+			case *trainer.ClusterTrainingRuntime:
+				defaultRuntime(&o.Spec, object)
+				runtimes.Add(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
+			}
+		}
+	}
+	if job == nil {
+		return Rendered{}, errors.New("the input holds no TrainJob")
+	}
+	spec, missing := runtimes.Find(job)
+	if missing != nil {
+		return Rendered{Refused: schema.Findings{*missing}}, nil
+	}
+	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{OnConflict: render.Last})
+	if err != nil {
+		return Rendered{Refused: failing(out.Findings)}, nil
+	}
+	var r Rendered
+	for _, object := range append([]any{out.JobSet}, companions(out)...) {
+		asJSON := Object{}
+		if err := convert(object, &asJSON); err != nil {
+			return Rendered{}, fmt.Errorf("encode what trainweld rendered: %w", err)
+		}
+		r.Objects = append(r.Objects, asJSON)
+	}
+	return r, nil
+}
+
+func companions(out *render.Output) (objects []any) {
+	for _, c := range out.Companions {
+		objects = append(objects, c)
+	}
+	return objects
+}
+
+func failing(findings schema.Findings) schema.Findings {
+	return slices.DeleteFunc(slices.Clone(findings), func(f schema.Finding) bool { return f.Severity < schema.Error })
+}
+
+// defaultRuntime fills in the defaults, and keeps the zero replicas that only JSON can tell from none.
+func defaultRuntime(spec *trainer.TrainingRuntimeSpec, object Object) {
+	render.DefaultRuntime(spec)
+	jobs, _ := dig(object, "spec", "template", "spec")["replicatedJobs"].([]any)
+	for i, job := range jobs {
+		fields, _ := job.(map[string]any)
+		if n, ok := fields["replicas"]; ok && fmt.Sprint(n) == "0" {
+			spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
+		}
+	}
+}
+
+func dig(object Object, fields ...string) Object {
+	for _, field := range fields {
+		object, _ = object[field].(map[string]any)
+	}
+	return object
+}
