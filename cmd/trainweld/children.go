@@ -21,12 +21,14 @@ type childFlags struct {
 	index      string
 	allIndexes bool
 	jobSetUID  string
+	explain    bool
 }
 
 func (c *childFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
 	f.StringVar(&c.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
+	f.BoolVar(&c.explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
 }
 
@@ -56,42 +58,65 @@ func (c *childFlags) options(view render.View, owners bool) (render.PodsOptions,
 	return opts, nil
 }
 
+// family is what the controllers make of one JobSet, as it was asked for.
+type family struct {
+	findings schema.Findings
+	objects  iter.Seq2[any, error]
+	table    podTable
+}
+
 // children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
 // Errors come as findings, and there is then no stream.
-func children(js *jobset.JobSet, companions []runtime.Object, to string, opts render.PodsOptions) (schema.Findings, iter.Seq2[any, error]) {
+func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags, opts render.PodsOptions) family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return schema.Findings{{Code: schema.CodeNoName, Severity: schema.Error, Message: err.Error(), Help: "name the JobSet"}}, nil
+		return family{findings: schema.Findings{{Code: schema.CodeNoName, Severity: schema.Error, Message: err.Error(), Help: "name the JobSet"}}}
 	}
+	f := family{findings: out.Findings}
 	if err != nil {
-		return out.Findings, nil
+		return f
 	}
-	if to == "jobs" {
-		var objects []any
-		for _, child := range out.Jobs {
-			objects = append(objects, child.Job)
-		}
-		if out.Service != nil {
-			objects = append(objects, out.Service)
-		}
-		for _, claim := range out.Claims {
-			objects = append(objects, claim)
-		}
-		if opts.Stored {
-			claims, found := ephemeralClaims(js, opts)
-			objects = append(objects, claims...)
-			out.Findings = append(out.Findings, found...)
-		}
-		return out.Findings, each(objects)
-	}
-	return out.Findings, func(yield func(any, error) bool) {
-		for pod, err := range render.Pods(js, opts) {
-			if !yield(pod, err) {
-				return
+	f.table = podTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.format == wideFormat}
+	if flags.to == "pods" {
+		f.objects = func(yield func(any, error) bool) {
+			for pod, err := range render.Pods(js, opts) {
+				if !yield(pod, err) {
+					return
+				}
 			}
 		}
+		return f
 	}
+	var objects []any
+	for _, child := range out.Jobs {
+		objects = append(objects, explained(child, flags.children.explain))
+	}
+	if out.Service != nil {
+		objects = append(objects, out.Service)
+	}
+	for _, claim := range out.Claims {
+		objects = append(objects, claim)
+	}
+	if opts.Stored {
+		claims, found := ephemeralClaims(js, opts)
+		objects = append(objects, claims...)
+		f.findings = append(f.findings, found...)
+	}
+	f.objects = each(objects)
+	return f
+}
+
+// explained is the Job, with a comment on what it waits for where that is asked for.
+func explained(child render.ChildJob, explain bool) any {
+	if !explain {
+		return child.Job
+	}
+	text := "waits for nothing"
+	if w := waitsText(child); w != "" {
+		text = "waits for " + w
+	}
+	return commented{child.Job, text}
 }
 
 // randomSuffix stands for the suffix that a cluster gives to a Pod's name, and that nobody else can

@@ -72,10 +72,10 @@ func (p *program) read(flags inputFlags) *input {
 		broken:  map[schema.Object]bool{},
 		byName:  map[schema.Object]*manifest.Document{},
 	}
-	for _, d := range p.documents(in, flags.files, flags.recursive) {
+	for _, d := range p.documents(in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
 	}
-	for _, d := range p.documents(in, flags.runtimes, flags.recursive) {
+	for _, d := range p.documents(in, flags.runtimes, flags) {
 		in.add(d, flags.namespace, false)
 	}
 	files, findings := manifest.Files(p.files, flags.patches, false)
@@ -95,9 +95,9 @@ func (p *program) read(flags inputFlags) *input {
 
 // documents reads the files that paths name. In a directory there may well be files of another
 // kind; in a file that is named itself, a document that is no object is a mistake.
-func (p *program) documents(in *input, paths []string, recursive bool) []*manifest.Document {
+func (p *program) documents(in *input, paths []string, flags inputFlags) []*manifest.Document {
 	var documents []*manifest.Document
-	files, findings := manifest.Files(p.files, paths, recursive)
+	files, findings := manifest.Files(p.files, paths, flags.recursive)
 	in.findings = append(in.findings, findings...)
 	for _, file := range files {
 		data, unreadable := manifest.Read(p.files, p.stdin, file)
@@ -109,10 +109,22 @@ func (p *program) documents(in *input, paths []string, recursive bool) []*manife
 		if !slices.Contains(paths, file) {
 			found = manifest.Tolerate(found, schema.CodeNotAnObject)
 		}
+		for i := range found {
+			found[i].Object = flags.inNamespace(found[i].Object)
+		}
 		documents = append(documents, decoded...)
 		in.findings = append(in.findings, found...)
 	}
 	return documents
+}
+
+// inNamespace gives an object of the Trainer the namespace that it is in when it names none, so that
+// all findings call it by one name.
+func (flags inputFlags) inNamespace(o schema.Object) schema.Object {
+	if o.Name != "" && (o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
+		o.Namespace = cmp.Or(o.Namespace, flags.namespace, "default")
+	}
+	return o
 }
 
 // add takes what one document holds. TrainJobs of files that were named for their runtimes are left
@@ -152,7 +164,7 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	id := render.ObjectOf(o)
 	if o.Name == "" {
 		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeNoName, Severity: schema.Error, Object: id, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
+			Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: id.Kind}, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
 			Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
 		})
 		return

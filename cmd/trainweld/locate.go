@@ -19,16 +19,42 @@ func (in *input) locate(j job, findings schema.Findings) {
 		if f.Position != (schema.Position{}) {
 			continue
 		}
-		switch {
-		case f.Object.Kind != schema.TrainJobKind:
+		ofRuntime := f.Object.Kind != schema.TrainJobKind && f.Object.Kind != jobSetKind
+		if ofRuntime {
 			f.Position = in.runtimePosition(j, f.Path)
-		case len(f.Claims) > 0:
+		} else {
 			f.Position = lastPlace(f.Claims)
 		}
-		if f.Position == (schema.Position{}) {
+		switch {
+		case f.Position != (schema.Position{}):
+		case f.Object.Kind == jobSetKind || f.Path.HasPrefix(schema.Fields("spec", "replicatedJobs")):
+			f.Position = in.resultPosition(j, f.Path)
+		default:
 			f.Position = in.jobPosition(j, f.Path)
 		}
 	}
+}
+
+// jobSetKind is the kind of the objects of findings on what a TrainJob becomes.
+const jobSetKind = "JobSet"
+
+// resultPosition is where a field of the JobSet comes from: the last patch that sets it, or the
+// runtime's template, or else the TrainJob as a whole.
+func (in *input) resultPosition(j job, path schema.Path) schema.Position {
+	for _, p := range slices.Backward(in.patches) {
+		if at := p.Base.Append(schema.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
+			return p.Document.Position(at)
+		}
+	}
+	for _, p := range slices.Backward(j.Spec.RuntimePatches) {
+		if at := schema.PatchPath(p.Manager).Append(path...); j.document.Has(at) {
+			return j.document.Position(at)
+		}
+	}
+	if at := schema.Fields("spec", "template").Append(path...); in.runtimeHas(j, at) {
+		return in.runtimePosition(j, at)
+	}
+	return j.document.Position(schema.Fields("metadata", "name"))
 }
 
 // lastPlace is where the last of the claims stands that stands anywhere: what claims disagree on is a
@@ -52,11 +78,22 @@ func (in *input) claimPosition(j job, c schema.Claim) schema.Position {
 	return in.jobPosition(j, c.Source)
 }
 
-func (in *input) runtimePosition(j job, path schema.Path) schema.Position {
+// runtimeOf is where the runtime of a TrainJob stands: its snapshot, or else the runtime itself.
+func (in *input) runtimeOf(j job) (runtimeSource, bool) {
 	source, ok := in.sources[render.ObjectOf(j.TrainJob)]
 	if !ok {
 		source, ok = in.sources[render.RuntimeOf(j.TrainJob)]
 	}
+	return source, ok
+}
+
+func (in *input) runtimeHas(j job, path schema.Path) bool {
+	source, ok := in.runtimeOf(j)
+	return ok && (source.snapshot || source.document.Has(path))
+}
+
+func (in *input) runtimePosition(j job, path schema.Path) schema.Position {
+	source, ok := in.runtimeOf(j)
 	if !ok {
 		return j.document.Position(schema.Fields("spec", "runtimeRef"))
 	}
@@ -66,11 +103,13 @@ func (in *input) runtimePosition(j job, path schema.Path) schema.Position {
 	return source.document.Position(path)
 }
 
+// patchDepth is the length of the path to an entry of .spec.runtimePatches.
+const patchDepth = 3
+
 // jobPosition is where a field of the TrainJob stands: in its own file, or, for a patch that was laid
 // over it, in that of the patch.
 func (in *input) jobPosition(j job, path schema.Path) schema.Position {
-	const depth = 3 // .spec.runtimePatches[…]
-	if len(path) < depth || !path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
+	if len(path) < patchDepth || !path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
 		return j.document.Position(path)
 	}
 	own := len(j.Spec.RuntimePatches)
@@ -94,5 +133,5 @@ func (in *input) jobPosition(j job, path schema.Path) schema.Position {
 		return j.document.Position(path)
 	}
 	patch := in.patches[at]
-	return patch.Document.Position(patch.Base.Append(path[depth:]...))
+	return patch.Document.Position(patch.Base.Append(path[patchDepth:]...))
 }

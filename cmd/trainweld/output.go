@@ -8,6 +8,12 @@ import (
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
+// commented is an object with a comment before it. JSON has no comments, and drops it.
+type commented struct {
+	object  any
+	comment string
+}
+
 // encodeStream writes objects as they come: as YAML it holds one at a time. A JSON List is one
 // document, so its items are held together.
 func encodeStream(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) error {
@@ -15,6 +21,10 @@ func encodeStream(w io.Writer, format manifest.Format, objects iter.Seq2[any, er
 	var list []any
 	first := true
 	for object, err := range objects {
+		comment := ""
+		if c, ok := object.(commented); ok {
+			object, comment = c.object, "# "+c.comment+"\n"
+		}
 		switch {
 		case err != nil:
 			return err
@@ -27,6 +37,9 @@ func encodeStream(w io.Writer, format manifest.Format, objects iter.Seq2[any, er
 			}
 		}
 		first = false
+		if _, err := out.WriteString(comment); err != nil {
+			return err
+		}
 		if err := manifest.Encode(out, format, object); err != nil {
 			return err
 		}

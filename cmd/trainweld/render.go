@@ -66,6 +66,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # The Pods of the first two nodes, as the cluster stores them
   trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node --index=0..1 --as=stored
 
+  # Who runs where, at a glance
+  trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
+
   # From a pipe
   kustomize build . | trainweld render -f -`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -79,7 +82,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
-	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
+	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
 	f.StringVar(&flags.outputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -92,7 +95,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", tableFormat, wideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
@@ -104,6 +107,17 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 type rendered struct {
 	job     job
 	objects iter.Seq2[any, error]
+	table   podTable
+}
+
+// The formats of a table of Pods, besides those of manifests.
+const (
+	tableFormat = "table"
+	wideFormat  = "wide"
+)
+
+func (flags renderFlags) asTable() bool {
+	return flags.format == tableFormat || flags.format == wideFormat
 }
 
 func (p *program) render(flags renderFlags) error {
@@ -125,24 +139,23 @@ func (p *program) render(flags renderFlags) error {
 	var all []rendered
 	for _, j := range in.jobs {
 		found, out := in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
-		objects := each(out.objects())
+		objects, table := each(out.objects()), podTable{}
 		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
-			var more schema.Findings
-			more, objects = children(out.jobSet, out.companions, flags.to, podOpts)
-			in.locate(j, more)
-			found = append(found, more...)
+			f := children(out.jobSet, out.companions, flags, podOpts)
+			in.locate(j, f.findings)
+			found, objects, table = append(found, f.findings...), f.objects, f.table
 		}
 		findings = append(findings, found...)
-		all = append(all, rendered{j, objects})
+		all = append(all, rendered{j, objects, table})
 	}
 	if flags.to != "jobset" {
 		for _, js := range in.jobSets {
-			found, objects := children(js.JobSet, nil, flags.to, podOpts)
-			for i := range found {
-				found[i].Position = js.document.Position(found[i].Path)
+			f := children(js.JobSet, nil, flags, podOpts)
+			for i := range f.findings {
+				f.findings[i].Position = js.document.Position(f.findings[i].Path)
 			}
-			findings = append(findings, found...)
-			all = append(all, rendered{job{TrainJob: js.asTrainJob(), document: js.document}, objects})
+			findings = append(findings, f.findings...)
+			all = append(all, rendered{job{TrainJob: js.asTrainJob(), document: js.document}, f.objects, f.table})
 		}
 	}
 	if len(all) == 0 && findings.Err() == nil {
@@ -154,6 +167,7 @@ func (p *program) render(flags renderFlags) error {
 	if flags.outputDir != "" {
 		findings = append(findings, unsafeNames(all)...)
 	}
+	findings = withoutRepeats(findings)
 	report{p.stderr, flags.showValues, flags.showNotes}.write(findings)
 	if err := failure(findings, flags.strict); err != nil {
 		return err
@@ -164,6 +178,14 @@ func (p *program) render(flags renderFlags) error {
 			return err
 		}
 		return writeDir(flags.outputDir, files)
+	}
+	if flags.asTable() {
+		for _, r := range all {
+			if err := r.table.write(p.stdout); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	streams := make([]iter.Seq2[any, error], len(all))
 	for i := range all {
@@ -178,10 +200,18 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 	if len(flags.files) == 0 {
 		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input\nRun 'trainweld render --help' for examples")
 	}
-	format, err := manifest.ParseFormat(flags.format)
-	if err != nil {
-		return 0, opts, fmt.Errorf("-o: %w", err)
+	var format manifest.Format
+	if flags.asTable() {
+		if flags.to != "pods" || flags.outputDir != "" {
+			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.format)
+		}
+	} else {
+		var err error
+		if format, err = manifest.ParseFormat(flags.format); err != nil {
+			return 0, opts, fmt.Errorf("-o: %w", err)
+		}
 	}
+	var err error
 	switch flags.onConflict {
 	case "fail":
 	case "last":
@@ -253,6 +283,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	in.locate(j, out.Findings)
+	out.Findings.Sort()
 	if in.spelled && out.JobSet != nil {
 		spellPorts(out.JobSet, spec)
 	}

@@ -17,6 +17,20 @@ type report struct {
 	showNotes  bool
 }
 
+// withoutRepeats leaves out what was found before: what is wrong with a runtime is found once for each
+// of its TrainJobs.
+func withoutRepeats(findings schema.Findings) schema.Findings {
+	seen := map[string]bool{}
+	var once schema.Findings
+	for _, f := range findings {
+		if text := f.Error(); !seen[text] {
+			seen[text] = true
+			once = append(once, f)
+		}
+	}
+	return once
+}
+
 // write writes the findings that are asked for and, last, how many there are of each severity.
 func (r report) write(findings schema.Findings) {
 	count := map[schema.Severity]int{}
