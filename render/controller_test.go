@@ -359,7 +359,13 @@ func removeUnsayablePorts(value any) {
 func readInput(t *testing.T, file string) render.Input {
 	t.Helper()
 	files := []string{file}
-	stock, err := filepath.Glob("../../shared/vectors/stock-runtimes/*.yaml")
+	var stock []string
+	err := filepath.WalkDir(stockRuntimes(t), func(path string, entry fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".yaml" && entry.Name() != "kustomization.yaml" {
+			stock = append(stock, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

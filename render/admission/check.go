@@ -1,0 +1,179 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Input is a TrainJob, and what is needed to tell what becomes of it.
+type Input struct {
+	// TrainJob is the object as decoded from JSON or YAML, or as Encode makes it of a Go value. It is
+	// never changed.
+	TrainJob map[string]any
+	// Runtime is the runtime that the TrainJob names. Where it is nil, only the TrainJob itself is
+	// judged; that the runtime is missing is for the caller to report, who looked for it.
+	Runtime *Runtime
+	// Patches are further managers' patches, laid over those of the TrainJob in this order.
+	Patches []trainer.RuntimePatch
+	// Namespace is that of an object which names none; empty is "default".
+	Namespace string
+	// OnConflict says what becomes of managers that disagree.
+	OnConflict render.OnConflict
+	// PriorityClasses are the names of those that exist, besides the system's two.
+	PriorityClasses []string
+}
+
+func (in Input) namespace() string {
+	if in.Namespace == "" {
+		return "default"
+	}
+	return in.Namespace
+}
+
+// Check sends a TrainJob through admission and through everything that the controllers then do with it,
+// and returns all that is found on the way. An error is what the cluster refuses, now or when a
+// controller creates an object, what can never run, and managers that disagree. The runtime's own
+// findings are those of AdmitRuntime, and are not repeated.
+//
+// It is pure but for the context, which only ends long evaluations of rules.
+func Check(ctx context.Context, in Input) schema.Findings {
+	c := newChecker(in)
+	c.admit(ctx, nil)
+	c.follow(ctx)
+	return c.result()
+}
+
+// checker follows one TrainJob.
+type checker struct {
+	findings
+	in  Input
+	job *object // nil where it cannot be read
+	// typed is the TrainJob with defaults and further patches.
+	typed *trainer.TrainJob
+	// merged is the runtime's template with all patches, before the policies; nil where the cluster's
+	// own merge fails.
+	merged *merge.Result
+	output *render.Output
+	owners map[string][]schema.Claim
+}
+
+func newChecker(in Input) *checker { return &checker{in: in} }
+
+// admit is what happens when the TrainJob is applied.
+func (c *checker) admit(ctx context.Context, old *checker) {
+	fields := clone(c.in.TrainJob).(map[string]any)
+	if err := appendPatches(fields, c.in.Patches); err != nil {
+		c.add(schema.Finding{
+			Code: schema.CodeWrongType, Severity: schema.Error, Path: schema.Fields("spec", "runtimePatches"),
+			Message: err.Error(), Help: "mend the patch",
+		})
+	}
+	var before *object
+	if old != nil {
+		before = old.job
+	}
+	o := trainJobs().decode(fields, c.in.namespace(), &c.findings)
+	if o.broken {
+		return
+	}
+	// The mutating webhook comes before the schema, and knows the Go types only.
+	typed := &trainer.TrainJob{}
+	if err := o.as(typed); err != nil {
+		o.validate(ctx, before, &c.findings)
+		c.undecodable(o, err)
+		return
+	}
+	var oldTyped *trainer.TrainJob
+	if old != nil {
+		oldTyped = old.typed
+	}
+	if Stamp(oldTyped, typed, anyTime) {
+		if err := o.reencode(typed); err != nil {
+			c.undecodable(o, err)
+			return
+		}
+	}
+	o.validate(ctx, before, &c.findings)
+	c.job, c.typed = o, &trainer.TrainJob{}
+	if err := o.as(c.typed); err != nil {
+		c.undecodable(o, err)
+		c.typed = nil
+	}
+}
+
+// appendPatches lays further patches over the TrainJob's own.
+func appendPatches(fields map[string]any, patches []trainer.RuntimePatch) error {
+	if len(patches) == 0 {
+		return nil
+	}
+	spec, ok := fields["spec"].(map[string]any)
+	if !ok {
+		return nil // the schema refuses the TrainJob
+	}
+	own, ok := spec["runtimePatches"].([]any)
+	if !ok && spec["runtimePatches"] != nil {
+		return nil
+	}
+	for i := range patches {
+		patch, err := Encode(&patches[i])
+		if err != nil {
+			return err
+		}
+		own = append(own, patch)
+	}
+	spec["runtimePatches"] = own
+	return nil
+}
+
+// follow is what the Trainer's validating webhook and then the controllers do.
+func (c *checker) follow(ctx context.Context) {
+	if c.typed == nil || c.in.Runtime == nil {
+		return
+	}
+	spec := &c.in.Runtime.spec
+	if merged, err := merge.Apply(&spec.Template, c.typed.Spec.RuntimePatches, merge.Options{Owners: true}); err == nil {
+		c.merged = merged
+		c.webhook()
+	}
+	c.output, _ = render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: c.in.OnConflict})
+	for _, f := range c.output.Findings {
+		if f.Severity == schema.Error && c.reported(f) {
+			continue
+		}
+		c.add(f)
+	}
+	c.warn()
+	if c.output.JobSet == nil {
+		return
+	}
+	js := c.jobSet(ctx)
+	if js == nil {
+		return
+	}
+	c.jobs(js)
+}
+
+// reported says whether a finding of another package is there already under a code of this one, or
+// under its own code at the same place.
+func (c *checker) reported(f schema.Finding) bool {
+	return slices.ContainsFunc(c.all, func(other schema.Finding) bool {
+		return other.Code == f.Code && other.Object == f.Object && f.Path.HasPrefix(other.Path)
+	})
+}
+
+// result is what was found, without what is only another word for something else.
+func (c *checker) result() schema.Findings {
+	managers := func(f schema.Finding) bool { return f.Code == schema.CodeBadManager }
+	return slices.DeleteFunc(c.all, func(f schema.Finding) bool {
+		if f.Code != schema.CodeMissingField && f.Code != schema.CodeBadValue {
+			return false
+		}
+		return slices.ContainsFunc(c.all, func(g schema.Finding) bool { return managers(g) && f.Path.HasPrefix(g.Path) })
+	})
+}

@@ -1,0 +1,201 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// podContainer is a container of a Pod, and where it stands.
+type podContainer struct {
+	*corev1.Container
+	at   schema.Path
+	init bool
+}
+
+// sidecar tells of an init container that runs beside the others.
+func (c *podContainer) sidecar() bool {
+	return c.init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// containers are the Pod's, init containers first.
+func (p *podChecker) containers() []podContainer {
+	var all []podContainer
+	add := func(list string, containers []corev1.Container, init bool) {
+		for i := range containers {
+			step := schema.Item("name", containers[i].Name)
+			if containers[i].Name == "" || slices.ContainsFunc(containers[:i], func(c corev1.Container) bool { return c.Name == containers[i].Name }) {
+				step = schema.Index(i)
+			}
+			all = append(all, podContainer{&containers[i], p.at.Append(schema.Field(list), step), init})
+		}
+	}
+	add("initContainers", p.Spec.InitContainers, true)
+	add("containers", p.Spec.Containers, false)
+	return all
+}
+
+func (p *podChecker) checkContainers() {
+	if len(p.Spec.Containers) == 0 {
+		p.report(schema.CodePodSpec, p.field("containers"), "a Pod needs at least one container", "add one to the runtime's template")
+	}
+	for _, c := range p.containers() {
+		p.checkContainer(c)
+	}
+	p.checkUniqueNames()
+	p.checkHostPorts()
+}
+
+// checkUniqueNames: containers and init containers share their names.
+func (p *podChecker) checkUniqueNames() {
+	seen := map[string]bool{}
+	// The API server complains about the init container where the two lists have the same name.
+	all := p.containers()
+	slices.SortStableFunc(all, func(a, b podContainer) int {
+		switch {
+		case a.init == b.init:
+			return 0
+		case b.init:
+			return -1
+		default:
+			return 1
+		}
+	})
+	for _, c := range all {
+		if c.Name == "" {
+			continue
+		}
+		if seen[c.Name] {
+			p.report(schema.CodeBadName, c.at.Append(schema.Field("name")), fmt.Sprintf("another container of the Pod is called %q, too", c.Name), "give the containers different names")
+		}
+		seen[c.Name] = true
+	}
+}
+
+func (p *podChecker) checkContainer(c podContainer) {
+	if required(p.report, schema.CodeBadName, c.at.Append(schema.Field("name")), c.Name) {
+		dnsLabel(p.report, schema.CodeBadName, c.at.Append(schema.Field("name")), "a container", c.Name)
+	}
+	if c.Image == "" {
+		p.report(schema.CodeNoImage, c.at.Append(schema.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+	}
+	if policy := c.TerminationMessagePolicy; policy != "" {
+		oneOf(p.report, schema.CodePodSpec, c.at.Append(schema.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+	}
+	if policy := c.ImagePullPolicy; policy != "" {
+		oneOf(p.report, schema.CodePodSpec, c.at.Append(schema.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+	}
+	p.checkPorts(c)
+	p.checkEnv(c)
+	p.checkMounts(c)
+	p.checkDevices(c)
+	p.checkResources(c)
+	p.checkResizePolicy(c)
+	p.checkContainerSecurity(c)
+	p.checkContainerRestart(c)
+	p.checkLifecycle(c)
+}
+
+func (p *podChecker) checkPorts(c podContainer) {
+	names := map[string]bool{}
+	for i, port := range c.Ports {
+		at := c.at.Append(schema.Field("ports"), schema.Index(i))
+		if port.Name != "" {
+			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
+				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, strings.Join(problems, "; ")),
+					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
+			} else if names[port.Name] {
+				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
+			}
+			names[port.Name] = true
+		}
+		p.checkPort(at.Append(schema.Field("containerPort")), port.ContainerPort)
+		if port.HostPort != 0 {
+			p.checkPort(at.Append(schema.Field("hostPort")), port.HostPort)
+		}
+		if port.Protocol != "" {
+			oneOf(p.report, schema.CodePort, at.Append(schema.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+		}
+	}
+}
+
+const highestPort = 65535
+
+func (p *podChecker) checkPort(path schema.Path, port int32) {
+	between(p.report, schema.CodePort, path, port, 1, highestPort)
+}
+
+// checkHostPorts: one port of a node serves one container. Init containers run one after another.
+func (p *podChecker) checkHostPorts() {
+	type hostPort struct {
+		protocol corev1.Protocol
+		ip       string
+		port     int32
+	}
+	running := map[hostPort]bool{}
+	for _, c := range p.containers() {
+		taken := running
+		if c.init {
+			taken = map[hostPort]bool{}
+		}
+		for i, port := range c.Ports {
+			number := port.HostPort
+			if number == 0 && p.Spec.HostNetwork {
+				number = port.ContainerPort // the API server fills it in
+			}
+			if number == 0 {
+				continue
+			}
+			key := hostPort{port.Protocol, port.HostIP, number}
+			if key.protocol == "" {
+				key.protocol = corev1.ProtocolTCP
+			}
+			if taken[key] {
+				p.report(schema.CodePort, c.at.Append(schema.Field("ports"), schema.Index(i), schema.Field("hostPort")),
+					fmt.Sprintf("another container of the Pod takes port %d of the node, too", number), "use another port, or drop hostPort")
+			}
+			taken[key] = true
+		}
+	}
+}
+
+// The limits of a container's restart rules (Kubernetes v1.36.3 pkg/apis/core/validation).
+const (
+	mostRestartRules     = 20
+	mostRestartExitCodes = 255
+)
+
+func (p *podChecker) checkContainerRestart(c podContainer) {
+	path := c.at.Append(schema.Field("restartPolicy"))
+	rules := c.at.Append(schema.Field("restartPolicyRules"))
+	switch {
+	case c.RestartPolicy != nil:
+		oneOf(p.report, schema.CodeRestartPolicy, path, *c.RestartPolicy,
+			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+	case len(c.RestartPolicyRules) > 0:
+		p.report(schema.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
+	}
+	if n := len(c.RestartPolicyRules); n > mostRestartRules {
+		p.report(schema.CodeRestartPolicy, rules, fmt.Sprintf("has %d rules, and may have %d", n, mostRestartRules), "drop some of them")
+	}
+	for i, rule := range c.RestartPolicyRules {
+		at := rules.Append(schema.Index(i))
+		oneOf(p.report, schema.CodeRestartPolicy, at.Append(schema.Field("action")), rule.Action,
+			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+		codes := rule.ExitCodes
+		if codes == nil {
+			p.report(schema.CodeRestartPolicy, at.Append(schema.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
+			continue
+		}
+		oneOf(p.report, schema.CodeRestartPolicy, at.Append(schema.Fields("exitCodes", "operator")...), codes.Operator,
+			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
+		if n := len(codes.Values); n > mostRestartExitCodes {
+			p.report(schema.CodeRestartPolicy, at.Append(schema.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")
+		}
+	}
+}

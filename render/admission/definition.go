@@ -1,0 +1,113 @@
+package admission
+
+import (
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+//go:embed crds/*.json.gz
+var crds embed.FS
+
+// definition is a custom resource definition, ready to judge objects.
+type definition struct {
+	apiVersion, kind string
+	namespaced       bool
+	schema           *structuralschema.Structural
+	validator        validation.SchemaValidator
+	rules            *cel.Validator
+}
+
+// The definitions are compiled when they are first used: that takes a tenth of a second each, and most
+// runs need two of the four.
+var (
+	trainJobs               = sync.OnceValue(func() *definition { return load("trainjobs") })
+	trainingRuntimes        = sync.OnceValue(func() *definition { return load("trainingruntimes") })
+	clusterTrainingRuntimes = sync.OnceValue(func() *definition { return load("clustertrainingruntimes") })
+	jobSets                 = sync.OnceValue(func() *definition { return load("jobsets") })
+)
+
+// load compiles an embedded definition as an API server does when it is created (apiextensions-apiserver
+// v0.36.3 pkg/apiserver). What is embedded is tested, so that a failure is a broken build: it panics.
+func load(plural string) *definition {
+	d, err := compile(plural)
+	if err != nil {
+		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", plural, err))
+	}
+	return d
+}
+
+func compile(plural string) (*definition, error) {
+	crd, err := embedded(plural)
+	if err != nil {
+		return nil, err
+	}
+	version := crd.Spec.Versions[0]
+	var internal apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := structuralschema.NewStructural(&internal)
+	if err != nil {
+		return nil, err
+	}
+	if err := structuraldefaulting.PruneDefaults(structural); err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(&internal)
+	if err != nil {
+		return nil, err
+	}
+	return &definition{
+		apiVersion: crd.Spec.Group + "/" + version.Name,
+		kind:       crd.Spec.Names.Kind,
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		schema:     structural,
+		validator:  validator,
+		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// embedded reads a definition as `make generate` has written it.
+func embedded(plural string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	file, err := crds.Open("crds/" + plural + ".json.gz")
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.NewDecoder(unpacked).Decode(crd); err != nil {
+		return nil, err
+	}
+	return crd, nil
+}
+
+// definitionOf is the definition of a kind of this package, nil for other kinds.
+func definitionOf(kind string) *definition {
+	switch kind {
+	case "TrainJob":
+		return trainJobs()
+	case "TrainingRuntime":
+		return trainingRuntimes()
+	case "ClusterTrainingRuntime":
+		return clusterTrainingRuntimes()
+	case "JobSet":
+		return jobSets()
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,121 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// findings are gathered in the order in which they are found, each once.
+type findings struct{ all schema.Findings }
+
+// add adds findings, but those that are there already: the stages overlap, as the cluster's do.
+func (fs *findings) add(found ...schema.Finding) {
+	for _, f := range found {
+		if !slices.ContainsFunc(fs.all, func(other schema.Finding) bool { return same(other, f) }) {
+			fs.all = append(fs.all, f)
+		}
+	}
+}
+
+func same(a, b schema.Finding) bool {
+	return a.Code == b.Code && a.Object == b.Object && a.Message == b.Message && slices.Equal(a.Path, b.Path)
+}
+
+// has reports whether an error was found at the path of the object, or above it.
+func (fs *findings) has(object schema.Object, path schema.Path, codes ...schema.Code) bool {
+	return slices.ContainsFunc(fs.all, func(f schema.Finding) bool {
+		return f.Severity == schema.Error && f.Object == object && path.HasPrefix(f.Path) && (len(codes) == 0 || slices.Contains(codes, f.Code))
+	})
+}
+
+// schemaFinding is an error of the schema, or of the keys of a list.
+func (o *object) schemaFinding(err *field.Error) schema.Finding {
+	f := schema.Finding{Code: schema.CodeBadValue, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		f.Code, f.Message, f.Help = schema.CodeMissingField, "is required, and missing", "set it"
+	case field.ErrorTypeNotSupported:
+		f.Message = quoted(f.Path, err.BadValue) + " is not among the values that the field takes"
+		f.Help = "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")
+	case field.ErrorTypeTooLong:
+		f.Message, f.Help = "is too long: "+err.Detail, "shorten it"
+	case field.ErrorTypeTooMany:
+		f.Message, f.Help = fmt.Sprintf("has %v items, and %s", err.BadValue, err.Detail), "drop some of the items"
+	case field.ErrorTypeDuplicate:
+		f.Code = schema.CodeDuplicateItem
+		if len(f.Path) == 3 && f.Path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
+			f.Code = schema.CodeDuplicateManager
+		}
+		f.Message, f.Help = "stands for the same as another item of this list: "+quoted(f.Path, err.BadValue), "merge the two into one, or give one of them another key"
+	case field.ErrorTypeTypeInvalid:
+		f.Code = schema.CodeWrongType
+		f.Message = wrongType(err.Detail)
+		f.Help = "write a value of that type"
+	default:
+		f.Message = inBody(err.Detail)
+		f.Help = "write a value that the API takes"
+	}
+	return f
+}
+
+// wrongType turns `spec.x in body must be of type integer: "string"` into "must be of type integer, not
+// string".
+func wrongType(detail string) string {
+	want, got, ok := strings.Cut(inBody(detail), ": ")
+	if !ok {
+		return want
+	}
+	return want + ", not " + strings.Trim(got, `"`)
+}
+
+// inBody drops the field's name from a message: findings have it as their path.
+func inBody(detail string) string {
+	if _, after, ok := strings.Cut(detail, " in body "); ok {
+		return after
+	}
+	return detail
+}
+
+// quoted shows a value in a message, never that of an environment variable.
+func quoted(path schema.Path, value any) string {
+	return schema.FormatValue(path, value, false)
+}
+
+// metadataFinding is an error in the object's own metadata.
+func (o *object) metadataFinding(err *field.Error) schema.Finding {
+	f := schema.Finding{Code: schema.CodeBadMetadata, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+	f.Message, f.Help = err.ErrorBody(), "write one that Kubernetes takes"
+	switch {
+	case err.Type == field.ErrorTypeRequired:
+		f.Message, f.Help = "the object has no name", "set metadata.name"
+	case err.Detail != "":
+		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), err.Detail)
+	}
+	return f
+}
+
+// ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object
+// says that a field cannot change.
+func (o *object) ruleFinding(err *field.Error, update bool) schema.Finding {
+	f := schema.Finding{
+		Code: schema.CodeBrokenRule, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields),
+		Message: err.Detail, Help: "change the values so that the rule holds",
+	}
+	if len(f.Path) == 0 {
+		// The rules at the root of an object are about its name: no others can be.
+		f.Path, f.Help = schema.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+	}
+	if update && strings.Contains(err.Detail, "immutable") {
+		f.Code = schema.CodeImmutable
+		f.Help = "restore the old value, or delete the object and create it anew"
+	}
+	if f.Path[len(f.Path)-1] == schema.Field("managedBy") {
+		f.Help = "leave the field out, or name one of the two"
+	}
+	return f
+}

@@ -1,0 +1,275 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimachinery "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// jobs is what becomes of the JobSet's Jobs.
+func (c *checker) jobs(js *jobset.JobSet) {
+	for _, f := range jobFindings(js, render.JobsOptions{Companions: c.output.Companions}) {
+		c.late(f, f.Path)
+	}
+	c.priorities(js)
+	checkJobs(js, schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+}
+
+// jobFindings are package render's on the Jobs, but for what only a reader of its output needs to know.
+func jobFindings(js *jobset.JobSet, opts render.JobsOptions) schema.Findings {
+	out, _ := render.Jobs(oneOfEach(js), opts)
+	if out == nil {
+		return nil
+	}
+	return slices.DeleteFunc(out.Findings, func(f schema.Finding) bool {
+		switch f.Code {
+		case schema.CodeNoSuchPod, schema.CodeNeverCreated, schema.CodeManagedElsewhere:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// oneOfEach is the JobSet with one replica of each of its jobs: all others are alike.
+func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
+	small := js.DeepCopy()
+	for i := range small.Spec.ReplicatedJobs {
+		small.Spec.ReplicatedJobs[i].Replicas = min(1, small.Spec.ReplicatedJobs[i].Replicas)
+	}
+	return small
+}
+
+// checkJobs says what the API server refuses when the JobSet controller creates the JobSet's Jobs and
+// volume claims, and the Job controller their Pods. The add function gets findings whose objects are
+// those Jobs, and beside them the field of the JobSet.
+func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, schema.Path)) {
+	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Stored: true})
+	if out == nil {
+		return
+	}
+	for _, child := range slices.Concat(out.Jobs, out.Later) {
+		at := jobPath(child.ReplicatedJob).Append(schema.Field("template"))
+		object := schema.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
+		checkJob(child.Job, func(code schema.Code, path schema.Path, message, help string) {
+			add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: asPrinted(path), Message: message, Help: help}, at.Append(path...))
+		})
+		checkAsPod(child.Job, func(code schema.Code, path schema.Path, message, help string) {
+			pod := schema.Object{Kind: "Pod", Namespace: id.Namespace, Name: child.Job.Name + "-0"}
+			inJob := schema.Fields("spec", "template").Append(path...)
+			add(schema.Finding{Code: code, Severity: schema.Error, Object: pod, Path: path, Message: message, Help: help}, at.Append(inJob...))
+		})
+	}
+	for i := range js.Spec.VolumeClaimPolicies {
+		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
+			template := &js.Spec.VolumeClaimPolicies[i].Templates[j]
+			at := schema.Fields("spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("templates"), schema.Index(j))
+			object := schema.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: template.Name + "-" + js.Name}
+			checkClaim(template, func(code schema.Code, path schema.Path, message, help string) {
+				add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+			})
+		}
+	}
+}
+
+// asPrinted is a field of a Job as the API server prints it: it forgets that labels and annotations of the
+// Pod template are in its metadata.
+func asPrinted(path schema.Path) schema.Path {
+	metadata := schema.Fields("spec", "template", "metadata")
+	if len(path) > len(metadata) && path.HasPrefix(metadata) && path[len(metadata)] != schema.Field("finalizers") {
+		return schema.Fields("spec", "template").Append(path[len(metadata):]...)
+	}
+	return path
+}
+
+// checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
+// controller made. Fields that the API server fills in may be empty.
+func checkJob(job *batchv1.Job, report reporter) {
+	checkMetadata(job.Labels, job.Annotations, schema.Fields("metadata"), report)
+	spec := schema.Fields("spec")
+	checkCounts(&job.Spec, spec, report)
+	if by := job.Spec.ManagedBy; by != nil {
+		checkManagedBy(*by, spec.Append(schema.Field("managedBy")), schema.CodeJobSpec, report)
+	}
+	if p := job.Spec.PodFailurePolicy; p != nil {
+		checkPodFailurePolicy(&job.Spec, report)
+	}
+	checkJobSuccessPolicy(&job.Spec, report)
+	if p := job.Spec.PodReplacementPolicy; p != nil {
+		path := spec.Append(schema.Field("podReplacementPolicy"))
+		if job.Spec.PodFailurePolicy != nil {
+			oneOf(report, schema.CodeJobSpec, path, *p, batchv1.Failed)
+		} else {
+			oneOf(report, schema.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+		}
+	}
+	checkSelector(job, report)
+	checkRestartPolicy(&job.Spec, report)
+	template := &job.Spec.Template
+	at := spec.Append(schema.Field("template"))
+	checkMetadata(template.Labels, template.Annotations, at.Append(schema.Field("metadata")), report)
+	checkPod(template, at, report)
+}
+
+// The limits of Jobs with an index.
+const (
+	mostParallel           = 100_000
+	mostCompletions        = 100_000 // … beside which a backoff limit per index has limits of its own
+	mostParallelOfMany     = 10_000
+	mostFailedIndexesOfAny = 100_000
+	mostFailedOfMany       = 10_000
+)
+
+func checkCounts(spec *batchv1.JobSpec, at schema.Path, report reporter) {
+	refuse := func(field, message, help string) {
+		report(schema.CodeJobSpec, at.Append(schema.Field(field)), message, help)
+	}
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("parallelism")), spec.Parallelism)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("completions")), spec.Completions)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("backoffLimit")), spec.BackoffLimit)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
+	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
+		refuse("backoffLimitPerIndex", "is required beside maxFailedIndexes", "set it, or drop maxFailedIndexes")
+	}
+	if spec.CompletionMode != nil {
+		oneOf(report, schema.CodeJobSpec, at.Append(schema.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+	}
+	if !isIndexed(spec) {
+		const help = "set completionMode to Indexed, or drop the field"
+		if spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion {
+			if spec.BackoffLimitPerIndex != nil {
+				refuse("backoffLimitPerIndex", "is only for Jobs whose Pods have an index", help)
+			}
+			if spec.MaxFailedIndexes != nil {
+				refuse("maxFailedIndexes", "is only for Jobs whose Pods have an index", help)
+			}
+		}
+		return
+	}
+	if spec.Completions == nil {
+		refuse("completions", "is required where completionMode is Indexed", "set it")
+		return
+	}
+	if p := spec.Parallelism; p != nil && *p > mostParallel {
+		refuse("parallelism", fmt.Sprintf("is %d; Pods with an index run %d at a time at most", *p, mostParallel), "lower it")
+	}
+	if m := spec.MaxFailedIndexes; m != nil {
+		if *m > *spec.Completions {
+			refuse("maxFailedIndexes", fmt.Sprintf("is %d, more than the %d completions", *m, *spec.Completions), "lower it")
+		}
+		if *m > mostFailedIndexesOfAny {
+			refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d", *m, mostFailedIndexesOfAny), "lower it")
+		}
+	}
+	if *spec.Completions > mostCompletions && spec.BackoffLimitPerIndex != nil {
+		checkManyIndexes(spec, refuse)
+	}
+}
+
+// checkManyIndexes holds what is asked of a Job with very many indexes and a backoff limit for each.
+func checkManyIndexes(spec *batchv1.JobSpec, refuse func(field, message, help string)) {
+	if spec.MaxFailedIndexes == nil {
+		refuse("maxFailedIndexes", fmt.Sprintf("is required beside more than %d completions", mostCompletions), "set it")
+	} else if *spec.MaxFailedIndexes > mostFailedOfMany {
+		refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d beside more than %d completions", *spec.MaxFailedIndexes, mostFailedOfMany, mostCompletions), "lower it")
+	}
+	if p := spec.Parallelism; p != nil && *p > mostParallelOfMany {
+		refuse("parallelism", fmt.Sprintf("is %d, and may be %d beside more than %d completions with a backoff limit for each index", *p, mostParallelOfMany, mostCompletions), "lower it")
+	}
+}
+
+func isIndexed(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// checkRestartPolicy: JobSet fills in OnFailure where there is none.
+func checkRestartPolicy(spec *batchv1.JobSpec, report reporter) {
+	policy := spec.Template.Spec.RestartPolicy
+	path := schema.Fields("spec", "template", "spec", "restartPolicy")
+	switch policy {
+	case corev1.RestartPolicyNever:
+	case corev1.RestartPolicyOnFailure, "":
+		if spec.PodFailurePolicy != nil {
+			report(schema.CodeRestartPolicy, path, "a Job with a podFailurePolicy needs the restart policy Never; JobSet fills in OnFailure where there is none",
+				"set restartPolicy to Never, or drop podFailurePolicy")
+		}
+	default:
+		report(schema.CodeRestartPolicy, path, fmt.Sprintf("a Job's Pods cannot have the restart policy %q", policy), "write Never or OnFailure")
+	}
+}
+
+// checkSelector: a Job's selector and the labels that it selects by are the Job API's own affair.
+func checkSelector(job *batchv1.Job, report reporter) {
+	if manual := job.Spec.ManualSelector; manual != nil && *manual {
+		checkManualSelector(job, report)
+		return
+	}
+	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
+	if s := job.Spec.Selector; s != nil && !selects(s, own) {
+		report(schema.CodeReservedLabel, schema.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
+	}
+	labels := schema.Fields("spec", "template", "metadata", "labels")
+	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
+		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
+			report(schema.CodeReservedLabel, labels.Append(schema.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's name", key), "drop the label")
+		}
+	}
+	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
+		if _, set := job.Spec.Template.Labels[key]; set {
+			report(schema.CodeReservedLabel, labels.Append(schema.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's uid", key), "drop the label")
+		}
+	}
+}
+
+func checkManualSelector(job *batchv1.Job, report reporter) {
+	path := schema.Fields("spec", "selector")
+	if job.Spec.Selector == nil {
+		report(schema.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
+		return
+	}
+	checkLabelSelector(job.Spec.Selector, path, schema.CodeReservedLabel, report)
+	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
+		report(schema.CodeReservedLabel, schema.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
+	}
+}
+
+// longestAnnotations is how much room all annotations of an object may take.
+const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
+
+// checkMetadata checks labels and annotations.
+func checkMetadata(labels, annotations map[string]string, at schema.Path, report reporter) {
+	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
+	for _, key := range sortedKeys(labels) {
+		path := at.Append(schema.Field("labels"), schema.Key(key))
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, strings.Join(problems, "; ")), help)
+		}
+		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
+			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], strings.Join(problems, "; ")), help)
+		}
+	}
+	size := 0
+	for _, key := range sortedKeys(annotations) {
+		size += len(key) + len(annotations[key])
+		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
+			report(schema.CodeBadLabel, at.Append(schema.Field("annotations"), schema.Key(key)),
+				fmt.Sprintf("%q is no name for an annotation: %s", key, strings.Join(problems, "; ")), help)
+		}
+	}
+	if size > longestAnnotations {
+		report(schema.CodeBadLabel, at.Append(schema.Field("annotations")),
+			fmt.Sprintf("the annotations have %d bytes together, and may have %d", size, longestAnnotations), "shorten them, or put the text into a ConfigMap")
+	}
+}

@@ -1,0 +1,159 @@
+package admission
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+func checkSuccessPolicy(spec *jobset.JobSetSpec, report reporter) {
+	if spec.SuccessPolicy == nil {
+		return
+	}
+	path := schema.Fields("spec", "successPolicy", "targetReplicatedJobs")
+	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, report)
+}
+
+func checkTargets(spec *jobset.JobSetSpec, targets []string, path schema.Path, report reporter) {
+	for i, target := range targets {
+		if replicatedJob(spec.ReplicatedJobs, target) == nil {
+			report(schema.CodeJobSetPolicy, path.Append(schema.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
+		}
+	}
+}
+
+func jobNames(spec *jobset.JobSetSpec) string {
+	names := make([]string, len(spec.ReplicatedJobs))
+	for i := range spec.ReplicatedJobs {
+		names[i] = spec.ReplicatedJobs[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// ruleName is what the name of a failure policy's rule looks like; longestRuleName is how long it may be.
+var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`) })
+
+const longestRuleName = 128
+
+func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
+	path := schema.Fields("spec", "failurePolicy", "rules")
+	rules := spec.FailurePolicy.Rules
+	for i := range rules {
+		if a := rules[i].Action; a == jobset.RestartJob || a == jobset.RestartJobAndIgnoreMaxRestarts {
+			report(schema.CodeJobSetGate, path.Append(schema.Index(i), schema.Field("action")),
+				fmt.Sprintf("JobSet knows the action %s only with the alpha feature gate RestartJob", a), "write RestartJobSet, or another action")
+			return // the webhook looks no further
+		}
+	}
+	reasons := []string{
+		batchv1.JobReasonBackoffLimitExceeded, batchv1.JobReasonDeadlineExceeded, batchv1.JobReasonFailedIndexes,
+		batchv1.JobReasonMaxFailedIndexesExceeded, batchv1.JobReasonPodFailurePolicy,
+	}
+	for i := range rules {
+		rule, at := &rules[i], path.Append(schema.Index(i))
+		name := at.Append(schema.Field("name"))
+		if !ruleName().MatchString(rule.Name) || len(rule.Name) > longestRuleName {
+			report(schema.CodeJobSetPolicy, name, fmt.Sprintf("%q is no name for a rule", rule.Name),
+				fmt.Sprintf("use letters, digits and _ , : inside, beginning with a letter and not ending with a comma or colon, %d at most", longestRuleName))
+		}
+		if slices.ContainsFunc(rules[:i], func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }) {
+			report(schema.CodeJobSetPolicy, name, fmt.Sprintf("another rule is called %q, too", rule.Name), "give the rules different names")
+		}
+		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(schema.Field("targetReplicatedJobs")), report)
+		for j, reason := range rule.OnJobFailureReasons {
+			if !slices.Contains(reasons, reason) {
+				report(schema.CodeJobSetPolicy, at.Append(schema.Field("onJobFailureReasons"), schema.Index(j)),
+					fmt.Sprintf("no Job fails for the reason %q", reason), "write one of "+strings.Join(reasons, ", "))
+			}
+		}
+	}
+}
+
+func checkCoordinator(js *jobset.JobSet, report reporter) {
+	coordinator, path := js.Spec.Coordinator, schema.Fields("spec", "coordinator")
+	refuse := func(field, message, help string) {
+		report(schema.CodeJobSetCoordinator, path.Append(schema.Field(field)), message, help)
+	}
+	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
+	switch {
+	case job == nil:
+		refuse("replicatedJob", fmt.Sprintf("there is no replicated job %q", coordinator.ReplicatedJob), "name one of "+jobNames(&js.Spec))
+	case coordinator.JobIndex < 0 || coordinator.JobIndex >= int(job.Replicas):
+		refuse("jobIndex", fmt.Sprintf("%q has %d Jobs, and none of index %d", job.Name, job.Replicas, coordinator.JobIndex), "count from 0")
+	case job.Template.Spec.CompletionMode == nil || *job.Template.Spec.CompletionMode != batchv1.IndexedCompletion || job.Template.Spec.Completions == nil:
+		refuse("replicatedJob", fmt.Sprintf("the Pods of %q have no index, and so none of them can be the coordinator", job.Name),
+			"set completionMode to Indexed, or name another job")
+	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*job.Template.Spec.Completions):
+		refuse("podIndex", fmt.Sprintf("each Job of %q has %d Pods, and none of index %d", job.Name, *job.Template.Spec.Completions, coordinator.PodIndex), "count from 0")
+	}
+	subdomain := js.Name
+	if js.Spec.Network != nil && js.Spec.Network.Subdomain != "" {
+		subdomain = js.Spec.Network.Subdomain
+	}
+	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
+	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
+		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, strings.Join(problems, "; ")),
+			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
+	}
+}
+
+// longestClaim is how long the name of a volume claim may be that JobSet makes.
+const longestClaim = 63
+
+func checkClaims(js *jobset.JobSet, report reporter) {
+	seen := map[string]bool{}
+	for i := range js.Spec.VolumeClaimPolicies {
+		templates := js.Spec.VolumeClaimPolicies[i].Templates
+		for j := range templates {
+			name := templates[j].Name
+			// The webhook says "template", though the field is called templates.
+			path := schema.Fields("spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("templates"), schema.Index(j), schema.Field("metadata"), schema.Field("name"))
+			refuse := func(message, help string) { report(schema.CodeJobSetClaim, path, message, help) }
+			if seen[name] {
+				refuse(fmt.Sprintf("another claim is called %q, too", name), "give the claims different names")
+			}
+			seen[name] = true
+			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, strings.Join(problems, "; ")), "use lower-case letters, digits, dashes and dots")
+			}
+			if n := len(name + "-" + js.Name); n > longestClaim {
+				refuse(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
+			}
+			checkClaimUse(js.Spec.ReplicatedJobs, name, path, report)
+		}
+	}
+}
+
+// checkClaimUse asks for a container that mounts the claim, and for no other volume of its name.
+func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path schema.Path, report reporter) {
+	mounted := false
+	for i := range jobs {
+		pod := &jobs[i].Template.Spec.Template.Spec
+		for j := range pod.Volumes {
+			if pod.Volumes[j].Name == name {
+				report(schema.CodeJobSetClaim,
+					jobPath(jobs[i].Name).Append(schema.Fields("template", "spec", "template", "spec", "volumes")...).Append(schema.Item("name", name), schema.Field("name")),
+					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "drop the volume, or give it another name")
+			}
+		}
+		for j := range pod.InitContainers {
+			mounted = mounted || mounts(&pod.InitContainers[j], name)
+		}
+		for j := range pod.Containers {
+			mounted = mounted || mounts(&pod.Containers[j], name)
+		}
+	}
+	if !mounted {
+		report(schema.CodeJobSetClaim, schema.Fields("spec", "replicatedJobs"),
+			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or drop the claim")
+	}
+	_ = path
+}

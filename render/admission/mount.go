@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// checkMounts checks what a container mounts, and where.
+func (p *podChecker) checkMounts(c podContainer) {
+	paths := map[string]bool{}
+	for i := range c.VolumeMounts {
+		m := &c.VolumeMounts[i]
+		at := c.at.Append(schema.Field("volumeMounts"), schema.Index(i))
+		if m.MountPath != "" && !paths[m.MountPath] {
+			at = c.at.Append(schema.Field("volumeMounts"), schema.Item("mountPath", m.MountPath))
+		}
+		p.checkVolumeOf(m.Name, at.Append(schema.Field("name")))
+		if required(p.report, schema.CodeMount, at.Append(schema.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
+			p.report(schema.CodeMount, at.Append(schema.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
+		}
+		paths[m.MountPath] = true
+		if slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == m.Name || d.DevicePath == m.MountPath }) {
+			p.report(schema.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
+		}
+		relative(p.report, schema.CodeMount, at.Append(schema.Field("subPath")), m.SubPath)
+		relative(p.report, schema.CodeMount, at.Append(schema.Field("subPathExpr")), m.SubPathExpr)
+		if m.SubPath != "" && m.SubPathExpr != "" {
+			p.report(schema.CodeTwoSources, at.Append(schema.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
+		}
+		p.checkPropagation(c, m, at)
+	}
+}
+
+// checkVolumeOf asks for the volume that is mounted. A volume with a fault counts as none in an API
+// server; here, the fault is enough.
+func (p *podChecker) checkVolumeOf(name string, path schema.Path) {
+	if !required(p.report, schema.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
+		return
+	}
+	p.report(schema.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
+}
+
+func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at schema.Path) {
+	none := m.MountPropagation == nil || *m.MountPropagation == corev1.MountPropagationNone
+	if m.MountPropagation != nil {
+		path := at.Append(schema.Field("mountPropagation"))
+		oneOf(p.report, schema.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
+		if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged(c.SecurityContext) {
+			p.report(schema.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
+		}
+	}
+	if m.RecursiveReadOnly == nil {
+		return
+	}
+	path := at.Append(schema.Field("recursiveReadOnly"))
+	oneOf(p.report, schema.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+	if asked := *m.RecursiveReadOnly; asked == corev1.RecursiveReadOnlyEnabled || asked == corev1.RecursiveReadOnlyIfPossible {
+		if !m.ReadOnly {
+			p.report(schema.CodeMount, path, "needs readOnly", "set readOnly to true")
+		}
+		if !none {
+			p.report(schema.CodeMount, path, "cannot be beside mountPropagation", "drop one of the two")
+		}
+	}
+}
+
+func privileged(c *corev1.SecurityContext) bool {
+	return c != nil && c.Privileged != nil && *c.Privileged
+}
+
+// checkDevices checks the block devices of a container.
+func (p *podChecker) checkDevices(c podContainer) {
+	for i := range c.VolumeDevices {
+		d := &c.VolumeDevices[i]
+		at := c.at.Append(schema.Field("volumeDevices"), schema.Index(i))
+		p.checkVolumeOf(d.Name, at.Append(schema.Field("name")))
+		if v := p.volumes[d.Name]; v != nil && v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
+			p.report(schema.CodeMount, at.Append(schema.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
+		}
+		path := at.Append(schema.Field("devicePath"))
+		if required(p.report, schema.CodeMount, path, d.DevicePath) {
+			noWayUp(p.report, schema.CodeMount, path, d.DevicePath)
+		}
+		for _, other := range c.VolumeDevices[:i] {
+			if other.Name == d.Name || other.DevicePath == d.DevicePath {
+				p.report(schema.CodeMount, at, "another device of the container has the same name or path", "drop one of the two")
+			}
+		}
+		if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == d.Name || m.MountPath == d.DevicePath }) {
+			p.report(schema.CodeMount, at, "is mounted by the container, too", "drop the mount, or the device")
+		}
+	}
+}

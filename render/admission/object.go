@@ -1,0 +1,274 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	structuralobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apimachinery "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// object is one custom resource on its way through the API server.
+type object struct {
+	*definition
+	id     schema.Object
+	fields map[string]any
+	// broken says that the object cannot be read at all: metadata of a wrong type.
+	broken bool
+}
+
+// decode does what the API server does with a request: fields that the schema does not have are
+// pruned, nulls that may not be are dropped, defaults are filled in. It works on a copy, and reports
+// the pruned fields, which strict field validation refuses.
+func (d *definition) decode(raw map[string]any, namespace string, found *findings) *object {
+	o := &object{definition: d, fields: clone(raw).(map[string]any)}
+	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
+	o.id.Kind = d.kind
+	o.id.Name, _ = meta["name"].(string)
+	if d.namespaced {
+		o.id.Namespace, _ = meta["namespace"].(string)
+		if o.id.Namespace == "" {
+			o.id.Namespace = namespace
+		}
+	}
+	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
+		found.add(schema.Finding{
+			Code: schema.CodeUnknownVersion, Severity: schema.Error, Object: o.id, Path: schema.Fields("apiVersion"),
+			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Help: "write apiVersion: " + d.apiVersion,
+		})
+		o.fields["apiVersion"] = d.apiVersion
+	}
+	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
+	if err != nil {
+		o.broken = true
+		found.add(schema.Finding{
+			Code: schema.CodeWrongType, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata"),
+			Message: fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), Help: "labels and annotations are strings: quote their values",
+		})
+		return o
+	}
+	if metadata != nil {
+		// An API server takes the namespace from the request, and drops it where the kind has none.
+		metadata.Namespace = o.id.Namespace
+	}
+	// The schema is asked for unknown fields before they are gone: their paths need them.
+	before := o.fields
+	o.fields = clone(before).(map[string]any)
+	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
+	for _, path := range unknown {
+		found.add(schema.Finding{
+			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: d.path(path, before),
+			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
+			Help:    "remove the field, or mend its name",
+		})
+	}
+	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
+	if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
+		found.add(o.schemaFinding(err))
+	}
+	if metadata != nil {
+		if err := structuralobjectmeta.SetObjectMeta(o.fields, metadata); err != nil {
+			o.broken = true
+		}
+	}
+	structuraldefaulting.Default(o.fields, d.schema)
+	return o
+}
+
+// as decodes the object into a value of its Go type, as controllers and webhooks do.
+func (o *object) as(into any) error {
+	text, err := json.Marshal(o.fields)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
+}
+
+// reencode lays the Go value over the object, as a mutating webhook does that has changed it: what the
+// encoding holds wins, and what it leaves out stays (controller-runtime v0.24.1
+// pkg/webhook/admission).
+func (o *object) reencode(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var encoded map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &encoded); err != nil {
+		return err
+	}
+	o.fields = overlay(o.fields, encoded).(map[string]any)
+	structuraldefaulting.Default(o.fields, o.schema)
+	return nil
+}
+
+func overlay(under, over any) any {
+	switch over := over.(type) {
+	case map[string]any:
+		lower, ok := under.(map[string]any)
+		if !ok {
+			return over
+		}
+		for key, value := range over {
+			lower[key] = overlay(lower[key], value)
+		}
+		return lower
+	case []any:
+		lower, ok := under.([]any)
+		if !ok || len(lower) != len(over) {
+			return over
+		}
+		for i := range over {
+			lower[i] = overlay(lower[i], over[i])
+		}
+		return lower
+	default:
+		return over
+	}
+}
+
+// validate does what the API server does before it stores the object: metadata, schema, unique keys of
+// lists, rules. With an old object, it is an update: rules see both, and what is wrong already and has
+// not changed is let through where the API server does so (apiextensions-apiserver v0.36.3
+// pkg/registry/customresource).
+func (o *object) validate(ctx context.Context, old *object, found *findings) {
+	if o.broken {
+		return
+	}
+	for _, err := range o.metadata(old) {
+		found.add(o.metadataFinding(err))
+	}
+	var errs field.ErrorList
+	var correlated *common.CorrelatedObject
+	var rules []cel.Option
+	if old == nil {
+		errs = validation.ValidateCustomResource(nil, o.fields, o.validator)
+	} else {
+		correlated = common.NewCorrelatedObject(o.fields, old.fields, &model.Structural{Structural: o.schema})
+		rules = append(rules, cel.WithRatcheting(correlated))
+		errs = validation.ValidateCustomResourceUpdate(nil, o.fields, old.fields, o.validator, validation.WithRatcheting(correlated))
+	}
+	errs = append(errs, structuralobjectmeta.Validate(nil, o.fields, o.schema, false)...)
+	if old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0 {
+		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, o.fields)...)
+	}
+	for _, err := range errs {
+		found.add(o.schemaFinding(err))
+	}
+	if slices.ContainsFunc(errs, keepsRulesFromRunning) {
+		return
+	}
+	var before any
+	if old != nil {
+		before = old.fields
+	}
+	broken, _ := o.rules.Validate(ctx, nil, o.schema, o.fields, before, celconfig.RuntimeCELCostBudget, rules...)
+	for _, err := range broken {
+		found.add(o.ruleFinding(err, old != nil))
+	}
+}
+
+func (o *object) metadata(old *object) field.ErrorList {
+	at := field.NewPath("metadata")
+	u := &unstructured.Unstructured{Object: o.fields}
+	if old == nil {
+		return apimachinery.ValidateObjectMetaAccessor(u, o.namespaced, apimachinery.NameIsDNSSubdomain, at)
+	}
+	// What the API server keeps itself is not in files: it takes it from the stored object.
+	before := &unstructured.Unstructured{Object: clone(old.fields).(map[string]any)}
+	after := &unstructured.Unstructured{Object: clone(o.fields).(map[string]any)}
+	for _, u := range []*unstructured.Unstructured{before, after} {
+		u.SetResourceVersion("1")
+		u.SetUID("")
+		u.SetGeneration(0)
+		u.SetCreationTimestamp(before.GetCreationTimestamp())
+		u.SetDeletionTimestamp(nil)
+		u.SetDeletionGracePeriodSeconds(nil)
+	}
+	return apimachinery.ValidateObjectMetaAccessorUpdate(after, before, at)
+}
+
+// keepsRulesFromRunning says that the API server does not even try the rules after such an error.
+func keepsRulesFromRunning(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		return true
+	default:
+		return false
+	}
+}
+
+// clone copies a decoded JSON value. Numbers become what the API server decodes them to: an int64 where
+// they are whole.
+func clone(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, value := range v {
+			m[key] = clone(value)
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = clone(v[i])
+		}
+		return list
+	case int:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case float64:
+		const whole = 1 << 53
+		if v == math.Trunc(v) && math.Abs(v) < whole {
+			return int64(v)
+		}
+		return v
+	default:
+		return v
+	}
+}
+
+// Encode turns an object of the API's Go types into the fields that this package judges. It leaves out
+// what the Go types write and nobody means: an empty status.
+func Encode(value any) (map[string]any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w; it is no object of the API", value, err)
+	}
+	var fields map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
+		return nil, fmt.Errorf("encode %T: %w; it is no object of the API", value, err)
+	}
+	if status, ok := fields["status"].(map[string]any); ok && len(status) == 0 {
+		delete(fields, "status")
+	}
+	return fields, nil
+}
+
+// unmarshalProblem is what a decoder has to say, without the words about Go.
+func unmarshalProblem(err error) string {
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if before, after, ok := strings.Cut(text, " into Go struct field "); ok {
+		path, of, _ := strings.Cut(after, " of type ")
+		return strings.Replace(before, "cannot unmarshal", "holds a", 1) + " at " + path[strings.Index(path, ".")+1:] + " where a " + of + " belongs"
+	}
+	return text
+}

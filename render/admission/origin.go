@@ -1,0 +1,201 @@
+package admission
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// origin says where the value of a field of the JobSet comes from: the section of the TrainJob that is
+// written over the template, else the runtime or the manager's patch that set it last, else whoever
+// named the nearest thing around it first. Its Value is only meant where the field itself was set.
+func (c *checker) origin(path schema.Path) schema.Claim {
+	if source, ok := c.fromTrainJob(path); ok {
+		return schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: source}
+	}
+	c.indexOwners()
+	for n := len(path); n > 0; n-- {
+		claims := c.owners[path[:n].String()]
+		if len(claims) == 0 {
+			continue
+		}
+		if n == len(path) {
+			return claims[len(claims)-1]
+		}
+		claim := claims[0]
+		claim.Value, claim.Source = schema.Presence{}, claim.Source.Append(path[n:]...)
+		return claim
+	}
+	return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(path...)}
+}
+
+// indexOwners makes the merge's claims findable by their field, when the first one is asked for.
+func (c *checker) indexOwners() {
+	if c.owners != nil || c.merged == nil {
+		return
+	}
+	c.owners = map[string][]schema.Claim{}
+	for path, claims := range c.merged.Owners.All() {
+		c.owners[path.String()] = claims
+	}
+}
+
+// fromTrainJob is the field of the TrainJob's own sections that decides on a field of the JobSet.
+func (c *checker) fromTrainJob(path schema.Path) (schema.Path, bool) {
+	text := path.String()
+	switch {
+	case strings.HasPrefix(text, ".metadata.name"):
+		return schema.Fields("metadata", "name"), true
+	case text == ".spec.suspend":
+		return schema.Fields("spec", "suspend"), true
+	}
+	if !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) || len(path) < 6 || c.merged == nil {
+		return nil, false
+	}
+	job := c.jobOf(path)
+	if job == nil {
+		return nil, false
+	}
+	const depth = 3 // .spec.replicatedJobs[…]
+	rest := path[depth:]
+	if t := c.typed.Spec.Trainer; t != nil && t.NumNodes != nil && isCount(rest) && c.takesNumNodes(job) {
+		return schema.Fields("spec", "trainer", "numNodes"), true
+	}
+	inContainer := schema.Fields("template", "spec", "template", "spec", "containers")
+	if !rest.HasPrefix(inContainer) || len(rest) < len(inContainer)+2 {
+		return nil, false
+	}
+	_, name, _ := rest[len(inContainer)].Item()
+	return c.sectionField(job, name, rest[len(inContainer)+1:])
+}
+
+// jobOf is the replicated job that a path of the JobSet leads into.
+func (c *checker) jobOf(path schema.Path) *jobset.ReplicatedJob {
+	jobs := c.merged.Template.Spec.ReplicatedJobs
+	if i, ok := path[2].Index(); ok && i < len(jobs) {
+		return &jobs[i]
+	}
+	_, name, _ := path[2].Item()
+	return replicatedJob(jobs, name)
+}
+
+func isCount(path schema.Path) bool {
+	return len(path) == 3 && (path[2] == schema.Field("parallelism") || path[2] == schema.Field("completions"))
+}
+
+func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
+	if p := c.in.Runtime.spec.MLPolicy; p != nil && p.MPI != nil {
+		return job.Name == policy.Node
+	}
+	return job.Template.Labels[policy.Ancestor] == policy.Trainer
+}
+
+// sectionField is the field of spec.trainer or spec.initializer that is written into a field of a
+// container.
+func (c *checker) sectionField(job *jobset.ReplicatedJob, container string, path schema.Path) (schema.Path, bool) {
+	ancestor := job.Template.Labels[policy.Ancestor]
+	if name, known := containerOf(ancestor); !known || name != container {
+		return nil, false
+	}
+	field, _ := path[0].Field()
+	if i, ok := indexIn(path); ok && field == "envFrom" && i < len(containerOrZero(job, container).EnvFrom) {
+		return nil, false // one of the runtime's: the TrainJob's reference comes last
+	}
+	spec := &c.typed.Spec
+	switch ancestor {
+	case policy.Trainer:
+		return trainerField(spec.Trainer, c.in.Runtime.spec.MLPolicy, field, path)
+	case policy.DatasetInitializer:
+		if spec.Initializer != nil && spec.Initializer.Dataset != nil {
+			d := spec.Initializer.Dataset
+			return initializerField("dataset", envNames(d.Env), d.StorageUri != nil, d.SecretRef != nil, field, path)
+		}
+	case policy.ModelInitializer:
+		if spec.Initializer != nil && spec.Initializer.Model != nil {
+			m := spec.Initializer.Model
+			return initializerField("model", envNames(m.Env), m.StorageUri != nil, m.SecretRef != nil, field, path)
+		}
+	}
+	return nil, false
+}
+
+func trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path schema.Path) (schema.Path, bool) {
+	if t == nil {
+		return nil, false
+	}
+	at := schema.Fields("spec", "trainer")
+	switch field {
+	case "image":
+		return at.Append(path...), t.Image != nil
+	case "command":
+		return at.Append(path...), t.Command != nil
+	case "args":
+		return at.Append(path...), t.Args != nil
+	case "env":
+		return at.Append(path...), len(path) > 1 && envNames(t.Env)[nameOf(path[1])]
+	case "resources":
+		if t.ResourcesPerNode == nil || p == nil {
+			return nil, false
+		}
+		source := schema.Fields("spec", "trainer", "resourcesPerNode").Append(path[1:]...)
+		if len(path) < 2 {
+			return source, true
+		}
+		list := t.ResourcesPerNode.Requests
+		if path[1] == schema.Field("limits") {
+			list = t.ResourcesPerNode.Limits
+		}
+		if len(path) == 2 {
+			return source, len(list) > 0
+		}
+		key, _ := path[2].Key()
+		for name := range list {
+			if string(name) == key {
+				return source, true
+			}
+		}
+	}
+	return nil, false
+}
+
+const storageURI = "STORAGE_URI"
+
+func initializerField(section string, env map[string]bool, uri, secret bool, field string, path schema.Path) (schema.Path, bool) {
+	at := schema.Fields("spec", "initializer", section)
+	switch {
+	case field == "env" && len(path) > 1 && env[nameOf(path[1])]:
+		return at.Append(path...), true
+	case field == "env" && len(path) > 1 && uri && nameOf(path[1]) == storageURI:
+		return at.Append(schema.Field("storageUri")), true
+	case field == "envFrom" && secret:
+		return at.Append(schema.Field("secretRef")), true
+	}
+	return nil, false
+}
+
+func nameOf(step schema.Step) string {
+	_, name, _ := step.Item()
+	return name
+}
+
+func indexIn(path schema.Path) (int, bool) {
+	if len(path) < 2 {
+		return 0, false
+	}
+	return path[1].Index()
+}
+
+func containerOrZero(job *jobset.ReplicatedJob, name string) corev1.Container {
+	for _, c := range job.Template.Spec.Template.Spec.Containers {
+		if c.Name == name {
+			return c
+		}
+	}
+	return corev1.Container{}
+}

@@ -1,0 +1,248 @@
+package admission
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// podChecker judges the Pod template of a Job as the Job API does (Kubernetes v1.36.3
+// pkg/apis/core/validation), with the features that are on by default in that version. What the API server
+// fills in may be empty.
+type podChecker struct {
+	*corev1.PodTemplateSpec
+	at     schema.Path // of the Pod's spec
+	report reporter
+	// volumes are those that containers can mount: with a name and without a fault.
+	volumes map[string]*corev1.Volume
+	// broken says that some volumes have faults, so that mounts of them are not worth a word.
+	broken map[string]bool
+}
+
+// checkPod checks the Pod template that stands at the path.
+func checkPod(template *corev1.PodTemplateSpec, at schema.Path, report reporter) {
+	p := &podChecker{PodTemplateSpec: template, at: at.Append(schema.Field("spec")), report: report}
+	p.checkVolumes()
+	p.checkContainers()
+	p.checkNames()
+	p.checkScheduling()
+	p.checkSecurity()
+	p.checkHost()
+	p.checkDNS()
+	p.checkPodResources()
+	p.checkAnnotations(at.Append(schema.Fields("metadata", "annotations")...))
+}
+
+func (p *podChecker) field(names ...string) schema.Path { return p.at.Append(schema.Fields(names...)...) }
+
+// checkNames checks what the Pod refers to by name.
+func (p *podChecker) checkNames() {
+	spec := &p.Spec
+	if spec.ServiceAccountName != "" {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("serviceAccountName"), "a service account", spec.ServiceAccountName)
+	}
+	if spec.NodeName != "" {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("nodeName"), "a node", spec.NodeName)
+	}
+	if spec.PriorityClassName != "" {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("priorityClassName"), "a PriorityClass", spec.PriorityClassName)
+	}
+	if name := spec.RuntimeClassName; name != nil {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("runtimeClassName"), "a RuntimeClass", *name)
+	}
+	if spec.Hostname != "" {
+		dnsLabel(p.report, schema.CodeBadName, p.field("hostname"), "a host", spec.Hostname)
+	}
+	if spec.Subdomain != "" {
+		dnsLabel(p.report, schema.CodeBadName, p.field("subdomain"), "a subdomain", spec.Subdomain)
+	}
+	if name := spec.HostnameOverride; name != nil {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("hostnameOverride"), "a host", *name)
+		const longest = 64
+		if len(*name) > longest {
+			p.report(schema.CodeBadName, p.field("hostnameOverride"), fmt.Sprintf("has %d characters, and may have %d", len(*name), longest), "shorten it")
+		}
+	}
+	if policy := spec.PreemptionPolicy; policy != nil {
+		oneOf(p.report, schema.CodePodSpec, p.field("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+	}
+	if n := spec.ActiveDeadlineSeconds; n != nil {
+		between(p.report, schema.CodePodSpec, p.field("activeDeadlineSeconds"), *n, 1, math.MaxInt32)
+	}
+	for i, gate := range spec.ReadinessGates {
+		qualified(p.report, schema.CodePodSpec, p.field("readinessGates").Append(schema.Index(i), schema.Field("conditionType")), "a condition", string(gate.ConditionType))
+	}
+	if os := spec.OS; os != nil {
+		oneOf(p.report, schema.CodePodSpec, p.field("os", "name"), os.Name, corev1.Linux, corev1.Windows)
+	}
+	if len(spec.EphemeralContainers) > 0 {
+		p.report(schema.CodePodSpec, p.field("ephemeralContainers"), "only a running Pod can get ephemeral containers", "drop them")
+	}
+	p.checkResourceClaims()
+}
+
+// checkResourceClaims checks claims of devices.
+func (p *podChecker) checkResourceClaims() {
+	for i, claim := range p.Spec.ResourceClaims {
+		at := p.field("resourceClaims").Append(schema.Index(i))
+		if required(p.report, schema.CodePodSpec, at.Append(schema.Field("name")), claim.Name) {
+			dnsLabel(p.report, schema.CodePodSpec, at.Append(schema.Field("name")), "a resource claim", claim.Name)
+		}
+		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool { return other.Name == claim.Name }) {
+			p.report(schema.CodePodSpec, at.Append(schema.Field("name")), fmt.Sprintf("another resource claim is called %q, too", claim.Name), "give them different names")
+		}
+		if (claim.ResourceClaimName == nil) == (claim.ResourceClaimTemplateName == nil) {
+			p.report(schema.CodePodSpec, at, "names a claim or a template for one: exactly one of them", "set either resourceClaimName or resourceClaimTemplateName")
+		}
+		for field, name := range map[string]*string{"resourceClaimName": claim.ResourceClaimName, "resourceClaimTemplateName": claim.ResourceClaimTemplateName} {
+			if name != nil {
+				dnsSubdomain(p.report, schema.CodePodSpec, at.Append(schema.Field(field)), "a resource claim", *name)
+			}
+		}
+	}
+}
+
+// checkHost checks what the Pod shares with its node.
+func (p *podChecker) checkHost() {
+	spec := &p.Spec
+	if spec.HostNetwork {
+		for _, c := range p.containers() {
+			if c.init {
+				continue
+			}
+			for i, port := range c.Ports {
+				if port.HostPort != 0 && port.HostPort != port.ContainerPort {
+					p.report(schema.CodePort, c.at.Append(schema.Field("ports"), schema.Index(i), schema.Field("hostPort")),
+						fmt.Sprintf("is %d beside the containerPort %d; under hostNetwork the two are one", port.HostPort, port.ContainerPort), "drop hostPort")
+				}
+			}
+		}
+		if spec.HostnameOverride != nil {
+			p.report(schema.CodePodSpec, p.field("hostnameOverride"), "cannot be beside hostNetwork", "drop one of the two")
+		}
+	}
+	if spec.HostnameOverride != nil && spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
+		p.report(schema.CodePodSpec, p.field("hostnameOverride"), "cannot be beside setHostnameAsFQDN", "drop one of the two")
+	}
+	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
+		p.report(schema.CodeSecurityContext, p.field("shareProcessNamespace"), "cannot be beside hostPID", "drop one of the two")
+	}
+	if spec.HostUsers == nil || *spec.HostUsers {
+		return
+	}
+	for _, shared := range []struct {
+		field string
+		set   bool
+	}{{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}} {
+		if shared.set {
+			p.report(schema.CodeSecurityContext, p.field(shared.field), "cannot be where hostUsers is false", "drop one of the two")
+		}
+	}
+	for _, c := range p.containers() {
+		if len(c.VolumeDevices) > 0 {
+			p.report(schema.CodeSecurityContext, c.at.Append(schema.Field("volumeDevices")), "cannot be where hostUsers is false", "drop one of the two")
+		}
+	}
+}
+
+// The limits of a Pod's resolver (Kubernetes v1.36.3 pkg/apis/core/validation).
+const (
+	mostNameservers = 3
+	mostSearches    = 32
+	longestSearches = 2048
+)
+
+func (p *podChecker) checkDNS() {
+	spec := &p.Spec
+	if spec.DNSPolicy != "" {
+		oneOf(p.report, schema.CodePodSpec, p.field("dnsPolicy"), spec.DNSPolicy, corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
+	}
+	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
+		p.report(schema.CodePodSpec, p.field("dnsConfig", "nameservers"), "is required where dnsPolicy is None", "name a server, or another policy")
+	}
+	for i, alias := range spec.HostAliases {
+		at := p.field("hostAliases").Append(schema.Index(i))
+		p.checkIP(at.Append(schema.Field("ip")), alias.IP)
+		for j, name := range alias.Hostnames {
+			dnsSubdomain(p.report, schema.CodePodSpec, at.Append(schema.Field("hostnames"), schema.Index(j)), "a host", name)
+		}
+	}
+	config := spec.DNSConfig
+	if config == nil {
+		return
+	}
+	if n := len(config.Nameservers); n > mostNameservers {
+		p.report(schema.CodePodSpec, p.field("dnsConfig", "nameservers"), fmt.Sprintf("has %d servers, and may have %d", n, mostNameservers), "drop some of them")
+	}
+	for i, server := range config.Nameservers {
+		p.checkIP(p.field("dnsConfig", "nameservers").Append(schema.Index(i)), server)
+	}
+	searches := p.field("dnsConfig", "searches")
+	if len(config.Searches) > mostSearches || len(strings.Join(config.Searches, " ")) > longestSearches {
+		p.report(schema.CodePodSpec, searches, fmt.Sprintf("may have %d domains, and %d characters", mostSearches, longestSearches), "drop some of them")
+	}
+	for i, search := range config.Searches {
+		if search == "." {
+			continue
+		}
+		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
+			p.report(schema.CodePodSpec, searches.Append(schema.Index(i)), fmt.Sprintf("%q is no domain: %s", search, strings.Join(problems, "; ")), subdomainHelp)
+		}
+	}
+	for i, option := range config.Options {
+		required(p.report, schema.CodePodSpec, p.field("dnsConfig", "options").Append(schema.Index(i)), option.Name)
+	}
+}
+
+// checkIP takes what an API server takes in fields that are older than its stricter rules.
+func (p *podChecker) checkIP(path schema.Path, ip string) {
+	if len(validation.IsValidIPForLegacyField(nil, ip, false, nil)) > 0 {
+		p.report(schema.CodePodSpec, path, fmt.Sprintf("%q is no IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
+	}
+}
+
+// checkAnnotations checks those that the API server reads.
+func (p *podChecker) checkAnnotations(at schema.Path) {
+	const cost = "controller.kubernetes.io/pod-deletion-cost"
+	if value, set := p.Annotations[cost]; set && !isInt32(value) {
+		p.report(schema.CodeBadLabel, at.Append(schema.Key(cost)), fmt.Sprintf("%q is no number of 32 bits", value), "write a whole number")
+	}
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == "" {
+		p.report(schema.CodeBadLabel, at.Append(schema.Key(corev1.MirrorPodAnnotationKey)), "marks a Pod that a node made itself", "drop the annotation")
+	}
+}
+
+// isInt32 tells of a number as the annotation has it: without a plus sign or leading zeros.
+func isInt32(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))
+}
+
+// checkAsPod checks what the Job API lets through and the Pod API does not.
+func checkAsPod(job *batchv1.Job, report reporter) {
+	template := &job.Spec.Template
+	p := &podChecker{PodTemplateSpec: template, at: schema.Fields("spec"), report: report}
+	for _, c := range p.containers() {
+		if c.Image != strings.TrimSpace(c.Image) {
+			report(schema.CodeNoImage, c.at.Append(schema.Field("image")), fmt.Sprintf("%q begins or ends with a space", c.Image), "drop the space")
+		}
+	}
+	for i := range template.Spec.Volumes {
+		v := &template.Spec.Volumes[i]
+		at := p.volumePath(i)
+		if v.Image != nil && v.Image.Reference == "" {
+			report(schema.CodeVolume, at.Append(schema.Fields("image", "reference")...), "is required, and empty", "name the image")
+		}
+	}
+	for i, finalizer := range template.Finalizers {
+		qualified(report, schema.CodeBadLabel, schema.Fields("metadata", "finalizers").Append(schema.Index(i)), "a finalizer", finalizer)
+	}
+}

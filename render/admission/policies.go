@@ -1,0 +1,283 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// policies are the rules of the Trainer's plugins, each of which looks only where the runtime has its
+// policy. Plain, jax and coscheduling have none.
+func (c *checker) policies() {
+	if p := c.in.Runtime.spec.MLPolicy; p != nil {
+		if p.Torch != nil {
+			c.torch(p.Torch)
+		}
+		if p.MPI != nil {
+			c.mpi(p.MPI)
+		}
+		if p.XGBoost != nil {
+			c.reserved("xgboost", "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER")
+		}
+		if p.Flux != nil {
+			c.flux(p.Flux)
+		}
+	}
+	if p := c.in.Runtime.spec.PodGroupPolicy; p != nil && p.Volcano != nil {
+		c.volcano()
+	}
+}
+
+// reserved refuses variables in spec.trainer.env that the policy sets itself.
+func (c *checker) reserved(policy string, names ...string) {
+	t := c.typed.Spec.Trainer
+	if t == nil {
+		return
+	}
+	for _, env := range t.Env {
+		if slices.Contains(names, env.Name) {
+			c.about(schema.CodeReservedEnv, schema.Error, schema.Fields("spec", "trainer", "env").Append(schema.Item("name", env.Name)),
+				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "drop the variable")
+		}
+	}
+}
+
+func (c *checker) torch(p *trainer.TorchMLPolicySource) {
+	if p.EnvInjection != nil {
+		for _, target := range p.EnvInjection.Targets {
+			for _, name := range target.ContainerNames {
+				if !hasTarget(c.merged.Template.Spec.ReplicatedJobs, target.JobName, name) {
+					c.add(schema.Finding{
+						Code: schema.CodeEnvInjection, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "runtimeRef"),
+						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
+						Help:    "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target",
+						Claims: []schema.Claim{{
+							Layer: schema.Runtime, Value: schema.Presence{},
+							Source: schema.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(schema.Item("jobName", target.JobName)),
+						}},
+					})
+				}
+			}
+		}
+	}
+	c.reserved("torch", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+	if t := c.typed.Spec.Trainer; t != nil && slices.Equal(t.Command, []string{"tune", "run"}) {
+		c.torchTune(t)
+	}
+}
+
+func hasTarget(jobs []jobset.ReplicatedJob, job, container string) bool {
+	target := replicatedJob(jobs, job)
+	if target == nil {
+		return false
+	}
+	pod := &target.Template.Spec.Template.Spec
+	return hasContainer(pod.Containers, container) || hasContainer(pod.InitContainers, container)
+}
+
+// torchTuneModels are those that the Trainer has recipes for. The name of a runtime tells its model.
+var torchTuneModels = []torchTuneRecipes{
+	{model: "llama3_2/1B", suffix: "llama3.2-1b", qlora: oneDeviceOnly},
+	{model: "llama3_2/3B", suffix: "llama3.2-3b", qlora: oneDeviceOnly},
+	{model: "llama3_3/70B", suffix: "llama3.3-70b", nodes: true},
+	{model: "qwen2_5/1.5B", suffix: "qwen2.5-1.5b", qlora: notAtAll},
+}
+
+type torchTuneRecipes struct {
+	model, suffix string
+	nodes         bool // there is one for several nodes
+	qlora         qlora
+}
+
+type qlora int
+
+const (
+	everywhere qlora = iota
+	oneDeviceOnly
+	notAtAll
+)
+
+// torchTune holds the rules for a trainer whose command is exactly "tune run" (Trainer v2.3.0
+// pkg/runtime/framework/plugins/torch torchtune.go).
+func (c *checker) torchTune(t *trainer.Trainer) {
+	refuse := func(path schema.Path, message, help string) {
+		c.about(schema.CodeTorchTune, schema.Error, path, message, help)
+	}
+	atName, atNodes := schema.Fields("spec", "runtimeRef", "name"), schema.Fields("spec", "trainer", "numNodes")
+	model := torchTuneModel(c.typed.Spec.RuntimeRef.Name)
+	var recipes torchTuneRecipes
+	var suffixes []string
+	for _, r := range torchTuneModels {
+		suffixes = append(suffixes, r.suffix)
+		if r.model == model {
+			recipes = r
+		}
+	}
+	if recipes.model == "" {
+		refuse(atName, fmt.Sprintf("torchtune takes the model from the name of the runtime, and there is no recipe for %q", model),
+			"name a runtime <name>-<model>, without further dashes, of the models "+strings.Join(suffixes, ", "))
+	}
+	nodes := int32(1)
+	if t.NumNodes != nil {
+		nodes = *t.NumNodes
+	}
+	if nodes > 1 && !recipes.nodes {
+		refuse(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
+	}
+	lora, quantized := torchTuneLoRA(t.Args)
+	switch {
+	case nodes != 1 || !quantized:
+	case recipes.qlora == notAtAll:
+		refuse(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
+	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
+		refuse(schema.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
+			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
+	}
+	if nodes > 1 && (lora || quantized) {
+		refuse(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or drop the LoRA arguments")
+	}
+	for i, arg := range t.Args {
+		key, _, _ := strings.Cut(arg, "=")
+		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
+			refuse(schema.Fields("spec", "trainer", "args").Append(schema.Index(i)),
+				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "drop the argument")
+		}
+	}
+}
+
+func torchTuneModel(runtime string) string {
+	parts := strings.Split(runtime, "-")
+	if len(parts) != 3 {
+		return ""
+	}
+	return strings.ReplaceAll(parts[1], ".", "_") + "/" + strings.ToUpper(parts[2])
+}
+
+// torchTuneLoRA tells whether the arguments ask for LoRA, and for quantized LoRA.
+func torchTuneLoRA(args []string) (lora, quantized bool) {
+	isTrue := func(key string) bool {
+		return slices.ContainsFunc(args, func(arg string) bool {
+			name, value, ok := strings.Cut(arg, "=")
+			return ok && strings.Contains(name, key) && strings.EqualFold(strings.TrimSpace(value), "true")
+		})
+	}
+	lora = slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "model.lora_attn_modules") })
+	return lora, isTrue("model.quantize_base") && !isTrue("model.use_dora")
+}
+
+// oneDevice tells whether torchtune takes its recipe for one device: one process is asked for, or one
+// GPU, of spec.trainer's resources where it has any and else of the runtime's.
+func (c *checker) oneDevice(t *trainer.Trainer) bool {
+	if t.NumProcPerNode != nil && *t.NumProcPerNode == 1 {
+		return true
+	}
+	resources := t.ResourcesPerNode
+	if resources == nil {
+		resources = nodeResources(c.merged.Template.Spec.ReplicatedJobs)
+	}
+	if resources == nil {
+		return false
+	}
+	if n := gpus(resources.Requests); n != 0 {
+		return n == 1
+	}
+	return gpus(resources.Limits) == 1
+}
+
+// nodeResources are those of the container called node, in the first job that is called so too or has
+// the trainer's label, and in which that container names any resources.
+func nodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
+	for i := range jobs {
+		if jobs[i].Name != policy.Node && jobs[i].Template.Labels[policy.Ancestor] != policy.Trainer {
+			continue
+		}
+		containers := jobs[i].Template.Spec.Template.Spec.Containers
+		for j := range containers {
+			if containers[j].Name == policy.Node {
+				return &containers[j].Resources
+			}
+		}
+	}
+	return nil
+}
+
+// gpus is the quantity of the first resource whose name says GPU.
+func gpus(resources corev1.ResourceList) int64 {
+	var first corev1.ResourceName
+	for name := range resources {
+		if strings.Contains(strings.ToLower(string(name)), "gpu") && (first == "" || name < first) {
+			first = name
+		}
+	}
+	quantity := resources[first]
+	return quantity.Value()
+}
+
+func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
+	t := c.typed.Spec.Trainer
+	jobs := c.merged.Template.Spec.ReplicatedJobs
+	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
+		(replicatedJob(jobs, "launcher") == nil || replicatedJob(jobs, policy.Node) == nil) {
+		c.about(schema.CodeNoLauncher, schema.Error, schema.Fields("spec", "trainer", "numNodes"),
+			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
+			"set numNodes to 1, or name a runtime with both jobs")
+	}
+	c.reserved("mpi", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
+}
+
+// fluxInstaller is the init container that the policy adds.
+const fluxInstaller = "flux-installer"
+
+func (c *checker) flux(p *trainer.FluxMLPolicySource) {
+	processes := p.NumProcPerNode
+	if t := c.typed.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
+		processes = t.NumProcPerNode
+	}
+	if processes != nil && *processes < 1 {
+		c.about(schema.CodeFlux, schema.Error, schema.Fields("spec", "trainer", "numProcPerNode"),
+			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
+	}
+	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, policy.Node)
+	if job == nil {
+		return
+	}
+	pod := &job.Template.Spec.Template.Spec
+	if hasContainer(pod.InitContainers, fluxInstaller) {
+		path := jobPath(job.Name).Append(schema.Fields("template", "spec", "template", "spec", "initContainers")...).Append(schema.Item("name", fluxInstaller))
+		c.add(schema.Finding{
+			Code: schema.CodeFlux, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "trainer", "initContainers"),
+			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
+			Help:    "give the runtime's init container another name",
+			Claims:  []schema.Claim{c.origin(path)},
+		})
+	}
+}
+
+// volcanoQueue is the annotation that names the queue (volcano.sh/apis pkg/apis/scheduling/v1beta1).
+const volcanoQueue = "scheduling.volcano.sh/queue-name"
+
+// volcano holds the one rule that needs no cluster. The other, that the PriorityClasses exist, is in
+// priority.go.
+func (c *checker) volcano() {
+	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
+		c.add(schema.Finding{
+			Code: schema.CodeNoQueue, Severity: schema.Error, Object: c.job.id,
+			Path:    schema.Fields("spec", "annotations").Append(schema.Key(volcanoQueue)),
+			Message: "the name of the Volcano queue is empty", Help: "name a queue, or drop the annotation to use the default one",
+			Claims: []schema.Claim{c.origin(schema.Fields("metadata", "annotations").Append(schema.Key(volcanoQueue)))},
+		})
+	}
+}
+
+// jobPath is where a replicated job stands in a JobSet.
+func jobPath(name string) schema.Path {
+	return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", name))
+}

@@ -1,0 +1,118 @@
+package admission
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The least and the longest time that a token is good for.
+const (
+	leastTokenSeconds   = 10 * 60
+	longestTokenSeconds = 1 << 32
+)
+
+// checkProjected checks a volume that is put together of several sources.
+func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at schema.Path) {
+	p.checkMode(volume.DefaultMode, at.Append(schema.Field("defaultMode")))
+	files := projectedFiles{podChecker: p, seen: map[string]bool{}}
+	for i := range volume.Sources {
+		files.checkSource(&volume.Sources[i], at.Append(schema.Field("sources"), schema.Index(i)))
+	}
+}
+
+// projectedFiles looks for two files of one path.
+type projectedFiles struct {
+	*podChecker
+	seen map[string]bool
+}
+
+func (f *projectedFiles) add(file string, path schema.Path) {
+	if file == "" {
+		return
+	}
+	if f.seen[file] {
+		f.report(schema.CodeVolume, path, fmt.Sprintf("another source writes the file %q, too", file), "give the files different paths")
+	}
+	f.seen[file] = true
+}
+
+func (f *projectedFiles) checkItems(name string, items []corev1.KeyToPath, at schema.Path) {
+	required(f.report, schema.CodeVolume, at.Append(schema.Field("name")), name)
+	for i := range items {
+		item := at.Append(schema.Field("items"), schema.Index(i))
+		f.checkFile(&items[i], item)
+		f.add(items[i].Path, item.Append(schema.Field("path")))
+	}
+}
+
+func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at schema.Path) {
+	set := 0
+	if s := source.Secret; s != nil {
+		set++
+		f.checkItems(s.Name, s.Items, at.Append(schema.Field("secret")))
+	}
+	if c := source.ConfigMap; c != nil {
+		set++
+		f.checkItems(c.Name, c.Items, at.Append(schema.Field("configMap")))
+	}
+	if d := source.DownwardAPI; d != nil {
+		set++
+		for i := range d.Items {
+			item := at.Append(schema.Fields("downwardAPI", "items")...).Append(schema.Index(i))
+			f.checkDownwardFile(&d.Items[i], item)
+			f.add(d.Items[i].Path, item.Append(schema.Field("path")))
+		}
+	}
+	if t := source.ServiceAccountToken; t != nil {
+		set++
+		token := at.Append(schema.Field("serviceAccountToken"))
+		if t.ExpirationSeconds != nil { // the API server fills in an hour
+			between(f.report, schema.CodeVolume, token.Append(schema.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
+		}
+		f.checkFilePath(t.Path, token.Append(schema.Field("path")))
+	}
+	if b := source.ClusterTrustBundle; b != nil {
+		set++
+		f.checkTrustBundle(b, at.Append(schema.Field("clusterTrustBundle")))
+	}
+	if source.PodCertificate != nil {
+		set++
+	}
+	if set > 1 {
+		f.report(schema.CodeTwoSources, at, "names several sources", "make each a source of its own")
+	}
+	if set == 0 {
+		f.report(schema.CodeVolume, at, "names no source", "name one, or drop the item")
+	}
+}
+
+func (f *projectedFiles) checkTrustBundle(b *corev1.ClusterTrustBundleProjection, at schema.Path) {
+	switch {
+	case (b.Name == nil) == (b.SignerName == nil):
+		f.report(schema.CodeVolume, at, "names a bundle or a signer: exactly one of them", "set either name or signerName")
+	case b.Name != nil:
+		name := at.Append(schema.Field("name"))
+		if required(f.report, schema.CodeVolume, name, *b.Name) {
+			// The signer's name stands before the last colon, its slashes written as colons.
+			last := *b.Name
+			if i := strings.LastIndex(last, ":"); i >= 0 {
+				last = last[i+1:]
+			}
+			dnsSubdomain(f.report, schema.CodeVolume, name, "a bundle", last)
+		}
+		if b.LabelSelector != nil {
+			f.report(schema.CodeVolume, at.Append(schema.Field("labelSelector")), "is only beside signerName", "drop it")
+		}
+	default:
+		required(f.report, schema.CodeVolume, at.Append(schema.Field("signerName")), *b.SignerName)
+		if b.LabelSelector != nil {
+			checkLabelSelector(b.LabelSelector, at.Append(schema.Field("labelSelector")), schema.CodeVolume, f.report)
+		}
+	}
+	f.checkFilePath(b.Path, at.Append(schema.Field("path")))
+	f.add(b.Path, at.Append(schema.Field("path")))
+}

@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The rules that recur in Jobs and Pods.
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// nonNegative refuses a number below zero.
+func nonNegative[T int32 | int64](report reporter, code schema.Code, path schema.Path, n *T) {
+	if n != nil && *n < 0 {
+		report(code, path, fmt.Sprintf("must not be negative, and is %d", *n), "write 0 or more")
+	}
+}
+
+// between refuses a number outside of a range.
+func between[T int32 | int64 | int](report reporter, code schema.Code, path schema.Path, n, least, most T) {
+	if n < least || n > most {
+		report(code, path, fmt.Sprintf("is %d, and must be from %d to %d", n, least, most), "write a number in that range")
+	}
+}
+
+// oneOf refuses a word that is not among those allowed.
+func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value T, allowed ...T) {
+	if slices.Contains(allowed, value) {
+		return
+	}
+	words := make([]string, len(allowed))
+	for i := range allowed {
+		words[i] = string(allowed[i])
+		if words[i] == "" {
+			words[i] = `""`
+		}
+	}
+	report(code, path, fmt.Sprintf("%q is not among the values that the field takes", string(value)), "write one of "+strings.Join(words, ", "))
+}
+
+// required refuses an empty text.
+func required(report reporter, code schema.Code, path schema.Path, value string) bool {
+	if value == "" {
+		report(code, path, "is required, and empty", "set it")
+	}
+	return value != ""
+}
+
+const (
+	labelHelp     = "use lower-case letters, digits and dashes, beginning and ending with a letter or digit, 63 at most"
+	subdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit"
+	qualifiedHelp = `write a name such as "app" or "example.com/app"`
+)
+
+// dnsLabel, dnsSubdomain and qualified refuse texts that are no names of these kinds.
+func dnsLabel(report reporter, code schema.Code, path schema.Path, what, name string) {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), labelHelp)
+	}
+}
+
+func dnsSubdomain(report reporter, code schema.Code, path schema.Path, what, name string) {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), subdomainHelp)
+	}
+}
+
+func qualified(report reporter, code schema.Code, path schema.Path, what, name string) {
+	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), qualifiedHelp)
+	}
+}
+
+// checkLabelSelector checks a selector of Pods or Nodes by their labels.
+func checkLabelSelector(selector *metav1.LabelSelector, path schema.Path, code schema.Code, report reporter) {
+	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
+		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, err.ErrorBody()), "mend the selector")
+	}
+}
+
+// selects tells whether the selector finds an object with the labels.
+func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err != nil || s.Matches(labels.Set(set))
+}
+
+// relative refuses paths that lead out of a volume.
+func relative(report reporter, code schema.Code, path schema.Path, value string) {
+	switch {
+	case strings.HasPrefix(value, "/"):
+		report(code, path, fmt.Sprintf("%q must be a relative path", value), "drop the leading slash")
+	default:
+		noWayUp(report, code, path, value)
+	}
+}
+
+func noWayUp(report reporter, code schema.Code, path schema.Path, value string) {
+	if slices.Contains(strings.Split(value, "/"), "..") {
+		report(code, path, fmt.Sprintf("%q must not lead upwards", value), `write the path without ".."`)
+	}
+}

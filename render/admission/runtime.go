@@ -1,0 +1,150 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. Make one with
+// AdmitRuntime; it serves any number of TrainJobs, also at the same time.
+type Runtime struct {
+	id         schema.Object
+	spec       trainer.TrainingRuntimeSpec
+	deprecated bool
+	object     *object
+}
+
+// ID is the runtime's kind, namespace and name.
+func (r *Runtime) ID() schema.Object { return r.id }
+
+// Labels of runtimes (Trainer v2.3.0 pkg/constants, manifests/base/webhook).
+const (
+	supportLabel    = "trainer.kubeflow.org/support"
+	validationLabel = "trainer.kubeflow.org/webhook-validation"
+)
+
+// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission: unknown fields,
+// defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or
+// YAML, or as Encode makes it of a Go value; it is never changed. Where it names no namespace, the given
+// one counts.
+//
+// The runtime is nil where the object cannot be read as one; errors in the findings say why. A runtime
+// that the cluster would refuse is returned all the same, so that the TrainJobs that name it can be
+// judged as well.
+func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, schema.Findings) {
+	found := &findings{}
+	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
+	return r, found.all
+}
+
+// admitRuntime is AdmitRuntime; with an old runtime it is an update.
+func admitRuntime(ctx context.Context, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
+	d := definitionOf(fmt.Sprint(fields["kind"]))
+	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
+		found.add(schema.Finding{
+			Code: schema.CodeUnknownKind, Severity: schema.Error, Path: schema.Fields("kind"),
+			Message: fmt.Sprintf("%v is no runtime", fields["kind"]),
+			Help:    "give a TrainingRuntime or a ClusterTrainingRuntime",
+		})
+		return nil, nil
+	}
+	o := d.decode(fields, namespace, found)
+	o.validate(ctx, old, found)
+	if o.broken {
+		return nil, nil
+	}
+	// The two kinds have the same fields, and differ in their scope only.
+	var typed trainer.TrainingRuntime
+	if err := o.as(&typed); err != nil {
+		found.undecodable(o, err)
+		return nil, nil
+	}
+	r := &Runtime{id: o.id, spec: typed.Spec, object: o, deprecated: typed.Labels[supportLabel] == "deprecated"}
+	if typed.Labels[validationLabel] == "disabled" {
+		return r, o
+	}
+	if o.kind == trainer.ClusterTrainingRuntimeKind {
+		if r.deprecated && old == nil {
+			found.add(schema.Finding{
+				Code: schema.CodeDeprecated, Severity: schema.Warning, Object: o.id, Path: schema.Fields("metadata", "labels").Append(schema.Key(supportLabel)),
+				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Help: "move its TrainJobs to another runtime",
+			})
+		}
+	} else if old != nil {
+		return r, o // the Trainer's webhook lets every update of a TrainingRuntime pass
+	}
+	r.checkAncestors(found)
+	return r, o
+}
+
+// undecodable reports an object that its Go type does not take. The schema says where, as a rule.
+func (fs *findings) undecodable(o *object, err error) {
+	for _, f := range fs.all {
+		if f.Object == o.id && f.Severity == schema.Error && (f.Code == schema.CodeWrongType || f.Code == schema.CodeBadValue) {
+			return
+		}
+	}
+	fs.add(schema.Finding{
+		Code: schema.CodeWrongType, Severity: schema.Error, Object: o.id,
+		Message: "cannot be read: " + unmarshalProblem(err), Help: "write a value of the field's type",
+	})
+}
+
+// containerOf is the container that a job with an ancestor label must have.
+func containerOf(ancestor string) (name string, known bool) {
+	switch ancestor {
+	case policy.Trainer:
+		return policy.Node, true
+	case policy.DatasetInitializer, policy.ModelInitializer:
+		return ancestor, true
+	default:
+		return "", false
+	}
+}
+
+// checkAncestors is the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks): a job with the label
+// of a section of the TrainJob runs once, and has that section's container.
+func (r *Runtime) checkAncestors(found *findings) {
+	jobs := r.spec.Template.Spec.ReplicatedJobs
+	for i := range jobs {
+		job := &jobs[i]
+		ancestor := job.Template.Labels[policy.Ancestor]
+		container, known := containerOf(ancestor)
+		if !known {
+			continue
+		}
+		path := schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", job.Name))
+		if job.Replicas != 1 {
+			found.add(schema.Finding{
+				Code: schema.CodeRuntimeReplicas, Severity: schema.Error, Object: r.id, Path: path.Append(schema.Field("replicas")),
+				Message: fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas),
+				Help:    "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism",
+			})
+		}
+		pod := &job.Template.Spec.Template.Spec
+		if !hasContainer(pod.Containers, container) {
+			found.add(schema.Finding{
+				Code: schema.CodeRuntimeContainer, Severity: schema.Error, Object: r.id,
+				Path:    path.Append(schema.Fields("template", "spec", "template", "spec", "containers")...),
+				Message: fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container),
+				Help:    fmt.Sprintf("call the container that does the work %q, or take the label away", container),
+			})
+		}
+	}
+}
+
+func hasContainer(containers []corev1.Container, name string) bool {
+	for i := range containers {
+		if containers[i].Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+package admission
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// webhook is the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). It
+// sees the runtime's template with all patches merged into it, before any policy. What it says of the
+// patches themselves, schema.Check says.
+func (c *checker) webhook() {
+	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
+		c.about(schema.CodeDeprecated, schema.Warning, schema.Fields("spec", "runtimeRef", "name"),
+			fmt.Sprintf("%s is marked as deprecated; a later release of Kubeflow Trainer removes it", c.in.Runtime.id), "name another runtime")
+	}
+	if i := c.typed.Spec.Initializer; i != nil {
+		if i.Dataset != nil {
+			c.initializer("dataset", policy.DatasetInitializer)
+		}
+		if i.Model != nil {
+			c.initializer("model", policy.ModelInitializer)
+		}
+	}
+	c.policies()
+}
+
+// about reports on the TrainJob.
+func (c *checker) about(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
+	c.add(schema.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Help: help})
+}
+
+// initializerVolume is the volume that an initializer writes to.
+const initializerVolume = "initializer"
+
+// initializer asks for the job that a section of spec.initializer needs: by the job's name, whereas
+// the section is written into the job with the label of that name.
+func (c *checker) initializer(section, name string) {
+	refuse := func(message, help string) {
+		path := schema.Fields("spec", "initializer", section)
+		c.add(schema.Finding{
+			Code: schema.CodeNoInitializer, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "runtimeRef"),
+			Message: message, Help: help,
+			Claims: []schema.Claim{{Layer: schema.TrainJob, Value: schema.Presence{}, Source: path}},
+		})
+	}
+	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)
+	if job == nil {
+		refuse(fmt.Sprintf("the TrainJob has an initializer for its %s, and the runtime has no job called %q", section, name),
+			fmt.Sprintf("name a runtime with a job %q, or drop spec.initializer.%s", name, section))
+		return
+	}
+	pod := &job.Template.Spec.Template.Spec
+	if !hasContainer(pod.Containers, name) && !hasContainer(pod.InitContainers, name) {
+		refuse(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
+			fmt.Sprintf("call the container that fetches the %s %q", section, name))
+		return
+	}
+	for i := range pod.Containers {
+		if pod.Containers[i].Name == name && mounts(&pod.Containers[i], initializerVolume) {
+			return
+		}
+	}
+	refuse(fmt.Sprintf("container %q of the runtime's job %q does not mount a volume called %q", name, name, initializerVolume),
+		fmt.Sprintf("mount a volume called %q where the %s goes", initializerVolume, section))
+}
+
+func mounts(container *corev1.Container, volume string) bool {
+	for i := range container.VolumeMounts {
+		if container.VolumeMounts[i].Name == volume {
+			return true
+		}
+	}
+	return false
+}
+
+// replicatedJob is the last job of that name, as a Go map of the jobs would have it; names are unique in
+// any runtime that was admitted.
+func replicatedJob(jobs []jobset.ReplicatedJob, name string) *jobset.ReplicatedJob {
+	for i := range jobs {
+		if jobs[i].Name == name {
+			return &jobs[i]
+		}
+	}
+	return nil
+}
+
+func envNames(env []corev1.EnvVar) map[string]bool {
+	names := map[string]bool{}
+	for i := range env {
+		names[env[i].Name] = true
+	}
+	return names
+}

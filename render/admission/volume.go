@@ -1,0 +1,213 @@
+package admission
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+func (p *podChecker) volumePath(i int) schema.Path {
+	volumes := p.Spec.Volumes
+	twice := slices.ContainsFunc(volumes[:i], func(v corev1.Volume) bool { return v.Name == volumes[i].Name })
+	if volumes[i].Name == "" || twice {
+		return p.field("volumes").Append(schema.Index(i))
+	}
+	return p.field("volumes").Append(schema.Item("name", volumes[i].Name))
+}
+
+// checkVolumes checks the Pod's volumes, and remembers those that containers can mount.
+func (p *podChecker) checkVolumes() {
+	p.volumes, p.broken = map[string]*corev1.Volume{}, map[string]bool{}
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		at := p.volumePath(i)
+		faults := 0
+		outer := p.report
+		p.report = func(code schema.Code, path schema.Path, message, help string) {
+			faults++
+			outer(code, path, message, help)
+		}
+		name := at.Append(schema.Field("name"))
+		if required(p.report, schema.CodeBadName, name, v.Name) {
+			dnsLabel(p.report, schema.CodeBadName, name, "a volume", v.Name)
+		}
+		if p.volumes[v.Name] != nil {
+			p.report(schema.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
+		}
+		p.checkSources(v, at)
+		p.report = outer
+		if faults > 0 {
+			p.broken[v.Name] = true
+		} else {
+			p.volumes[v.Name] = v
+		}
+	}
+}
+
+// sourceOrder is the order in which the API server looks at a volume's sources. It takes the first, and
+// complains about all others.
+var sourceOrder = []string{
+	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
+	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
+	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+}
+
+// sources are the names of the volume's sources that are set, in that order.
+func sources(v *corev1.Volume) []string {
+	source := reflect.ValueOf(&v.VolumeSource).Elem()
+	set := map[string]bool{}
+	for i := range source.NumField() {
+		name, _, _ := strings.Cut(source.Type().Field(i).Tag.Get("json"), ",")
+		set[name] = !source.Field(i).IsNil()
+	}
+	return slices.DeleteFunc(slices.Clone(sourceOrder), func(name string) bool { return !set[name] })
+}
+
+func hasSource(v *corev1.Volume) bool { return len(sources(v)) > 0 }
+
+// checkSources checks the first source of a volume, as the API server does; a volume without any
+// becomes an emptyDir.
+func (p *podChecker) checkSources(v *corev1.Volume, at schema.Path) {
+	set := sources(v)
+	if len(set) == 0 {
+		return
+	}
+	for _, other := range set[1:] {
+		p.report(schema.CodeTwoSources, at.Append(schema.Field(other)), fmt.Sprintf("the volume is a %s already, and cannot be a %s as well", set[0], other), "keep the one that is meant")
+	}
+	first := at.Append(schema.Field(set[0]))
+	switch set[0] {
+	case "emptyDir":
+		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
+			p.report(schema.CodeVolume, first.Append(schema.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
+		}
+	case "hostPath":
+		if required(p.report, schema.CodeVolume, first.Append(schema.Field("path")), v.HostPath.Path) {
+			noWayUp(p.report, schema.CodeVolume, first.Append(schema.Field("path")), v.HostPath.Path)
+		}
+		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
+			oneOf(p.report, schema.CodeVolume, first.Append(schema.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
+		}
+	case "secret":
+		required(p.report, schema.CodeVolume, first.Append(schema.Field("secretName")), v.Secret.SecretName)
+		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
+	case "configMap":
+		required(p.report, schema.CodeVolume, first.Append(schema.Field("name")), v.ConfigMap.Name)
+		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
+	case "nfs":
+		required(p.report, schema.CodeVolume, first.Append(schema.Field("server")), v.NFS.Server)
+		if path := first.Append(schema.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
+			p.report(schema.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
+		}
+	case "persistentVolumeClaim":
+		required(p.report, schema.CodeVolume, first.Append(schema.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+	case "downwardAPI":
+		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(schema.Field("defaultMode")))
+		for i := range v.DownwardAPI.Items {
+			p.checkDownwardFile(&v.DownwardAPI.Items[i], first.Append(schema.Field("items"), schema.Index(i)))
+		}
+	case "projected":
+		p.checkProjected(v.Projected, first)
+	case "csi":
+		p.checkCSI(v.CSI, first)
+	case "ephemeral":
+		p.checkEphemeral(v.Ephemeral, first)
+	case "image":
+		if policy := v.Image.PullPolicy; policy != "" {
+			oneOf(p.report, schema.CodeVolume, first.Append(schema.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		}
+	default:
+		p.checkDisk(v, set[0], first)
+	}
+}
+
+const anyMode = 0o777
+
+func (p *podChecker) checkMode(mode *int32, path schema.Path) {
+	if mode != nil && (*mode < 0 || *mode > anyMode) {
+		p.report(schema.CodeVolume, path, fmt.Sprintf("%d is no mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
+	}
+}
+
+func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at schema.Path) {
+	p.checkMode(mode, at.Append(schema.Field("defaultMode")))
+	for i := range items {
+		p.checkFile(&items[i], at.Append(schema.Field("items"), schema.Index(i)))
+	}
+}
+
+func (p *podChecker) checkFile(item *corev1.KeyToPath, at schema.Path) {
+	required(p.report, schema.CodeVolume, at.Append(schema.Field("key")), item.Key)
+	p.checkFilePath(item.Path, at.Append(schema.Field("path")))
+	p.checkMode(item.Mode, at.Append(schema.Field("mode")))
+}
+
+// checkFilePath checks the path of a file that the kubelet writes into a volume.
+func (p *podChecker) checkFilePath(file string, path schema.Path) {
+	if !required(p.report, schema.CodeVolume, path, file) {
+		return
+	}
+	relative(p.report, schema.CodeVolume, path, file)
+	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
+		p.report(schema.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
+	}
+}
+
+func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at schema.Path) {
+	p.checkFilePath(file.Path, at.Append(schema.Field("path")))
+	p.checkMode(file.Mode, at.Append(schema.Field("mode")))
+	switch {
+	case file.FieldRef != nil && file.ResourceFieldRef != nil:
+		p.report(schema.CodeTwoSources, at, "names a field of the Pod and a resource", "keep the one that is meant")
+		p.checkFieldRef(file.FieldRef, volumeFields, schema.CodeVolume, at.Append(schema.Field("fieldRef")))
+	case file.FieldRef != nil:
+		p.checkFieldRef(file.FieldRef, volumeFields, schema.CodeVolume, at.Append(schema.Field("fieldRef")))
+	case file.ResourceFieldRef != nil:
+		p.checkResourceRef(file.ResourceFieldRef, true, schema.CodeVolume, at.Append(schema.Field("resourceFieldRef")))
+	default:
+		p.report(schema.CodeVolume, at, "says nothing about what the file holds", "set fieldRef or resourceFieldRef")
+	}
+}
+
+func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at schema.Path) {
+	p.checkDriver(csi.Driver, at.Append(schema.Field("driver")))
+	if ref := csi.NodePublishSecretRef; ref != nil {
+		path := at.Append(schema.Fields("nodePublishSecretRef", "name")...)
+		if required(p.report, schema.CodeVolume, path, ref.Name) {
+			dnsSubdomain(p.report, schema.CodeVolume, path, "a Secret", ref.Name)
+		}
+	}
+}
+
+const longestDriver = 63
+
+func (p *podChecker) checkDriver(driver string, path schema.Path) {
+	if !required(p.report, schema.CodeVolume, path, driver) {
+		return
+	}
+	if len(driver) > longestDriver {
+		p.report(schema.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
+	}
+	dnsSubdomain(p.report, schema.CodeVolume, path, "a driver", strings.ToLower(driver))
+}
+
+func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at schema.Path) {
+	path := at.Append(schema.Field("volumeClaimTemplate"))
+	if source.VolumeClaimTemplate == nil {
+		p.report(schema.CodeVolume, path, "is required, and missing", "say what claim the volume is to be")
+		return
+	}
+	template := source.VolumeClaimTemplate
+	checkMetadata(template.Labels, template.Annotations, path.Append(schema.Field("metadata")), p.report)
+	checkClaimSpec(&template.Spec, path.Append(schema.Field("spec")), p.report)
+}
+
+// positive says whether a quantity is more than nothing.
+func positive(q resource.Quantity) bool { return q.Sign() > 0 }

@@ -1,0 +1,182 @@
+package admission
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// checkDisk checks the sources that are disks and file systems of particular makes.
+func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) {
+	need := func(field, value string) {
+		required(p.report, schema.CodeVolume, at.Append(schema.Field(field)), value)
+	}
+	refuse := func(field, message, help string) {
+		report := at
+		if field != "" {
+			report = at.Append(schema.Field(field))
+		}
+		p.report(schema.CodeVolume, report, message, help)
+	}
+	switch source {
+	case "gitRepo":
+		need("repository", v.GitRepo.Repository)
+		relative(p.report, schema.CodeVolume, at.Append(schema.Field("directory")), v.GitRepo.Directory)
+	case "gcePersistentDisk":
+		need("pdName", v.GCEPersistentDisk.PDName)
+		between(p.report, schema.CodeVolume, at.Append(schema.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
+	case "awsElasticBlockStore":
+		need("volumeID", v.AWSElasticBlockStore.VolumeID)
+		between(p.report, schema.CodeVolume, at.Append(schema.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
+	case "iscsi":
+		p.checkISCSI(v, at)
+	case "glusterfs":
+		need("endpoints", v.Glusterfs.EndpointsName)
+		need("path", v.Glusterfs.Path)
+	case "flocker":
+		if (v.Flocker.DatasetName == "") == (v.Flocker.DatasetUUID == "") {
+			refuse("", "names a data set by its name or by its UUID: exactly one of them", "set either datasetName or datasetUUID")
+		}
+		if strings.Contains(v.Flocker.DatasetName, "/") {
+			refuse("datasetName", "must not contain a slash", "name the data set only")
+		}
+	case "rbd":
+		if len(v.RBD.CephMonitors) == 0 {
+			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+		}
+		need("image", v.RBD.RBDImage)
+	case "cinder":
+		need("volumeID", v.Cinder.VolumeID)
+		if ref := v.Cinder.SecretRef; ref != nil {
+			required(p.report, schema.CodeVolume, at.Append(schema.Fields("secretRef", "name")...), ref.Name)
+		}
+	case "cephfs":
+		if len(v.CephFS.Monitors) == 0 {
+			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+		}
+	case "quobyte":
+		p.checkQuobyte(v.Quobyte, at)
+	case "fc":
+		p.checkFC(v.FC, at)
+	case "flexVolume":
+		need("driver", v.FlexVolume.Driver)
+		for _, key := range sortedKeys(v.FlexVolume.Options) {
+			domain, _, _ := strings.Cut(key, "/")
+			domain = "." + strings.ToLower(domain)
+			if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
+				p.report(schema.CodeVolume, at.Append(schema.Field("options"), schema.Key(key)), "Kubernetes keeps names of this domain for itself", "use another name")
+			}
+		}
+	case "azureFile":
+		need("secretName", v.AzureFile.SecretName)
+		need("shareName", v.AzureFile.ShareName)
+	case "vsphereVolume":
+		need("volumePath", v.VsphereVolume.VolumePath)
+	case "photonPersistentDisk":
+		need("pdID", v.PhotonPersistentDisk.PdID)
+	case "portworxVolume":
+		need("volumeID", v.PortworxVolume.VolumeID)
+	case "azureDisk":
+		p.checkAzureDisk(v.AzureDisk, at)
+	case "storageos":
+		if required(p.report, schema.CodeVolume, at.Append(schema.Field("volumeName")), v.StorageOS.VolumeName) {
+			dnsLabel(p.report, schema.CodeVolume, at.Append(schema.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
+		}
+		if name := v.StorageOS.VolumeNamespace; name != "" {
+			dnsLabel(p.report, schema.CodeVolume, at.Append(schema.Field("volumeNamespace")), "a namespace", name)
+		}
+		if ref := v.StorageOS.SecretRef; ref != nil {
+			required(p.report, schema.CodeVolume, at.Append(schema.Fields("secretRef", "name")...), ref.Name)
+		}
+	case "scaleIO":
+		need("gateway", v.ScaleIO.Gateway)
+		need("system", v.ScaleIO.System)
+		need("volumeName", v.ScaleIO.VolumeName)
+	}
+}
+
+func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at schema.Path) {
+	const longestTenant = 64
+	registry := at.Append(schema.Field("registry"))
+	switch {
+	case !required(p.report, schema.CodeVolume, registry, q.Registry):
+	case len(q.Tenant) > longestTenant:
+		p.report(schema.CodeVolume, at.Append(schema.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
+	default:
+		for _, pair := range strings.Split(q.Registry, ",") {
+			if _, _, err := net.SplitHostPort(pair); err != nil {
+				p.report(schema.CodeVolume, registry, fmt.Sprintf("%q is no host with a port", pair), "write host:port, several of them with commas")
+			}
+		}
+	}
+	required(p.report, schema.CodeVolume, at.Append(schema.Field("volume")), q.Volume)
+}
+
+// targets are the names that iSCSI initiators and targets can have.
+var targets = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)|eui\.[[:alnum:]]{16}|naa\.[[:alnum:]]{32})$`)
+})
+
+func (p *podChecker) checkISCSI(v *corev1.Volume, at schema.Path) {
+	i := v.ISCSI
+	required(p.report, schema.CodeVolume, at.Append(schema.Field("targetPortal")), i.TargetPortal)
+	const help = "write a name that begins with iqn, eui or naa"
+	if required(p.report, schema.CodeVolume, at.Append(schema.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
+		p.report(schema.CodeVolume, at.Append(schema.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
+	}
+	between(p.report, schema.CodeVolume, at.Append(schema.Field("lun")), i.Lun, 0, 255)
+	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
+		p.report(schema.CodeVolume, at.Append(schema.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
+	}
+	if i.InitiatorName == nil {
+		return
+	}
+	if !targets().MatchString(*i.InitiatorName) {
+		p.report(schema.CodeVolume, at.Append(schema.Field("initiatorName")), fmt.Sprintf("%q is no name of an initiator", *i.InitiatorName), help)
+	}
+	const longest = 64
+	if len(v.Name+":"+i.TargetPortal) > longest {
+		p.report(schema.CodeVolume, at.Append(schema.Field("targetPortal")), fmt.Sprintf("and the volume's name may have %d characters together", longest), "shorten the volume's name")
+	}
+}
+
+func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at schema.Path) {
+	if (len(fc.TargetWWNs) == 0) == (len(fc.WWIDs) == 0) {
+		p.report(schema.CodeVolume, at.Append(schema.Field("targetWWNs")), "names targets by targetWWNs or by wwids: exactly one of them", "set either of the two")
+	}
+	if len(fc.TargetWWNs) == 0 {
+		return
+	}
+	if lun := at.Append(schema.Field("lun")); fc.Lun == nil {
+		p.report(schema.CodeVolume, lun, "is required beside targetWWNs", "set it")
+	} else {
+		between(p.report, schema.CodeVolume, lun, *fc.Lun, 0, 255)
+	}
+}
+
+func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at schema.Path) {
+	required(p.report, schema.CodeVolume, at.Append(schema.Field("diskName")), d.DiskName)
+	uri := at.Append(schema.Field("diskURI"))
+	required(p.report, schema.CodeVolume, uri, d.DataDiskURI)
+	if d.CachingMode != nil {
+		oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+	}
+	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
+	if d.Kind != nil {
+		kind = *d.Kind
+		oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk)
+	}
+	begins := "https://"
+	if kind == corev1.AzureManagedDisk {
+		begins = "/subscriptions/"
+	}
+	if !strings.HasPrefix(d.DataDiskURI, begins) {
+		p.report(schema.CodeVolume, uri, fmt.Sprintf("%q is no address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
+	}
+}

@@ -1,0 +1,115 @@
+package render_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestProgramEqualsTheCluster runs the program over every recorded input, as a user would, and
+// compares what it prints for --to=jobs and --to=pods with what a real control plane made. The log has
+// a table of the cases per feature.
+func TestProgramEqualsTheCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the program some hundred times")
+	}
+	program := filepath.Join(t.TempDir(), "trainweld")
+	if out, err := exec.Command("go", "build", "-o", program, "../cmd/trainweld").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	count := tally{}
+	features := map[string]int{}
+	for _, dir := range caseFolders(t, "../testdata/cluster", "want/jobset.yaml") {
+		outcome := strings.Fields(readText(t, filepath.Join(dir, "want/outcome.txt")))[0]
+		if outcome != "accepted" && outcome != "suspended" {
+			continue
+		}
+		for _, feature := range strings.Fields(readText(t, filepath.Join(dir, "features.txt"))) {
+			features[feature]++
+		}
+		compareProgram(t, program, dir, outcome, count)
+	}
+	count.log(t)
+	var table strings.Builder
+	for _, feature := range slices.Sorted(maps.Keys(features)) {
+		fmt.Fprintf(&table, "%4d %s\n", features[feature], feature)
+	}
+	t.Logf("cases per feature:\n%s", table.String())
+}
+
+func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
+	name := filepath.Base(dir)
+	want := func(file, kind string) []object {
+		return levelAll(ofKind(readObjects(t, filepath.Join(dir, "want", file)), kind))
+	}
+	run := func(flags ...string) []object {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command(program, append([]string{"render", "-f", filepath.Join(dir, "input.yaml"), "-r", stockRuntimes(t), "-R", "--on-conflict=last", "--as=stored"}, flags...)...)
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, stderr.String())
+			return nil
+		}
+		return levelAll(decodeStream(t, stdout.String()))
+	}
+	children := run("--to=jobs")
+	count.add(t, "service", name, differences(want("service.yaml", "Service"), ofKind(children, "Service")))
+	count.add(t, "jobs", name, differences(want("jobs.yaml", "Job"), ofKind(children, "Job")))
+	if outcome == "suspended" {
+		return
+	}
+	count.add(t, "pvcs", name, differences(want("others.yaml", "PersistentVolumeClaim"), ofKind(children, "PersistentVolumeClaim")))
+	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods", "--jobset-uid=UID")
+	if slices.ContainsFunc(wantPods, exclusive) {
+		// The followers of an exclusive leader wait for a scheduler, and the recorder ran none.
+		var made []any
+		for _, pod := range wantPods {
+			made = append(made, meta(pod)["generateName"])
+		}
+		gotPods = slices.DeleteFunc(gotPods, func(pod object) bool { return !slices.Contains(made, meta(pod)["generateName"]) })
+	}
+	count.add(t, "pods", name, differences(wantPods, gotPods))
+}
+
+// stockRuntimes is the folder of the runtimes that the trainer module ships, which some of the recorded
+// TrainJobs name.
+func stockRuntimes(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "manifests/base/runtimes")
+}
+
+func decodeStream(t *testing.T, text string) []object {
+	t.Helper()
+	var objects []object
+	for _, document := range strings.Split("\n"+text, "\n---\n") {
+		var o object
+		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+			t.Fatal(err)
+		}
+		if o != nil {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
