@@ -36,7 +36,7 @@ bench:
 
 fuzz:
 	for target in $$(go test -list '^Fuzz' ./fuzz | grep '^Fuzz'); do \
-		go test ./fuzz -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) || exit 1; \
+		go test ./fuzz -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the

@@ -121,7 +121,7 @@ func emptied(f merge.PatchedField) (Conflict, bool) {
 		return Conflict{}, false
 	}
 	c.addBelow(f)
-	return c, disagree(c.Claims)
+	return c, emptiesAnothers(c.Claims)
 }
 
 func (c *Conflict) add(path schema.Path, claims []schema.Claim) {
@@ -166,33 +166,37 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 	return Conflict{}, false
 }
 
-// discriminated gathers the claims of a union whose discriminator says which member is in use. A
-// discriminator that two managers set differently is an overlap, since the merge keeps only one
-// value; the union is broken by a member that does not belong to the one value that all agree on.
+// discriminated gathers the claims of a union whose discriminator says which member is in use. Two
+// managers that choose differently are an overlap on the discriminator, since the merge keeps only
+// one choice; the union is broken where a manager sets a member, and it and another agree on a choice
+// that does not allow the member.
 func (c *Conflict) discriminated(f merge.PatchedField, u schema.Union) (members []string) {
-	var chosen []schema.Claim
-	var chosenPath schema.Path
-	agreed := true
+	var chosen, set []schema.Claim
+	var chosenAt, setAt []schema.Path
 	for child := range f.Children() {
-		if child.Name() == u.Discriminator {
-			chosen, chosenPath = managers(child.Claims()), child.Path()
-			agreed = !child.Contested()
+		claims := managers(child.Claims())
+		paths := slices.Repeat([]schema.Path{child.Path()}, len(claims))
+		switch {
+		case child.Name() == u.Discriminator:
+			chosen, chosenAt = claims, paths
+		case u.Has(child.Name()):
+			set, setAt = append(set, claims...), append(setAt, paths...)
 		}
 	}
-	if !agreed || len(chosen) == 0 || chosen[0].Value == u.When {
-		return nil
+	add := func(claim schema.Claim, path schema.Path, member string) {
+		c.Claims, c.Fields, members = append(c.Claims, claim), append(c.Fields, path), append(members, member)
 	}
-	for _, claim := range chosen {
-		c.Claims, c.Fields = append(c.Claims, claim), append(c.Fields, chosenPath)
-		members = append(members, u.Discriminator)
-	}
-	for child := range f.Children() {
-		if u.Has(child.Name()) {
-			for _, claim := range managers(child.Claims()) {
-				c.Claims, c.Fields = append(c.Claims, claim), append(c.Fields, child.Path())
-				members = append(members, child.Name())
+	for i, member := range set {
+		own := slices.IndexFunc(chosen, func(c schema.Claim) bool { return c.Layer == member.Layer })
+		if own >= 0 && chosen[own].Value == u.When {
+			continue
+		}
+		for j, choice := range chosen {
+			if choice.Value != u.When && (own < 0 || choice.Value == chosen[own].Value) {
+				add(choice, chosenAt[j], u.Discriminator)
 			}
 		}
+		add(member, setAt[i], u.When)
 	}
 	return members
 }
@@ -225,8 +229,11 @@ func hasNull(claims []schema.Claim) bool {
 	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value == nil })
 }
 
-func disagree(claims []schema.Claim) bool {
-	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Layer != claims[0].Layer })
+// emptiesAnothers reports whether a null stands beside another manager's value.
+func emptiesAnothers(claims []schema.Claim) bool {
+	return slices.ContainsFunc(claims, func(null schema.Claim) bool {
+		return null.Value == nil && slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value != nil && c.Layer != null.Layer })
+	})
 }
 
 // Managers returns the names of the managers in conflict, each once, in the order of their claims.

@@ -80,6 +80,9 @@ func (s *source) env() []corev1.EnvVar {
 		if env[i].ValueFrom != nil && s.chance(0.1) {
 			env[i].Value = "x"
 		}
+		if s.chance(0.01) {
+			env[i].Name = ""
+		}
 	}
 	return env
 }

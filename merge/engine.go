@@ -24,6 +24,10 @@ type merger struct {
 	// list with an item that has no key at all, a map emptied by a directive. A patch that names one
 	// job twice comes upon them again; for the next patch they have gone through the Go types.
 	raw []uintptr
+
+	lists  []*itemList // memory for lists, by how deep they nest
+	depth  int
+	fronts []front
 }
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }

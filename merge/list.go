@@ -21,19 +21,18 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	if m.isRaw(dst) {
 		return errNoKey(0, t.Key)
 	}
-	list, err := newItemList(t, key, dst, src.Len())
-	if err != nil {
+	list := m.openList()
+	defer m.closeList()
+	if err := list.read(t, key, dst, src); err != nil {
 		return err
 	}
+	m.arrange(dst, list)
+	verbatim, fresh := m.verbatim, m.fresh
 	for i := range src.Len() {
 		from := src.Index(i)
-		name, encoded := key.Patch.Of(from)
-		if !encoded {
-			return errNoKey(i, t.Key)
-		}
-		item, isNew := list.name(name.String())
-		child := m.keyed(at, name.String())
-		verbatim, fresh := m.verbatim, m.fresh
+		name := list.keys[list.targets[i]]
+		item, child := dst.Index(list.place[list.targets[i]]), m.keyed(at, name)
+		isNew := list.isNew(i)
 		if isNew {
 			m.verbatim, m.fresh = true, true
 			setKey(key, item, name)
@@ -42,10 +41,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		err := m.structure(t.Elem, key, item, from, child)
 		m.verbatim, m.fresh = verbatim, fresh
 		if err != nil {
-			return within(schema.Item(t.Key, name.String()), err)
+			return within(schema.Item(t.Key, name), err)
 		}
 	}
-	list.store(dst)
 	return nil
 }
 
@@ -62,7 +60,7 @@ func (m *merger) takeList(t *schema.Type, key *schema.StructField, dst, src refl
 		if !encoded {
 			m.raw = append(m.raw, list.Pointer())
 		}
-		setKey(key, list.Index(i), name)
+		setKey(key, list.Index(i), name.String())
 		child := m.keyed(at, name.String())
 		m.presence(child, false)
 		if err := m.structure(t.Elem, key, list.Index(i), from, child); err != nil {
@@ -75,9 +73,9 @@ func (m *merger) takeList(t *schema.Type, key *schema.StructField, dst, src refl
 
 // setKey writes a new item's merge key before its fields are merged: the key is no leaf, so it has
 // no claim of its own.
-func setKey(key *schema.StructField, item, name reflect.Value) {
+func setKey(key *schema.StructField, item reflect.Value, name string) {
 	to, _ := key.Template.Of(item)
-	to.SetString(name.String())
+	to.SetString(name)
 }
 
 // errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
@@ -86,135 +84,129 @@ func errNoKey(index int, key string) error {
 	return within(schema.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
 }
 
-// itemList is a list-map in the course of one merge.
+// itemList is a list-map in the course of one merge. Its memory is used again for the next list.
 type itemList struct {
-	old   reflect.Value // the template's items
-	added reflect.Value // the items that are new with this patch
-	keys  []string      // of old, then of added
-	first []int         // of old: the position of the first item with the same key
-	index map[string]int
-	named []int // the items that the patch names, in its order, each once
-	mark  []bool
-	twice bool // some items of old share a key
+	n       int      // the length of the template's list
+	keys    []string // of the template's items, then of the new ones
+	index   map[string]int
+	targets []int // of each item of the patch: the number of its key in keys
+	named   []int // the same, each once, in the patch's order
+	mark    []bool
+	order   []int // the merged list: numbers of keys
+	place   []int // of each key: where order has it
+	twice   bool  // two items of the template share a key
 }
 
 // smallList is the length up to which looking along a list beats a Go map.
 const smallList = 16
 
-func newItemList(t *schema.Type, key *schema.StructField, old reflect.Value, extra int) (*itemList, error) {
-	n := old.Len()
-	l := &itemList{
-		old:   old,
-		keys:  make([]string, n, n+extra),
-		named: make([]int, 0, extra),
-		mark:  make([]bool, n, n+extra),
+// openList returns an empty list, and closeList gives it back. Lists nest: containers hold env.
+func (m *merger) openList() *itemList {
+	if m.depth == len(m.lists) {
+		m.lists = append(m.lists, &itemList{})
 	}
-	if n+extra > smallList {
-		l.index = make(map[string]int, n+extra)
+	m.depth++
+	return m.lists[m.depth-1]
+}
+
+func (m *merger) closeList() { m.depth-- }
+
+// read takes the keys of the template's list and of the patch's, and works out the merged order.
+func (l *itemList) read(t *schema.Type, key *schema.StructField, old, patch reflect.Value) error {
+	*l = itemList{n: old.Len(), keys: l.keys[:0], targets: l.targets[:0], named: l.named[:0], mark: l.mark[:0], order: l.order[:0], place: l.place[:0]}
+	if l.n+patch.Len() > smallList {
+		l.index = make(map[string]int, l.n+patch.Len())
 	}
-	for i := range n {
+	for i := range l.n {
 		name, encoded := key.Template.Of(old.Index(i))
 		if !encoded {
-			return nil, errNoKey(i, t.Key)
+			return errNoKey(i, t.Key)
 		}
-		l.keys[i] = name.String()
-		if _, found := l.find(l.keys[i], i); found {
+		if l.find(name.String()) >= 0 {
 			l.twice = true
-		} else if l.index != nil {
-			l.index[l.keys[i]] = i
+		}
+		l.add(name.String())
+	}
+	for i := range patch.Len() {
+		name, encoded := key.Patch.Of(patch.Index(i))
+		if !encoded {
+			return errNoKey(i, t.Key)
+		}
+		target := l.find(name.String())
+		if target < 0 {
+			target = l.add(name.String())
+		}
+		l.targets = append(l.targets, target)
+		if !l.mark[target] {
+			l.mark[target] = true
+			l.named = append(l.named, target)
 		}
 	}
-	return l, nil
+	if l.twice {
+		l.orderWithTwins()
+	} else {
+		l.arrange()
+	}
+	l.place = append(l.place, l.order...)
+	for at, i := range l.order {
+		l.place[i] = at
+	}
+	return nil
 }
 
-// find looks for a key among the first n items.
-func (l *itemList) find(key string, n int) (int, bool) {
-	if l.index != nil {
-		i, found := l.index[key]
-		return i, found
+// find returns the number of a key, of the first item that has it; -1 where none has.
+func (l *itemList) find(key string) int {
+	if l.index == nil {
+		return slices.Index(l.keys, key)
 	}
-	i := slices.Index(l.keys[:n], key)
-	return i, i >= 0
+	if i, found := l.index[key]; found {
+		return i
+	}
+	return -1
 }
 
-// name returns the item of the given key for merging into, a new one where there is none, and notes
-// that the patch names it.
-func (l *itemList) name(key string) (item reflect.Value, isNew bool) {
-	i, found := l.find(key, len(l.keys))
-	if !found {
-		i = len(l.keys)
-		l.keys = append(l.keys, key)
-		l.mark = append(l.mark, false)
-		if l.index != nil {
-			l.index[key] = i
-		}
-		if !l.added.IsValid() {
-			l.added = reflect.MakeSlice(l.old.Type(), 0, cap(l.named))
-		}
-		l.added = l.added.Slice(0, l.added.Len()+1)
+func (l *itemList) add(key string) int {
+	i := len(l.keys)
+	if _, twin := l.index[key]; l.index != nil && !twin {
+		l.index[key] = i
 	}
-	if !l.mark[i] {
-		l.mark[i] = true
-		l.named = append(l.named, i)
-	}
-	return l.at(i), !found
+	l.keys, l.mark = append(l.keys, key), append(l.mark, false)
+	return i
 }
 
-func (l *itemList) at(i int) reflect.Value {
-	if n := l.old.Len(); i >= n {
-		return l.added.Index(i - n)
-	}
-	return l.old.Index(i)
+// isNew reports whether an item of the patch makes the list longer: the first one of a new key does.
+func (l *itemList) isNew(i int) bool {
+	return l.targets[i] >= l.n && slices.Index(l.targets, l.targets[i]) == i
 }
 
-// store writes the merged list back in its new order.
-func (l *itemList) store(dst reflect.Value) {
-	order := l.order()
-	if !l.added.IsValid() && slices.IsSorted(order) {
-		return
-	}
-	list := reflect.MakeSlice(dst.Type(), len(order), len(order))
-	for to, from := range order {
-		list.Index(to).Set(l.at(from))
-	}
-	dst.Set(list)
-}
-
-// order merges the items that the patch names, in its order, with the others, in theirs: an other
+// arrange merges the items that the patch names, in its order, with the others, in theirs: an other
 // item goes first only where it stood before the next named one. A new item stood nowhere, so it
 // goes before all others that are left.
-func (l *itemList) order() []int {
-	n := l.old.Len()
-	if l.twice {
-		return l.orderWithTwins()
-	}
-	order := make([]int, 0, len(l.keys))
+func (l *itemList) arrange() {
 	other := 0
 	for _, named := range l.named {
-		for ; named < n && other < named; other++ {
+		for ; named < l.n && other < named; other++ {
 			if !l.mark[other] {
-				order = append(order, other)
+				l.order = append(l.order, other)
 			}
 		}
-		order = append(order, named)
+		l.order = append(l.order, named)
 	}
-	for ; other < n; other++ {
+	for ; other < l.n; other++ {
 		if !l.mark[other] {
-			order = append(order, other)
+			l.order = append(l.order, other)
 		}
 	}
-	return order
 }
 
-// orderWithTwins is order for a template list in which two items share a key. The API server
+// orderWithTwins is arrange for a template's list in which two items share a key. The API server
 // refuses such a list, but upstream's merge orders it all the same: twins go together.
-func (l *itemList) orderWithTwins() []int {
-	n := l.old.Len()
+func (l *itemList) orderWithTwins() {
 	first := make([]int, len(l.keys))
 	var others, named []int
 	for i := range first {
 		first[i] = slices.Index(l.keys, l.keys[i])
-		if i < n && !l.mark[first[i]] {
+		if i < l.n && !l.mark[first[i]] {
 			others = append(others, i)
 		}
 	}
@@ -226,15 +218,61 @@ func (l *itemList) orderWithTwins() []int {
 			}
 		}
 	}
-	order := make([]int, 0, len(l.keys))
 	for len(others) > 0 && len(named) > 0 {
-		if named[0] < n && first[others[0]] < first[named[0]] {
-			order, others = append(order, others[0]), others[1:]
+		if named[0] < l.n && first[others[0]] < first[named[0]] {
+			l.order, others = append(l.order, others[0]), others[1:]
 		} else {
-			order, named = append(order, named[0]), named[1:]
+			l.order, named = append(l.order, named[0]), named[1:]
 		}
 	}
-	return append(append(order, others...), named...)
+	l.order = append(append(l.order, others...), named...)
+}
+
+// front is a list that this merge has made, with room before its first item: new items go in front,
+// and managers that each add one would otherwise each copy the list.
+type front struct {
+	items uintptr       // where the list's items are
+	all   reflect.Value // the room, then the list
+	room  int
+}
+
+// arrange brings the template's list into the merged order, new items empty.
+func (m *merger) arrange(dst reflect.Value, l *itemList) {
+	added := len(l.order) - l.n
+	if added == 0 && slices.IsSorted(l.order) {
+		return
+	}
+	if added == 0 || slices.Min(l.order[:added]) < l.n || !slices.IsSorted(l.order[added:]) {
+		list := reflect.MakeSlice(dst.Type(), len(l.order), len(l.order))
+		for to, from := range l.order {
+			if from < l.n {
+				list.Index(to).Set(dst.Index(from))
+			}
+		}
+		dst.Set(list)
+		return
+	}
+	// All new items go in front, and the others stay as they are.
+	f := m.frontOf(dst)
+	if f.room < added {
+		f.room = added + len(l.order)
+		f.all = reflect.MakeSlice(dst.Type(), f.room+l.n, f.room+l.n)
+		reflect.Copy(f.all.Slice(f.room, f.room+l.n), dst)
+	}
+	f.room -= added
+	list := f.all.Slice(f.room, f.all.Len())
+	f.items = list.Pointer()
+	dst.Set(list)
+}
+
+func (m *merger) frontOf(list reflect.Value) *front {
+	for i := range m.fronts {
+		if m.fronts[i].items == list.Pointer() {
+			return &m.fronts[i]
+		}
+	}
+	m.fronts = append(m.fronts, front{})
+	return &m.fronts[len(m.fronts)-1]
 }
 
 // set merges two lists of strings by union, in the order of a list-map.

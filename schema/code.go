@@ -114,7 +114,7 @@ const (
 	CodeFlux             Code = "TW516" // what the flux policy does not take
 	CodeNoQueue          Code = "TW517" // an empty name of a Volcano queue
 	CodeDeprecated       Code = "TW518" // a runtime that is marked as deprecated
-	CodeMergeFails       Code = "TW519" // patches on which the Trainer's webhook crashes
+	CodeRuntimeRefused   Code = "TW519" // a runtime that the cluster refuses, and its TrainJobs with it
 )
 
 // What the JobSet's webhook refuses.

@@ -87,6 +87,9 @@ func (p *program) read(flags inputFlags) *input {
 			continue
 		}
 		patches, findings := manifest.DecodePatches(file, data)
+		for i := range findings {
+			findings[i].Object = flags.inNamespace(findings[i].Object)
+		}
 		in.patches = append(in.patches, patches...)
 		in.findings = append(in.findings, findings...)
 	}
@@ -238,6 +241,10 @@ func (in *input) keep(id schema.Object, refused *schema.Finding, source runtimeS
 	if refused == nil {
 		in.sources[id] = source
 		return
+	}
+	if source.snapshot {
+		refused.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
+		refused.Object = source.document.ID
 	}
 	refused.Position = source.document.Position(refused.Path)
 	refused.Message += fmt.Sprintf("; the other one is at %s", in.sources[id].document.Position(refused.Path))

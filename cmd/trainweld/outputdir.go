@@ -45,7 +45,7 @@ func unsafeNames(all []rendered) schema.Findings {
 					Object: schema.Object{Kind: schema.TrainJobKind, Namespace: j.Namespace, Name: j.Name},
 					Path:   path, Position: j.document.Position(path),
 					Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
-					Help:    "use lower-case letters, digits and dashes: " + problems[0],
+					Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
 				})
 			}
 		}
@@ -69,7 +69,7 @@ const (
 // rest. Files whose content is the same already are not touched, nor are any others.
 func writeDir(dir string, files []outputFile) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--output-dir: %w", err)
+		return fmt.Errorf("--output-dir: %w; name a directory that can be written to", err)
 	}
 	journal, err := openJournal(dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func recoverDir(dir string, journal *lockedfile.File) error {
 			return fmt.Errorf("%s: %w; remove it if it is not trainweld's", journal.Name(), err)
 		}
 		for _, name := range files {
-			if filepath.Base(name) != name {
+			if filepath.Base(name) != name || !filepath.IsLocal(name) {
 				return fmt.Errorf("%s names %q, which is no file of this directory; remove it if it is not trainweld's", journal.Name(), name)
 			}
 		}
@@ -203,19 +203,26 @@ func appendLine(journal *lockedfile.File, line string) error {
 
 // writeNew writes the file that is to take the place of path, with the permissions that path has.
 func writeNew(path string, data []byte) error {
-	mode := fs.FileMode(0o666)
+	mode, replaces := fs.FileMode(0o666), false
 	if old, err := os.Stat(path); err == nil {
 		if !old.Mode().IsRegular() {
 			return fmt.Errorf("%s is there and no file; remove it or write elsewhere", path)
 		}
-		mode = old.Mode().Perm()
+		mode, replaces = old.Mode().Perm(), true
 	}
-	f, err := os.OpenFile(path+stageSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	// What stands there is of no run that is under way. Were it a link, it would lead elsewhere.
+	if err := os.Remove(path + stageSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path+stageSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	if replaces {
+		err = f.Chmod(mode) // the process' mask was taken off it
+	}
+	_, errWrite := f.Write(data)
+	return errors.Join(err, errWrite, f.Sync(), f.Close())
 }
 
 // finish renames the written files into their places. What is not there any more is in its place.

@@ -6,9 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // The exit statuses, which the README documents.
@@ -27,10 +32,11 @@ type program struct {
 
 // run executes one command line and returns its exit status.
 func (p *program) run(args []string) int {
-	root := p.root()
+	root := p.root(args)
 	root.SetArgs(args)
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
 	var status exitStatus
+	var misused usageError
 	switch {
 	case err == nil:
 		return exitDone
@@ -39,18 +45,26 @@ func (p *program) run(args []string) int {
 	case errors.Is(err, syscall.EPIPE):
 		fmt.Fprintln(p.stderr, "trainweld: the reader of the output went away before everything was written; nothing is lost, run it again")
 		return exitFailed
+	case errors.As(err, &misused):
+		fmt.Fprintf(p.stderr, "trainweld: %v\nRun '%s --help' for usage and examples\n", err, cmd.CommandPath())
+		return exitFailed
 	default:
 		fmt.Fprintf(p.stderr, "trainweld: %v\n", err)
 		return exitFailed
 	}
 }
 
+// usageError is a mistake in the usage of a command, whose help then says more.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
 // exitStatus ends a command that has said everything already.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func (p *program) root() *cobra.Command {
+func (p *program) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
 		Short: "Compute, offline, what a Kubeflow TrainJob becomes in a cluster",
@@ -66,35 +80,101 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   trainweld render -f jobs/ -r runtimes/ --output-dir rendered/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          subcommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nRun '%s --help' for the flags there are", err, cmd.CommandPath())
+		// Behind an unknown command stand the flags of the one that was meant.
+		if unknown := subcommand(cmd, args); cmd == root && unknown != nil {
+			return unknown
+		}
+		return flagError(cmd, err)
 	})
 	root.AddCommand(p.renderCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	addExamples(root)
+	amend(root)
 	return root
 }
 
-// addExamples gives the commands that cobra makes an example each, as all others have.
-func addExamples(root *cobra.Command) {
+// amend gives the commands that cobra makes an example each, as all others have, and lets them fail
+// for what they do not know.
+func amend(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
 			cmd.Example = "  trainweld help render"
+			cmd.Run = nil
+			cmd.RunE = func(_ *cobra.Command, args []string) error {
+				topic := root
+				for _, name := range args {
+					i := slices.IndexFunc(topic.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+					if i < 0 {
+						return subcommand(topic, []string{name})
+					}
+					topic = topic.Commands()[i]
+				}
+				topic.InitDefaultHelpFlag()
+				return topic.Help()
+			}
 		case "completion":
 			cmd.Example = "  source <(trainweld completion bash)"
+			cmd.Args = subcommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range cmd.Commands() {
 				shell.Example = "  trainweld completion " + shell.Name()
+				shell.Args = noArguments
 			}
 		}
 	}
+}
+
+// subcommand refuses a word after a command that only has commands of its own.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usageError{fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names))}
+}
+
+// noArguments refuses words after a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0])}
+}
+
+// flagError says what is wrong with a flag, and which one may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		name := "--" + unknown.GetSpecifiedName()
+		err = fmt.Errorf("unknown flag %s%s", name, didYouMean(name, names))
+	case errors.As(err, &invalid):
+		err = fmt.Errorf("--%s: %q is no value for it", invalid.GetFlag().Name, invalid.GetValue())
+	}
+	return usageError{err}
+}
+
+func didYouMean(name string, names []string) string {
+	if near := schema.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
 }
 
 // hostFiles is the file system of the machine, for paths of any form.

@@ -123,11 +123,11 @@ func (flags renderFlags) asTable() bool {
 func (p *program) render(flags renderFlags) error {
 	format, opts, err := flags.parse()
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	if flags.to != "jobset" {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
@@ -198,7 +198,7 @@ func (p *program) render(flags renderFlags) error {
 func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 	var opts render.Options
 	if len(flags.files) == 0 {
-		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input\nRun 'trainweld render --help' for examples")
+		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
 	}
 	var format manifest.Format
 	if flags.asTable() {

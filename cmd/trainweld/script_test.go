@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 //
 //	exits STATUS COMMAND...    run a command, which must end with this very status
 //	closedpipe COMMAND...      run one whose output nobody reads, which must end with status 2
-//	repeat FILE N TEXT [END]   write a file that holds N times TEXT, and then END
+//	repeat FILE N TEXT         write a file that holds N times TEXT, with the escapes of Go
 //	sparse FILE BYTES          make a file of that size without filling the disk
 //	copies FILE DIR N          write N copies of a file into a directory, {N} in it being 01 to N
 //	age FILE, aged FILE        make a file very old; assert that it still is
@@ -125,8 +125,12 @@ func closedPipe(ts *testscript.TestScript, neg bool, args []string) {
 
 func repeat(ts *testscript.TestScript, neg bool, args []string) {
 	arguments(ts, neg, args, 3)
-	text := strings.Repeat(args[2], number(ts, args[1])) + strings.Join(args[3:], "")
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+	text, err := strconv.Unquote("`" + args[2] + "`")
+	if strings.Contains(args[2], `\`) {
+		text, err = strconv.Unquote(`"` + args[2] + `"`)
+	}
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, number(ts, args[1]))), 0o666))
 }
 
 func sparse(ts *testscript.TestScript, neg bool, args []string) {

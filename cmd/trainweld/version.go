@@ -20,7 +20,7 @@ func (p *program) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version, the revision it was built from, and what it renders for",
 		Example: "  trainweld version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			version, rev := "(devel)", revision
 			if info, ok := debug.ReadBuildInfo(); ok {

@@ -20,7 +20,8 @@ const maxObjects = 100_000
 // file. Errors are what an API server refuses under strict field validation: unknown fields,
 // duplicate keys, wrong types; besides, text that is not YAML or JSON, a version that is not read,
 // and a document without apiVersion and kind ([Tolerate] makes that a warning, for callers that scan
-// a directory). Kinds that this package does not read are returned without an Object and without
+// a directory). A finding about a key stands where the key does, one about a value where the value
+// does. Kinds that this package does not read are returned without an Object and without
 // judgement. A missing metadata.name is left to callers.
 //
 // It never panics, and shares memory with data: do not change it.

@@ -24,6 +24,13 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	}
 	bare := n.Kind == yaml.ScalarNode && !isString(n)
 	switch {
+	case bare && t.Kind() == reflect.String && schema.IsSecret(d.path):
+		// A password may look like anything: it is not repeated.
+		f.Help = "put it in double quotes"
+		if !d.json && isAmbiguous(n.Value) {
+			f.Code = schema.CodeAmbiguousWord
+			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
+		}
 	case bare && !d.json && isAmbiguous(n.Value):
 		f.Code = schema.CodeAmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
@@ -33,7 +40,6 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case bare && t.Kind() == reflect.String && got == "boolean":
 		f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
 	case bare && t.Kind() == reflect.String:
-		// The text itself may be a password: it is not repeated.
 		f.Help = "put it in double quotes"
 	case got == "number" && isInteger(t) && d.isFraction(n):
 		f.Message = "must be an integer, not a fraction"

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestKilledRuns kills runs that write a directory of 200 TrainJobs, at random moments. After each,
+// every manifest is whole and every other file as it was; the run after the last one completes, and
+// leaves what a run into a new directory leaves.
+func TestKilledRuns(t *testing.T) {
+	const kills = 30
+	if testing.Short() {
+		t.Skip("kills processes for several seconds")
+	}
+	seed := rand.Uint64N(1_000_000)
+	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
+		}
+	}
+	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+
+	// Two versions of the inputs take turns, so that every run has every file to write.
+	work := t.TempDir()
+	var versions [2]struct {
+		input string
+		files map[string]string
+		took  time.Duration
+	}
+	for i := range versions {
+		v := &versions[i]
+		v.input = filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
+		if err := os.WriteFile(v.input, manyTrainJobs(t, i), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		clean := filepath.Join(work, fmt.Sprintf("clean-%d", i))
+		start := time.Now()
+		if out, err := renderInto(v.input, clean).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		v.took = time.Since(start)
+		v.files = contents(t, clean)
+	}
+	if maps.Equal(versions[0].files, versions[1].files) || len(versions[0].files) != 200 {
+		t.Fatalf("%d files of the first version; both must have 200 other ones", len(versions[0].files))
+	}
+
+	dir := filepath.Join(work, "out")
+	foreign := map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too", ".gitkeep": ""}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range foreign {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupted := 0
+	for kill := range kills {
+		v := versions[kill%2]
+		run := renderInto(v.input, dir)
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			_ = run.Wait() // killed, most likely
+			close(ended)
+		}()
+		// Half of the kills may come at any time, half of them while files are being written.
+		if kill%4 < 2 {
+			waitFor(filepath.Join(dir, journalName), ended)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(v.took))))
+		_ = run.Process.Kill() // it may have ended
+		<-ended
+		if _, err := os.Stat(filepath.Join(dir, journalName)); err == nil {
+			interrupted++
+		}
+		for name, text := range contents(t, dir) {
+			switch want, isForeign := foreign[name]; {
+			case isForeign:
+				if text != want {
+					t.Fatalf("kill %d: %s was changed to %q", kill, name, text)
+				}
+			case strings.Contains(name, ".trainweld-"):
+			case text != versions[0].files[name] && text != versions[1].files[name]:
+				t.Fatalf("kill %d: %s is of neither version:\n%s", kill, name, text)
+			}
+		}
+	}
+	t.Logf("%d of %d kills came while files were being written", interrupted, kills)
+	if interrupted == 0 {
+		t.Error("no kill came while files were being written")
+	}
+
+	if out, err := renderInto(versions[1].input, dir).CombinedOutput(); err != nil {
+		t.Fatalf("the run after the last kill: %v\n%s", err, out)
+	}
+	want := maps.Clone(versions[1].files)
+	maps.Copy(want, foreign)
+	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+		t.Errorf("the run after the last kill left something else than a clean run (-want +got):\n%s", diff)
+	}
+}
+
+// waitFor waits until a file is there, or the process has ended.
+func waitFor(file string, ended <-chan struct{}) {
+	for {
+		select {
+		case <-ended:
+			return
+		case <-time.After(time.Millisecond):
+			if _, err := os.Stat(file); err == nil {
+				return
+			}
+		}
+	}
+}
+
+// manyTrainJobs are 200 TrainJobs whose contents depend on the version.
+func manyTrainJobs(t *testing.T, version int) []byte {
+	t.Helper()
+	template, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for i := range 200 {
+		fmt.Fprintf(&b, "---\n%s  trainer:\n    image: registry.example.com/version:%d\n",
+			bytes.Replace(template, []byte("name: llm"), fmt.Appendf(nil, "name: job-%d", i), 1), version)
+	}
+	return b.Bytes()
+}
+
+func renderInto(input, dir string) *exec.Cmd {
+	return exec.Command("trainweld", "render", "-f", input, "-r", filepath.Join("testdata", "shared", "runtime.yaml"), "--output-dir", dir)
+}
+
+// TestTwoProcessesAtOnce lets two processes write one directory: both succeed, and leave nothing behind.
+func TestTwoProcessesAtOnce(t *testing.T) {
+	work := t.TempDir()
+	dir := filepath.Join(work, "out")
+	var runs []*exec.Cmd
+	var outputs [4]bytes.Buffer
+	for i := range outputs {
+		input := filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
+		if err := os.WriteFile(input, manyTrainJobs(t, i), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		run := renderInto(input, dir)
+		run.Stdout, run.Stderr = &outputs[i], &outputs[i]
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	for i, run := range runs {
+		if err := run.Wait(); err != nil {
+			t.Errorf("run %d: %v\n%s", i, err, outputs[i].String())
+		}
+	}
+	files := contents(t, dir)
+	if len(files) != 200 {
+		t.Errorf("%d files, want 200: %q", len(files), slices.Sorted(maps.Keys(files)))
+	}
+	versions := map[string]bool{}
+	for _, text := range files {
+		_, rest, _ := strings.Cut(text, "registry.example.com/version:")
+		versions[rest[:1]] = true
+	}
+	if len(versions) != 1 {
+		t.Errorf("the files are of %d runs, want those of one", len(versions))
+	}
+}

@@ -1,0 +1,341 @@
+package merge_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdmerge "sigs.k8s.io/structured-merge-diff/v6/merge"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/merge"
+)
+
+// BenchmarkApply measures one merge beside the other ways to make it: the Trainer's loop of strategic
+// merge patches over JSON, structured-merge-diff's forced applies, and, as the floor under all of
+// them, one DeepCopy of the result. All sides take turns within one run, so that a machine that slows
+// down slows all of them, and what counts are the ratios.
+func BenchmarkApply(b *testing.B) {
+	updater := newUpdater(b)
+	for _, managers := range []int{1, 4, 16} {
+		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
+			template, patches := benchTemplate(), benchPatches(managers)
+			result, err := merge.Apply(template, patches, merge.Options{Owners: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			sides := []*side{
+				{name: "DeepCopy", run: func() error { result.Template.DeepCopy(); return nil }},
+				{name: "Apply", run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
+				{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
+				{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
+				{name: "smd", run: updater.applies(b, template, patches)},
+			}
+			for range b.N {
+				takeTurns(b, sides)
+			}
+			floor := sides[0].median()
+			var table strings.Builder
+			fmt.Fprintf(&table, "\n%2d managers   %-14s %12s %10s\n", managers, "", "ns", "DeepCopy=1")
+			for _, s := range sides {
+				ns := s.median()
+				fmt.Fprintf(&table, "              %-14s %12.0f %10.2f\n", s.name, ns, ns/floor)
+				b.ReportMetric(ns/floor, s.name+"/DeepCopy")
+			}
+			b.ReportMetric(0, "ns/op") // of a round of all sides: says nothing
+			b.Log(table.String())
+		})
+	}
+}
+
+// side is one way to merge.
+type side struct {
+	name string
+	run  func() error
+	ns   []float64 // of one merge, a value each turn
+}
+
+func (s *side) median() float64 {
+	sorted := slices.Sorted(slices.Values(s.ns))
+	return sorted[len(sorted)/2]
+}
+
+// takeTurns gives every side several turns of some milliseconds, one side after the other.
+func takeTurns(b *testing.B, sides []*side) {
+	b.Helper()
+	const turns, turn = 15, 10 * time.Millisecond
+	for range turns {
+		for _, s := range sides {
+			runtime.GC() // nobody pays for another one's garbage
+			n, start := 0, time.Now()
+			for time.Since(start) < turn {
+				for range 4 {
+					if err := s.run(); err != nil {
+						b.Fatalf("%s: %v", s.name, err)
+					}
+					n++
+				}
+			}
+			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds())/float64(n))
+		}
+	}
+}
+
+// upstreamLoop is the merge of Trainer v2.3.0 pkg/runtime/core.
+func upstreamLoop(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) error {
+	labels, annotations := maps.Clone(template.Labels), maps.Clone(template.Annotations)
+	order := map[string]int{}
+	for i, job := range template.Spec.ReplicatedJobs {
+		order[job.Name] = i
+	}
+	merged := template.Spec
+	for i := range patches {
+		patch := patches[i].TrainingRuntimeSpec.Template
+		if patch.Metadata != nil {
+			maps.Copy(labels, patch.Metadata.Labels)
+			maps.Copy(annotations, patch.Metadata.Annotations)
+		}
+		before, err := json.Marshal(merged)
+		if err != nil {
+			return err
+		}
+		change, err := json.Marshal(patch.Spec)
+		if err != nil {
+			return err
+		}
+		after, err := strategicpatch.StrategicMergePatch(before, change, jobset.JobSetSpec{})
+		if err != nil {
+			return err
+		}
+		merged = jobset.JobSetSpec{}
+		if err := json.Unmarshal(after, &merged); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(merged.ReplicatedJobs, func(x, y jobset.ReplicatedJob) int { return cmp.Compare(order[x.Name], order[y.Name]) })
+	return nil
+}
+
+// updater applies patches as server-side apply does, by the schema of the JobSet's CRD.
+type updater struct {
+	smdmerge.Updater
+	converter managedfields.TypeConverter
+}
+
+const version = fieldpath.APIVersion("jobset.x-k8s.io/v1alpha2")
+
+func newUpdater(b *testing.B) *updater {
+	b.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/jobset").Output()
+	if err != nil {
+		b.Skipf("the CRD of JobSet is found with the go command: %v", err)
+	}
+	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config", "components", "crd", "bases", "jobset.x-k8s.io_jobsets.yaml"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema spec.Schema `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(data, &crd); err != nil {
+		b.Fatal(err)
+	}
+	schema := &crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	schema.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}})
+	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": schema}, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
+	return &updater{Updater: *builder.BuildUpdater(), converter: converter}
+}
+
+// oneVersion is the conversion between versions where there is only one.
+type oneVersion struct{}
+
+func (oneVersion) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {
+	return v, nil
+}
+func (oneVersion) IsMissingVersionError(error) bool { return false }
+
+// applies returns a function that applies every patch by force. Reading the values into their typed
+// form is not counted: that is to its favour.
+func (u *updater) applies(b *testing.B, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
+	b.Helper()
+	live := u.typed(b, map[string]any{"labels": template.Labels, "annotations": template.Annotations}, template.Spec)
+	configs := make([]*typed.TypedValue, len(patches))
+	for i := range patches {
+		patch := patches[i].TrainingRuntimeSpec.Template
+		metadata := map[string]any{}
+		if patch.Metadata != nil {
+			metadata["labels"], metadata["annotations"] = patch.Metadata.Labels, patch.Metadata.Annotations
+		}
+		configs[i] = u.typed(b, metadata, patch.Spec)
+	}
+	set, err := live.ToFieldSet()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func() error {
+		object := live
+		managers := fieldpath.ManagedFields{"runtime": fieldpath.NewVersionedSet(set, version, true)}
+		for i, config := range configs {
+			var err error
+			if object, managers, err = u.Apply(object, config, version, managers, patches[i].Manager, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (u *updater) typed(b *testing.B, metadata map[string]any, spec any) *typed.TypedValue {
+	b.Helper()
+	data, err := json.Marshal(map[string]any{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec})
+	if err != nil {
+		b.Fatal(err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(data); err != nil {
+		b.Fatal(err)
+	}
+	value, err := u.converter.ObjectToTyped(object)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return value
+}
+
+// benchTemplate is a runtime of three jobs with three containers each.
+func benchTemplate() *trainer.JobSetTemplateSpec {
+	t := &trainer.JobSetTemplateSpec{ObjectMeta: metav1.ObjectMeta{
+		Labels:      map[string]string{"team": "platform", "tier": "gpu"},
+		Annotations: map[string]string{"docs": "https://example.com/runtimes"},
+	}}
+	for _, name := range []string{"dataset-initializer", "model-initializer", "node"} {
+		job := jobset.ReplicatedJob{Name: name, GroupName: "default", Replicas: 1}
+		job.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": name}
+		pod := &job.Template.Spec.Template
+		pod.Labels = map[string]string{"app": name, "part-of": "training"}
+		pod.Annotations = map[string]string{"prometheus.io/scrape": "true"}
+		pod.Spec = benchPod(name)
+		t.Spec.ReplicatedJobs = append(t.Spec.ReplicatedJobs, job)
+	}
+	return t
+}
+
+func benchPod(job string) corev1.PodSpec {
+	seconds := int64(300)
+	pod := corev1.PodSpec{
+		ServiceAccountName: "trainer",
+		NodeSelector:       map[string]string{"pool": "gpu", "zone": "a"},
+		Tolerations: []corev1.Toleration{
+			{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+			{Key: "spot", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
+		},
+		Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "gpu", Operator: corev1.NodeSelectorOpIn, Values: []string{"a100", "h100"}}},
+			}}},
+		}},
+		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
+		RestartPolicy:    corev1.RestartPolicyNever,
+		Volumes: []corev1.Volume{
+			{Name: "workspace", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "workspace"}}},
+			{Name: "shm", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}}},
+			{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "config"}}}},
+		},
+	}
+	for _, name := range []string{job, "metrics", "sync"} {
+		c := corev1.Container{
+			Name: name, Image: "registry.example.com/training/" + name + ":1.4",
+			Command: []string{"/bin/run", "--config=/etc/config/run.yaml"},
+			Resources: corev1.ResourceRequirements{
+				Limits:   corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
+				Requests: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")},
+			},
+			VolumeMounts: []corev1.VolumeMount{
+				{Name: "workspace", MountPath: "/workspace"}, {Name: "shm", MountPath: "/dev/shm"}, {Name: "config", MountPath: "/etc/config", ReadOnly: true},
+			},
+		}
+		for i := range 5 {
+			c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: fmt.Sprintf("value-%d", i)})
+		}
+		c.Env = append(c.Env, corev1.EnvVar{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}})
+		pod.Containers = append(pod.Containers, c)
+	}
+	return pod
+}
+
+// benchPatches are patches as managers send them: labels, a node selector, a volume with its mount,
+// a variable, a scheduling gate; some set tolerations and affinity. No two managers disagree.
+func benchPatches(managers int) []trainer.RuntimePatch {
+	patches := make([]trainer.RuntimePatch, managers)
+	for i := range patches {
+		own := fmt.Sprintf("m%d", i)
+		patch := &trainer.JobSetTemplatePatch{
+			Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/queue": "research"}},
+			Spec:     &trainer.JobSetSpecPatch{},
+		}
+		for _, job := range []string{"dataset-initializer", "model-initializer", "node"} {
+			user := int64(1000)
+			pod := &trainer.PodSpecPatch{
+				NodeSelector:    map[string]string{own + ".example.com/flavor": "on-demand", "pool": "gpu-large"},
+				SchedulingGates: []corev1.PodSchedulingGate{{Name: own + ".example.com/topology"}},
+				SecurityContext: &corev1.PodSecurityContext{FSGroup: &user},
+				Volumes: []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{
+					Secret: &corev1.SecretVolumeSource{SecretName: own + "-token"},
+				}}},
+				Containers: []trainer.ContainerPatch{{
+					Name:         "sync",
+					Env:          []corev1.EnvVar{{Name: strings.ToUpper(own) + "_ENDPOINT", Value: "https://" + own + ".example.com"}},
+					VolumeMounts: []corev1.VolumeMount{{Name: own, MountPath: "/var/run/" + own, ReadOnly: true}},
+				}},
+			}
+			if i%4 == 0 {
+				pod.Tolerations = []corev1.Toleration{
+					{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+					{Key: "reserved", Operator: corev1.TolerationOpEqual, Value: "training", Effect: corev1.TaintEffectNoSchedule},
+				}
+			}
+			patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
+				Name: job,
+				Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{
+					Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/pod-set": job}},
+					Spec:     pod,
+				}}},
+			})
+		}
+		patches[i] = trainer.RuntimePatch{
+			Manager:             own + ".example.com/manager",
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: patch},
+		}
+	}
+	return patches
+}

@@ -1,0 +1,33 @@
+package schema_test
+
+import (
+	"testing"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+func TestNearest(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		candidates []string
+		want       string
+		reason     string
+	}{
+		{"nodeSelectr", []string{"nodeName", "nodeSelector"}, "nodeSelector", "a letter is missing"},
+		{"runtimeref", []string{"runtimeRef"}, "runtimeRef", "only the case differs"},
+		{"RUNTIMEREF", []string{"runtimePatches", "runtimeRef"}, "runtimeRef", "case never counts"},
+		{"plian", []string{"plan", "plain"}, "plain", "swapped neighbours are one edit, as is a missing letter but with one more"},
+		{"evn", []string{"env"}, "env", "short names may have one edit"},
+		{"foo", []string{"env"}, "", "and not more"},
+		{"image", []string{"volumes", "containers"}, "", "nothing is near"},
+		{"ab", []string{"ac", "ad"}, "ac", "among equals the first"},
+		{"nöde", []string{"node"}, "node", "letters count, not bytes"},
+		{"", []string{"a"}, "a", "one edit"},
+		{"a", nil, "", "no candidates"},
+		{"replicatedJob", []string{"replicatedJobs"}, "replicatedJobs", "a plural"},
+	} {
+		if got := schema.Nearest(tc.name, tc.candidates); got != tc.want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q: %s", tc.name, tc.candidates, got, tc.want, tc.reason)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package schema_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+func TestFormatValue(t *testing.T) {
+	env, err := schema.ParsePath(`.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="n"].template.spec.template.spec.containers[name="c"].env[name="TOKEN"].value`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := schema.Fields("metadata", "labels").Append(schema.Key("value"))
+	quantity := resource.MustParse("1024Mi")
+	for _, tc := range []struct {
+		path   schema.Path
+		value  any
+		show   bool
+		want   string
+		reason string
+	}{
+		{label, "a", false, `"a"`, "as JSON"},
+		{label, 3, false, `3`, "as JSON"},
+		{label, nil, false, `null`, "a null empties the field"},
+		{label, schema.Presence{}, false, `present`, "only named"},
+		{label, &quantity, false, `"1Gi"`, "as the API writes it"},
+		{label, []corev1.Toleration{{Key: "k"}}, false, `[{"key":"k"}]`, "compact"},
+		{label, strings.Repeat("ä", 100), false, `"` + strings.Repeat("ä", 62) + "…", "cut by characters"},
+		{label, strings.Repeat("x", 62), false, `"` + strings.Repeat("x", 62) + `"`, "just short enough"},
+		{label, math.NaN(), false, `NaN`, "what JSON cannot say is said in Go"},
+		{env, "hunter2", false, `*** (7 characters)`, "the value of a variable may be a password"},
+		{env, "pässword", false, `*** (8 characters)`, "characters, not bytes"},
+		{env, "", false, `*** (0 characters)`, "also an empty one"},
+		{env, "hunter2", true, `"hunter2"`, "on request"},
+		{env, 7, false, `***`, "whatever its type"},
+		{env, nil, false, `null`, "there is nothing to hide in a null"},
+		{env, schema.Presence{}, false, `present`, "nor in a presence"},
+		{nil, "a", false, `"a"`, "no path is no secret"},
+	} {
+		if got := schema.FormatValue(tc.path, tc.value, tc.show); got != tc.want {
+			t.Errorf("FormatValue(%v, %v, %v) = %s, want %s: %s", tc.path, tc.value, tc.show, got, tc.want, tc.reason)
+		}
+	}
+}
+
+func TestIsSecret(t *testing.T) {
+	for _, tc := range []struct {
+		path string
+		want bool
+	}{
+		{`.spec.trainer.env[name="A"].value`, true},
+		{`.spec.trainer.env[0].value`, true},
+		{`.spec.initializer.dataset.env[name="A"].value`, true},
+		{`.spec.trainer.env[name="A"].valueFrom`, false},
+		{`.spec.trainer.env[name="A"].name`, false},
+		{`.spec.volumes[name="env"].value`, false},
+		{`.env.value`, false},
+		{`.value`, false},
+		{``, false},
+	} {
+		path, err := schema.ParsePath(tc.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schema.IsSecret(path); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.path, got, tc.want)
+		}
+	}
+}
