@@ -33,6 +33,7 @@ lint:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./merge
+	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
 	for target in $$(go test -list '^Fuzz' ./fuzz | grep '^Fuzz'); do \

@@ -42,7 +42,7 @@ func (l leaves) sorted() []string { return slices.Sorted(maps.Keys(l)) }
 // templateLeaves are the leaves of a whole template.
 func templateLeaves(t *trainer.JobSetTemplateSpec) leaves {
 	out := leaves{}
-	walk(decoded(t), reflect.TypeFor[trainer.JobSetTemplateSpec](), nil, out)
+	walk(decode(typed(t)), reflect.TypeFor[trainer.JobSetTemplateSpec](), nil, out)
 	return out
 }
 
@@ -151,7 +151,7 @@ func findField(t reflect.Type, name string) (jsonField, bool) {
 // unordered is the template's JSON with every list-map sorted by its key and every set by its
 // elements: what is left when order inside them does not count.
 func unordered(t *trainer.JobSetTemplateSpec) string {
-	v := decoded(t)
+	v := decode(typed(t))
 	sortLists(v, reflect.TypeFor[trainer.JobSetTemplateSpec]())
 	return string(encode(v))
 }

@@ -96,12 +96,12 @@ func upstreamOrder(template *trainer.JobSetTemplateSpec, spec *jobset.JobSetSpec
 	})
 }
 
-// decoded is the template as JSON after both sides went through the typed API, which is what equal
-// to upstream means.
-func decoded(template *trainer.JobSetTemplateSpec) any {
-	var typed trainer.JobSetTemplateSpec
-	must(json.Unmarshal(encode(template), &typed))
-	return decode(encode(&typed))
+// typed is the template's encoding after it went through the typed API, which is what equal to upstream
+// means.
+func typed(template *trainer.JobSetTemplateSpec) []byte {
+	var out trainer.JobSetTemplateSpec
+	must(json.Unmarshal(encode(template), &out))
+	return encode(&out)
 }
 
 func encode(v any) []byte {

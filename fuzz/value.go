@@ -263,7 +263,7 @@ func (s *source) special(v reflect.Value, at site) bool {
 			*p = metav1.Time{} // reads null, where a pointer holds it
 		}
 	case *metav1.FieldsV1:
-		p.Raw = []byte(pick(s, `{}`, `{"f:metadata":{"f:labels":{".":{},"f:k1":{}}}}`))
+		p.SetRawString(pick(s, `{}`, `{"f:metadata":{"f:labels":{".":{},"f:k1":{}}}}`))
 	case *intstr.IntOrString:
 		*p = pick(s, intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("http"))
 	case *corev1.ResourceRequirements:

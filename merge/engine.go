@@ -14,6 +14,7 @@ import (
 type merger struct {
 	log   *log // nil when nobody asked for owners
 	layer int32
+	left  int // how many patches are left after this one
 	// verbatim is set within an item that is new in a list which the template has: upstream then
 	// takes the item as it is, and does not look for directives in it.
 	verbatim bool

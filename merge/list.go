@@ -95,6 +95,13 @@ type itemList struct {
 	order   []int // the merged list: numbers of keys
 	place   []int // of each key: where order has it
 	twice   bool  // two items of the template share a key
+
+	// What a short list needs is part of the value, so that it takes one allocation.
+	short struct {
+		keys [smallList]string
+		ints [4][smallList]int
+		mark [smallList]bool
+	}
 }
 
 // smallList is the length up to which looking along a list beats a Go map.
@@ -103,7 +110,10 @@ const smallList = 16
 // openList returns an empty list, and closeList gives it back. Lists nest: containers hold env.
 func (m *merger) openList() *itemList {
 	if m.depth == len(m.lists) {
-		m.lists = append(m.lists, &itemList{})
+		l := &itemList{}
+		l.keys, l.mark = l.short.keys[:0], l.short.mark[:0]
+		l.targets, l.named, l.order, l.place = l.short.ints[0][:0], l.short.ints[1][:0], l.short.ints[2][:0], l.short.ints[3][:0]
+		m.lists = append(m.lists, l)
 	}
 	m.depth++
 	return m.lists[m.depth-1]
@@ -113,7 +123,9 @@ func (m *merger) closeList() { m.depth-- }
 
 // read takes the keys of the template's list and of the patch's, and works out the merged order.
 func (l *itemList) read(t *schema.Type, key *schema.StructField, old, patch reflect.Value) error {
-	*l = itemList{n: old.Len(), keys: l.keys[:0], targets: l.targets[:0], named: l.named[:0], mark: l.mark[:0], order: l.order[:0], place: l.place[:0]}
+	l.n, l.index, l.twice = old.Len(), nil, false
+	l.keys, l.mark = l.keys[:0], l.mark[:0]
+	l.targets, l.named, l.order, l.place = l.targets[:0], l.named[:0], l.order[:0], l.place[:0]
 	if l.n+patch.Len() > smallList {
 		l.index = make(map[string]int, l.n+patch.Len())
 	}
@@ -229,7 +241,8 @@ func (l *itemList) orderWithTwins() {
 }
 
 // front is a list that this merge has made, with room before its first item: new items go in front,
-// and managers that each add one would otherwise each copy the list.
+// and managers that each add one would otherwise each copy the list. The room is for as many new
+// items from every patch that is left.
 type front struct {
 	items uintptr       // where the list's items are
 	all   reflect.Value // the room, then the list
@@ -255,7 +268,7 @@ func (m *merger) arrange(dst reflect.Value, l *itemList) {
 	// All new items go in front, and the others stay as they are.
 	f := m.frontOf(dst)
 	if f.room < added {
-		f.room = added + len(l.order)
+		f.room = added * (1 + m.left)
 		f.all = reflect.MakeSlice(dst.Type(), f.room+l.n, f.room+l.n)
 		reflect.Copy(f.all.Slice(f.room, f.room+l.n), dst)
 	}

@@ -66,8 +66,9 @@ func newLog(patches []trainer.RuntimePatch) *log {
 	l := &log{
 		layers:   make([]schema.Layer, 1, len(patches)+1),
 		managers: int32(len(patches)),
-		nodes:    make([]pathNode, 1, 64),
-		claims:   make([]claim, 0, 64),
+		// A guess at what patches of usual size say: growing costs more than a guess that is too high.
+		nodes:  make([]pathNode, 1, 64+40*len(patches)),
+		claims: make([]claim, 0, 32+48*len(patches)),
 	}
 	l.layers[0] = schema.Runtime
 	for i := range patches {

@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"crypto/rand"
+	"slices"
 
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/policy"
@@ -85,11 +86,14 @@ var fluxStories = []policyStory{{
 	got:  func(out *render.Output) any { return containerOf(out, "node").Command },
 	want: []string{"/bin/bash", "/etc/flux-config/entrypoint.sh", "lmp -v x 2 z"},
 }, {
-	name: "the runtime's args stay behind", reason: "Flux runs the command without them",
-	runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1}`,
-	jobs:     replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, command: [lmp], args: [input]}]`),
-	findings: []string{"warning TW448 " + inC + ".args"},
-	got:      func(out *render.Output) any { return containerOf(out, "node").Args }, want: []string{"input"},
+	name: "the runtime's args stay behind", reason: "they stand behind the script, which adds them to the command: the TrainJob's do not replace them",
+	runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1, args: [mine]}`,
+	jobs:     replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, command: [lmp], args: [theirs]}]`),
+	findings: []string{"warning TW448 .spec.trainer.args"},
+	got: func(out *render.Output) any {
+		return slices.Concat(containerOf(out, "node").Command, containerOf(out, "node").Args)
+	},
+	want: []string{"/bin/bash", "/etc/flux-config/entrypoint.sh", "lmp mine", "theirs"},
 }, {
 	name: "flux in a job of another name", reason: "the command is written, and the script it names is not mounted",
 	runtime: `mlPolicy: {flux: {}}`, job: `trainer: {numNodes: 1}`, jobs: replicatedJob("work", "", trainerLabel, "", nodeContainer),
@@ -109,8 +113,9 @@ var fluxStories = []policyStory{{
 }, {
 	name: "Flux's texts come from a folder", reason: "they are the Trainer's own",
 	runtime: `mlPolicy: {flux: {numProcPerNode: 2}}`, job: `trainer: {numNodes: 3, resourcesPerNode: {limits: {nvidia.com/gpu: 2}}}`,
-	opts: render.Options{FluxTemplates: texts("<%s|%s|%s|%s>", "[%s|%s|%s]", "(%s|%s|%s|%s)")},
-	got:  func(out *render.Output) any { return fluxData(out) },
+	opts:     render.Options{FluxTemplates: texts("<%s|%s|%s|%s>", "[%s|%s|%s]", "(%s|%s|%s|%s)")},
+	findings: []string{"warning TW448 .spec.mlPolicy.flux.numProcPerNode"}, // -g is for each task, and gets the GPUs of the node
+	got:      func(out *render.Output) any { return fluxData(out) },
 	want: object{
 		"entrypoint.sh": "[--cores=0-1 --gpu=0-1|tj-node-0-0|-N 3 -n 6 -g 2]",
 		"init.sh":       "(/opt/view|tj-0|tj-node-0-[0-2]|<tcp://eth0:%p|tcp://%h.tj.ns.svc.cluster.local:%p|tj-node-0-[0-2]|fcfs>)",

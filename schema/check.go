@@ -136,6 +136,9 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.Run
 func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list Path, layer Layer) {
 	path := list.Append(Item("name", patch.Name))
 	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == patch.Name })
+	if patch.Name == "" {
+		return // reported as such
+	}
 	if i < 0 {
 		names := make([]string, len(jobs))
 		for i := range jobs {
@@ -184,8 +187,8 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, pa
 func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list Path) {
 	for i := range patches {
 		name := patches[i].Name
-		if hasContainer(have, name) {
-			continue
+		if name == "" || hasContainer(have, name) {
+			continue // one without a name is reported as such
 		}
 		help := fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))
 		switch {

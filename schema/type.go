@@ -118,24 +118,26 @@ type Slot struct {
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
 // without omitempty is encoded also when it is empty, and a nil pointer or list there reads null.
 func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
-	value = parent
-	for _, i := range s.Index {
+	value = parent.Field(s.Index[0])
+	for _, i := range s.Index[1:] {
 		value = value.Field(i)
 	}
-	switch {
-	case s.OmitZero && isZero(value):
+	if s.OmitZero && isZero(value) {
 		return value, false
-	case s.OmitEmpty:
-		switch value.Kind() {
-		case reflect.String, reflect.Slice, reflect.Map:
-			return value, value.Len() > 0
-		case reflect.Struct:
-			return value, true
-		default:
-			return value, !value.IsZero()
-		}
 	}
-	return value, true
+	if !s.OmitEmpty {
+		return value, true
+	}
+	switch value.Kind() {
+	case reflect.Pointer:
+		return value, !value.IsNil()
+	case reflect.String, reflect.Slice, reflect.Map:
+		return value, value.Len() > 0
+	case reflect.Struct:
+		return value, true
+	default:
+		return value, !value.IsZero()
+	}
 }
 
 // isZero follows encoding/json: a type's own IsZero method decides for omitzero.

@@ -274,7 +274,7 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path},
 			{Layer: member.layer, Value: member.value.Interface(), Source: member.path},
 		}
-		if member.layer == Runtime {
+		if member.layer == Runtime && chosen.layer != Runtime {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}
@@ -306,14 +306,18 @@ func (c *checker) nestedDirectives(v reflect.Value, path Path) {
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			c.nestedDirectives(v.Index(i), path)
+			c.nestedDirectives(v.Index(i), path.Append(Index(i)))
 		}
 	case reflect.Struct:
 		if encodesItself(v.Type()) {
 			return
 		}
 		for i := range v.NumField() {
-			c.nestedDirectives(v.Field(i), path)
+			at := path
+			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
+				at = path.Append(Field(name))
+			}
+			c.nestedDirectives(v.Field(i), at)
 		}
 	case reflect.Map:
 		c.directives(v, path)

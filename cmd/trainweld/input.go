@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,7 @@ type input struct {
 	patches  []manifest.Patch
 	broken   map[schema.Object]bool               // runtimes that are there and cannot be read
 	byName   map[schema.Object]*manifest.Document // the TrainJobs
+	read     map[string]bool                      // files of -f, which -r may name again
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
@@ -71,6 +73,7 @@ func (p *program) read(flags inputFlags) *input {
 		sources: map[schema.Object]runtimeSource{},
 		broken:  map[schema.Object]bool{},
 		byName:  map[schema.Object]*manifest.Document{},
+		read:    map[string]bool{},
 	}
 	for _, d := range p.documents(in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
@@ -103,6 +106,11 @@ func (p *program) documents(in *input, paths []string, flags inputFlags) []*mani
 	files, findings := manifest.Files(p.files, paths, flags.recursive)
 	in.findings = append(in.findings, findings...)
 	for _, file := range files {
+		key := filepath.Clean(file)
+		if in.read[key] {
+			continue
+		}
+		in.read[key] = true
 		data, unreadable := manifest.Read(p.files, p.stdin, file)
 		if unreadable != nil {
 			in.findings = append(in.findings, *unreadable)

@@ -71,8 +71,11 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 
   # From a pipe
   kustomize build . | trainweld render -f -`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
+			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
+				return usageError{errors.New("--output-dir: an empty path; name a directory")}
+			}
 			return p.render(flags)
 		},
 	}
@@ -241,8 +244,11 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 	opts.OwnerReferences = flags.ownerReferences
 	stdin := 0
 	for _, path := range slices.Concat(flags.files, flags.runtimes, flags.patches) {
-		if path == manifest.Stdin {
+		switch path {
+		case manifest.Stdin:
 			stdin++
+		case "":
+			return 0, opts, errors.New("an empty path: give -f, -r and --patch a file, a directory, a glob or -")
 		}
 	}
 	if stdin > 1 {

@@ -28,7 +28,8 @@ const (
 // command's place. It needs spec.trainer.numNodes; without it the controller panics on every try.
 //
 // The volumes go to the job called node, but the command to every job with the trainer's label. The
-// runtime's own args are no part of the command that Flux runs, and stay behind the script's.
+// runtime's own args stay where they are, behind the script's, which adds them to the command: the
+// TrainJob's args do not replace them as they do under every other policy.
 func flux(j *Job) bool {
 	if j.source().Flux == nil {
 		return true
@@ -163,15 +164,16 @@ func (j *Job) checkFlux() {
 			continue
 		}
 		c := set.In("containers", node)
+		j.checkGPUs(c)
 		if set.Name != Node {
 			j.aboutRuntime(code, schema.Warning, inRuntime(set.Path().Append(schema.Field("name"))),
 				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
 				"call the job node")
 		}
-		if len(c.Args) > 0 {
-			j.aboutRuntime(code, schema.Warning, inRuntime(c.Path(schema.Field("args"))),
-				"the runtime's args are no part of the command that Flux runs: they stay where they are, behind Flux's script, which ignores them",
-				"write them into the runtime's command")
+		if len(c.Args) > 0 && j.TrainJob.Spec.Trainer.Args != nil {
+			j.aboutTrainJob(code, schema.Warning, schema.Fields("spec", "trainer", "args"),
+				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
+				"leave the args out of the runtime, or out of the TrainJob")
 		}
 	}
 	for _, e := range j.TrainJob.Spec.Trainer.Env {
@@ -186,10 +188,27 @@ func (j *Job) checkFlux() {
 			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
 			"give it a value in place, not by valueFrom, or leave it out")
 	}
+	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
 		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
 			"leave the subdomain out; it is then the TrainJob's name")
+	}
+}
+
+// checkFluxGPUs looks for tasks that cannot be placed: the controller asks Flux for all GPUs of a node
+// for each of its tasks.
+func (j *Job) checkFluxGPUs() {
+	tasks, n := j.fluxTasks(j.source().Flux), gpus(j.perNode())
+	if tasks < 2 || n == 0 {
+		return
+	}
+	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
+	const help = "run one task a node, which starts the others itself"
+	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
+		j.aboutTrainJob(schema.CodeFluxCommand, schema.Warning, schema.Fields("spec", "trainer", "numProcPerNode"), message, help)
+	} else {
+		j.aboutRuntime(schema.CodeFluxCommand, schema.Warning, schema.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

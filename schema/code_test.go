@@ -1,0 +1,117 @@
+package schema_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const repository = ".."
+
+// codes reads the constants of code.go: the code of each name.
+func codes(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, decl := range file.Decls {
+		d, ok := decl.(*ast.GenDecl)
+		if !ok || d.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range d.Specs {
+			v := spec.(*ast.ValueSpec)
+			code, err := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[v.Names[0].Name] = code
+		}
+	}
+	return found
+}
+
+// TestCodesAreDocumented wants a section of docs/findings.md for each code, and none for others.
+func TestCodesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "findings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^(TW[1-9][0-9]{2}): (\S.*\S)\n\n(?s:.+)\n\nMend: \S`)
+	sections := map[string]bool{}
+	var order []string
+	for _, section := range strings.Split("\n"+string(text), "\n## ")[1:] {
+		match := form.FindStringSubmatch(section)
+		if match == nil {
+			title, _, _ := strings.Cut(section, "\n")
+			t.Errorf("the section %q does not say, after its title, what the finding means and, after \"Mend: \", what to do", title)
+			continue
+		}
+		if sections[match[1]] {
+			t.Errorf("%s has two sections", match[1])
+		}
+		sections[match[1]] = true
+		order = append(order, match[1])
+	}
+	if !slices.IsSorted(order) {
+		t.Errorf("the sections are not in the order of their codes: %v", order)
+	}
+	names := map[string]string{}
+	all := codes(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		code := all[name]
+		if other, taken := names[code]; taken {
+			t.Errorf("%s and %s are both %s", other, name, code)
+		}
+		names[code] = name
+		if !sections[code] {
+			t.Errorf("%s, %s, has no section in docs/findings.md", name, code)
+		}
+	}
+	for _, code := range order {
+		if names[code] == "" {
+			t.Errorf("docs/findings.md has a section for %s, and schema has no such code", code)
+		}
+	}
+}
+
+// TestCodesAreUsed wants a use of each code in the program, outside of tests.
+func TestCodesAreUsed(t *testing.T) {
+	all := codes(t)
+	used := map[string]bool{}
+	word := regexp.MustCompile(`\bCode[A-Z]\w*`)
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || name == "fuzz" || name == "testdata"):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "schema", "code.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range word.FindAllString(string(text), -1) {
+			used[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !used[name] {
+			t.Errorf("%s, %s, is used nowhere", name, all[name])
+		}
+	}
+}
