@@ -16,6 +16,16 @@ import (
 // It records only; the caller has written, or will, to the very template that the Ownership came with.
 // A path that leads to no field of a JobSet template panics, since it is a mistake in the program.
 func (o *Ownership) Write(layer schema.Layer, path schema.Path, before, now any) {
+	o.write(writer{log: o.log, layer: o.log.layerID(layer)}, path, before, now)
+}
+
+// WriteChanges is Write for a layer that fills in what is missing, as defaulting does: only the leaves
+// that before and now have in different values are recorded.
+func (o *Ownership) WriteChanges(layer schema.Layer, path schema.Path, before, now any) {
+	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
+}
+
+func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 	l := o.log
 	at := rootNode
 	var key *schema.StructField
@@ -38,7 +48,6 @@ func (o *Ownership) Write(layer schema.Layer, path schema.Path, before, now any)
 		}
 		at = l.child(at, nil, name)
 	}
-	w := writer{l, l.layerID(layer)}
 	w.value(l.nodes[at].typ, key, at, indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now)))
 }
 
@@ -62,7 +71,8 @@ func indirect(v reflect.Value) reflect.Value {
 
 type writer struct {
 	*log
-	layer int32
+	layer   int32
+	changes bool // record only what differs
 }
 
 // value records a write of one field; before and now are invalid where there is nothing.
@@ -80,6 +90,9 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, 
 }
 
 func (w writer) leaf(at node, before, now reflect.Value) {
+	if w.changes && before.IsValid() && now.IsValid() && sameValue(before.Interface(), now.Interface()) {
+		return
+	}
 	if w.nodes[at].first < 0 && before.IsValid() {
 		w.add(at, claimOf(runtimeLayer, before))
 	}
@@ -104,6 +117,9 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 
 // presence records that an item or an empty struct was written, or taken away.
 func (w writer) presence(at node, before, now bool) {
+	if w.changes && before == now {
+		return
+	}
 	if before && w.nodes[at].first < 0 {
 		w.add(at, claim{layer: runtimeLayer, kind: presenceValue})
 	}

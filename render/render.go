@@ -28,6 +28,7 @@ import (
 	"io/fs"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -108,7 +109,8 @@ type Output struct {
 	// scheduler-plugins is an *unstructured.Unstructured: the Go type cannot say minResources: {}.
 	// The controller's snapshot of the runtime is not among them.
 	Companions []runtime.Object
-	// Owners says who set the fields that the managers' patches and the runtime's template set.
+	// Owners says who set each field of the JobSet: every layer that wrote it, the last one in force. It
+	// shares memory with JobSet and describes it as it is returned; nil unless it was asked for.
 	Owners *merge.Ownership
 	// Findings are all findings: errors, warnings and notes.
 	Findings schema.Findings
@@ -166,11 +168,24 @@ func (r *renderer) render(opts Options) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
-	if opts.Owners {
-		r.out.Owners = merged.Owners
-	}
 	r.build(&merged.Template, merged.Owners, opts)
 	r.shadowed(merged.Owners)
+	if opts.Owners && r.out.JobSet != nil {
+		r.own(merged, opts.As)
+	}
+}
+
+// own makes the merge's owners those of the JobSet.
+func (r *renderer) own(merged *merge.Result, as View) {
+	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
+	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
+	owners.Write(schema.TrainJob, schema.Fields("metadata", "name"), nil, js.Name)
+	owners.Write(schema.TrainJob, schema.Fields("metadata", "namespace"), nil, js.Namespace)
+	if as == Stored {
+		owners.WriteChanges(schema.Default, schema.Fields("spec"), template.Spec, js.Spec)
+	}
+	template.Spec = js.Spec
+	r.out.Owners = owners
 }
 
 func (r *renderer) report(f schema.Finding) { r.out.Findings = append(r.out.Findings, f) }

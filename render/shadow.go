@@ -14,7 +14,7 @@ import (
 // replace of the runtime is what they are for, and the counts have findings of their own.
 func (r *renderer) shadowed(owners *merge.Ownership) {
 	for f := range owners.Patched() {
-		if !f.Replaced() || isCount(f.Name()) {
+		if !f.Replaced() || isReported(f.Path()) {
 			continue
 		}
 		claims := f.Claims()
@@ -44,8 +44,16 @@ func isLost(under, over schema.Layer) bool {
 	return over != schema.TrainJob && over != under
 }
 
-func isCount(field string) bool {
-	return field == "parallelism" || field == "completions" || field == "replicas" || field == "suspend" || field == "containerPort"
+// isReported reports whether what replaces the field has a finding of its own, or replaces nothing
+// that is lost: counts and ports have theirs, and torchtune and flux build on the command they find.
+func isReported(path schema.Path) bool {
+	for _, step := range path {
+		switch name, _ := step.Field(); name {
+		case "parallelism", "completions", "replicas", "suspend", "ports", "command", "args":
+			return true
+		}
+	}
+	return false
 }
 
 func instead(over schema.Layer) string {

@@ -1,0 +1,147 @@
+package render_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestOwnersOfEveryField holds, for every recorded input and in both views, that the owners name each
+// leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.
+func TestOwnersOfEveryField(t *testing.T) {
+	layers := map[schema.Layer]int{}
+	for _, dir := range caseFolders(t, "../testdata/cluster", "want/jobset.yaml") {
+		in := readInput(t, filepath.Join(dir, "input.yaml"))
+		for _, view := range []render.View{render.Applied, render.Stored} {
+			out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, Owners: true, As: view})
+			if out.JobSet == nil {
+				continue
+			}
+			js := asObjects(t, []any{out.JobSet})[0]
+			delete(js, "status")
+			delete(js, "apiVersion")
+			delete(js, "kind")
+			for path, claims := range out.Owners.All() {
+				last := claims[len(claims)-1]
+				layers[last.Layer]++
+				got, found := take(js, path)
+				switch {
+				case last.Value == nil && found:
+					t.Errorf("%s: %s is emptied by %s, and is %v", dir, path, last.Layer, got)
+				case last.Value != nil && !found:
+					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Layer)
+				case last.Value != nil && last.Value != any(schema.Presence{}):
+					if want := throughJSON(t, last.Value); !reflect.DeepEqual(want, got) {
+						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Layer, want)
+					}
+				}
+			}
+			if left := leavesLeft(js); left != nil {
+				t.Errorf("%s: fields without an owner: %v", dir, left)
+			}
+		}
+	}
+	for _, layer := range []schema.Layer{
+		schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Policy("jax"),
+		schema.Policy("xgboost"), schema.Policy("flux"), schema.Policy("plain"), schema.Scheduler("coscheduling"), schema.Scheduler("volcano"),
+	} {
+		if layers[layer] == 0 {
+			t.Errorf("no field of any case belongs to %s", layer)
+		}
+	}
+}
+
+// taken marks a leaf that an owner has named.
+type taken struct{}
+
+// take returns the value at a path and marks it as taken.
+func take(value any, path schema.Path) (any, bool) {
+	for i, step := range path {
+		last := i == len(path)-1
+		name, isName := step.Field()
+		if !isName {
+			name, isName = step.Key()
+		}
+		if isName {
+			fields, _ := value.(object)
+			next, found := fields[name]
+			if !found || next == nil {
+				return nil, false
+			}
+			if _, isObject := next.(object); last && !isObject {
+				fields[name] = taken{}
+			}
+			value = next
+			continue
+		}
+		items, _ := value.([]any)
+		key, want, isItem := step.Item()
+		at := slices.IndexFunc(items, func(item any) bool {
+			if !isItem {
+				element, _ := step.Element()
+				return item == element
+			}
+			fields, _ := item.(object)
+			return fields != nil && text(fields[key]) == want
+		})
+		if at < 0 {
+			return nil, false
+		}
+		value = items[at]
+	}
+	return value, true
+}
+
+func text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	data, _ := json.Marshal(value)
+	return string(data)
+}
+
+func throughJSON(t *testing.T, value any) any {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// leavesLeft lists the leaves that no owner named. Merge keys and empty structs are no leaves.
+func leavesLeft(value any) []string {
+	var left []string
+	var walk func(value any, path string)
+	walk = func(value any, path string) {
+		switch v := value.(type) {
+		case object:
+			for name, field := range v {
+				switch name {
+				case "name", "mountPath", "containerPort", "topologyKey", "ip", "devicePath":
+					continue
+				}
+				walk(field, path+"."+name)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item, path+"[]")
+			}
+		case taken, nil:
+		default:
+			left = append(left, path)
+		}
+	}
+	walk(value, "")
+	slices.Sort(left)
+	return left
+}
