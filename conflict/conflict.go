@@ -140,20 +140,20 @@ func (c *Conflict) addBelow(f merge.PatchedField) {
 
 // union finds two managers in different members of a union.
 func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+	if u.Discriminator != "" {
+		return discriminated(f, u)
+	}
 	c := Conflict{Kind: Union}
 	var members []string // of c.Claims, one for each
 	for child := range f.Children() {
 		member := child.Name()
-		if u.Discriminator == "" && u.Has(member) {
+		if u.Has(member) {
 			for _, claim := range firstClaims(child) {
 				c.Claims = append(c.Claims, claim)
 				c.Fields = append(c.Fields, child.Path())
 				members = append(members, member)
 			}
 		}
-	}
-	if u.Discriminator != "" {
-		members = c.discriminated(f, u)
 	}
 	for i := range members {
 		for j := range i {
@@ -170,7 +170,8 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 // managers that choose differently are an overlap on the discriminator, since the merge keeps only
 // one choice; the union is broken where a manager sets a member, and it and another agree on a choice
 // that does not allow the member.
-func (c *Conflict) discriminated(f merge.PatchedField, u schema.Union) (members []string) {
+func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+	c := Conflict{Kind: Union}
 	var chosen, set []schema.Claim
 	var chosenAt, setAt []schema.Path
 	for child := range f.Children() {
@@ -183,22 +184,21 @@ func (c *Conflict) discriminated(f merge.PatchedField, u schema.Union) (members 
 			set, setAt = append(set, claims...), append(setAt, paths...)
 		}
 	}
-	add := func(claim schema.Claim, path schema.Path, member string) {
-		c.Claims, c.Fields, members = append(c.Claims, claim), append(c.Fields, path), append(members, member)
-	}
 	for i, member := range set {
 		own := slices.IndexFunc(chosen, func(c schema.Claim) bool { return c.Layer == member.Layer })
-		if own >= 0 && chosen[own].Value == u.When {
+		agrees := func(c schema.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
+		if !slices.ContainsFunc(chosen, func(c schema.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
 			continue
 		}
 		for j, choice := range chosen {
-			if choice.Value != u.When && (own < 0 || choice.Value == chosen[own].Value) {
-				add(choice, chosenAt[j], u.Discriminator)
+			if agrees(choice) {
+				c.Claims, c.Fields = append(c.Claims, choice), append(c.Fields, chosenAt[j])
 			}
 		}
-		add(member, setAt[i], u.When)
+		c.Claims, c.Fields = append(c.Claims, member), append(c.Fields, setAt[i])
 	}
-	return members
+	c.Path = f.Path()
+	return c, len(c.Claims) > 0
 }
 
 // firstClaims returns the first claim of each manager on a field or within it.
