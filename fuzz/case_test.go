@@ -45,7 +45,7 @@ func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 // cases is how many cases each law sees.
 func cases(t *testing.T) int {
 	t.Helper()
-	n := 10_000
+	n := 4_000 // of each of seven laws
 	if testing.Short() {
 		n = 500
 	}

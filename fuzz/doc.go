@@ -11,7 +11,7 @@
 // between the template and the patches and between the managers, and equal values are as likely as
 // different ones.
 //
-// The tests beside it hold the laws of DESIGN.md's "What a merge means" against upstream's own
+// The tests beside it hold the laws that the packages merge and conflict document against upstream's own
 // strategic merge. They say in a failure which seed broke which law, print the smallest case that
 // still breaks it, and how to run it again:
 //

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestLaws holds the laws of DESIGN.md's "What a merge means".
+// TestLaws holds the laws that the packages merge and conflict document.
 func TestLaws(t *testing.T) {
 	checked := fuzz.Options{Checked: true}
 	managers := fuzz.Options{Checked: true, Least: 2}

@@ -15,7 +15,7 @@ import (
 )
 
 // This file reads claims off JSON, with nothing but the struct tags of the API's types: an account
-// of DESIGN.md's rule 2 that shares no code with the engine.
+// of what a claim is that shares no code with the engine.
 
 // present is the value of a claim on mere presence. Where the struct stands in its parent by value,
 // the encoding names it in any case, and so may claim its presence or not: that is perhaps.
