@@ -31,11 +31,9 @@ func overrides(r *merge.Result) schema.Findings {
 		if !f.Overrides() {
 			continue
 		}
-		claims, path := f.Claims(), f.Path()
 		found = append(found, schema.Finding{
-			Code: schema.CodeOverride, Severity: schema.Note, Path: path, Claims: claims,
-			Message: fmt.Sprintf("the runtime sets %s, and the patches change it to %s",
-				schema.FormatValue(path, claims[0].Value, false), schema.FormatValue(path, claims[len(claims)-1].Value, false)),
+			Code: schema.CodeOverride, Severity: schema.Note, Path: f.Path(), Claims: f.Claims(),
+			Message: "a patch changes what the runtime sets",
 		})
 	}
 	return found

@@ -16,7 +16,8 @@ import (
 // no patch touched stands in the merged template itself.
 type log struct {
 	layers   []schema.Layer
-	managers int32 // how many of layers are managers', from 1 on
+	managers int32   // how many of layers are managers', from 1 on
+	ids      []int32 // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
 	wide     map[node]map[string]node // children by key, of nodes that have many
@@ -64,16 +65,19 @@ const runtimeLayer = 0
 
 func newLog(patches []trainer.RuntimePatch) *log {
 	l := &log{
-		layers:   make([]schema.Layer, 1, len(patches)+1),
-		managers: int32(len(patches)),
+		layers: make([]schema.Layer, 1, len(patches)+1),
+		ids:    make([]int32, len(patches)),
 		// A guess at what patches of usual size say: growing costs more than a guess that is too high.
 		nodes:  make([]pathNode, 1, 64+40*len(patches)),
 		claims: make([]claim, 0, 32+48*len(patches)),
 	}
 	l.layers[0] = schema.Runtime
 	for i := range patches {
-		l.layers = append(l.layers, schema.Manager(patches[i].Manager))
+		// Two patches of one manager, which schema.Check refuses, are one layer: nobody disagrees with
+		// himself.
+		l.ids[i] = l.layerID(schema.Manager(patches[i].Manager))
 	}
+	l.managers = int32(len(l.layers) - 1)
 	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, typ: schema.JobSetTemplate()}
 	return l
 }

@@ -79,7 +79,10 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		if runtimeSpec == nil || runtimeSpec.Template == nil {
 			continue
 		}
-		m.layer, m.left, m.raw = int32(i)+1, len(patches)-i-1, m.raw[:0]
+		m.left, m.raw = len(patches)-i-1, m.raw[:0]
+		if m.log != nil {
+			m.layer = m.log.ids[i]
+		}
 		if patch := runtimeSpec.Template.Metadata; patch != nil {
 			m.metadata(&result.Template.ObjectMeta, patch, metadata)
 		}

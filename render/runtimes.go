@@ -90,7 +90,19 @@ func (r *Runtimes) help(id schema.Object) string {
 	}
 	slices.Sort(names)
 	help := "give the runtime with -r FILE, or name one that is there: " + strings.Join(names, ", ")
-	if near := schema.Nearest(id.String(), names); near != "" {
+	if id.Name == "" {
+		return help
+	}
+	near := schema.Nearest(id.String(), names)
+	for _, name := range names {
+		// The kind is easily forgotten, and then it is ClusterTrainingRuntime: one of the same name goes
+		// before one of the same kind.
+		if _, after, _ := strings.Cut(name, " "); after == id.Name || strings.HasSuffix(after, "/"+id.Name) {
+			near = name
+			break
+		}
+	}
+	if near != "" {
 		help = fmt.Sprintf("did you mean %s? %s", near, help)
 	}
 	return help
