@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,13 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 )
+
+// TestMain lets the heap grow: the cases are small, and a quarter of the time went into collecting
+// their garbage.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
 
 // law runs a property over many cases: half of them the same in every run, half of them new. The
 // property returns "" or what is wrong with the case.

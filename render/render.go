@@ -146,7 +146,7 @@ func (r *renderer) render(opts Options) {
 		r.report(f)
 	}
 	r.checkEnv()
-	merged, err := merge.Apply(&r.in.Runtime.Template, patches, merge.Options{Owners: true})
+	merged, err := merge.Apply(&r.in.Runtime.Template, prune(patches), merge.Options{Owners: true})
 	if err != nil {
 		// schema.Check reports what makes a merge fail; this is for what it may have missed.
 		if r.out.Findings.Err() == nil {

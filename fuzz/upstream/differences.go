@@ -10,19 +10,20 @@ import (
 
 // Difference is one deliberate refusal of docs/differences.md: an input that upstream renders.
 type Difference struct {
-	// Name is the case's name, or Generated.
-	Name string
+	// Case is the name of the case that shows it, "" in the tables that describe inputs in words.
+	Case string
 	// Code is what trainweld refuses it with.
 	Code string
 	// Reason says why.
 	Reason string
 }
 
-// Generated is the name under which the document lists refusals that no single case shows.
-const Generated = "generated pairs"
-
-// A row is | `name` | TW207 | reason |, with or without the backquotes.
-var row = regexp.MustCompile("^\\|\\s*`?([^|`]+?)`?\\s*\\|\\s*`?(TW\\d+)`?\\s*\\|\\s*(.+?)\\s*\\|$")
+// A table of cases starts with | case | code | reason |; a row of any table has a code in its second
+// column.
+var (
+	tableOfCases = regexp.MustCompile(`^\|\s*case\s*\|\s*code\s*\|`)
+	row          = regexp.MustCompile("^\\|\\s*`?([^|`]+)[^|]*\\|\\s*`?(TW\\d+)`?\\s*\\|\\s*(.+?)\\s*\\|$")
+)
 
 // Differences reads the tables of the document.
 func Differences(file string) ([]Difference, error) {
@@ -32,11 +33,23 @@ func Differences(file string) ([]Difference, error) {
 	}
 	defer f.Close()
 	var out []Difference
+	ofCases := false
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		if m := row.FindStringSubmatch(strings.TrimSpace(lines.Text())); m != nil {
-			out = append(out, Difference{m[1], m[2], m[3]})
+		line := strings.TrimSpace(lines.Text())
+		if !strings.HasPrefix(line, "|") {
+			ofCases = false
 		}
+		ofCases = ofCases || tableOfCases.MatchString(line)
+		m := row.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		d := Difference{Code: m[2], Reason: m[3]}
+		if ofCases {
+			d.Case = strings.TrimSpace(m[1])
+		}
+		out = append(out, d)
 	}
 	return out, lines.Err()
 }

@@ -4,12 +4,23 @@
 // runtime, after the defaulting that the API server does by the CRDs which the module ships:
 //
 //	oracle, err := upstream.New(moduleDir)
+//	if err != nil {
+//		return err
+//	}
 //	outcome := oracle.Render(trainJob, runtime) // both as JSON objects
-//	jobSet := outcome.Objects["JobSet"]
+//	for _, object := range outcome.Objects {
+//		fmt.Println(object["kind"])
+//	}
 //
 // The tests beside it compare trainweld's renderings with it: the TrainJobs of the module's own
-// examples, the cases of a folder, and generated pairs. It is a module of its own, so that nobody who
-// links trainweld links a controller.
+// examples, the cases of a folder, and generated pairs. A failure prints the smallest pair that still
+// differs and how to run it again:
+//
+//	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
+//	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
+//	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
+//
+// It is a module of its own, so that nobody who links trainweld links a controller.
 package upstream
 
 import (
@@ -40,6 +51,7 @@ type Object = map[string]any
 // Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in
 // package variables.
 type Oracle struct {
+	module string
 	scheme *apiruntime.Scheme
 	crds   map[string]*crd // by kind
 }
@@ -57,7 +69,7 @@ type Outcome struct {
 // New reads the CRDs of the Trainer module in the directory.
 func New(module string) (*Oracle, error) {
 	log.SetLogger(logr.Discard()) // or controller-runtime complains that nobody did
-	o := &Oracle{scheme: apiruntime.NewScheme(), crds: map[string]*crd{}}
+	o := &Oracle{module: module, scheme: apiruntime.NewScheme(), crds: map[string]*crd{}}
 	for _, add := range []func(*apiruntime.Scheme) error{
 		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
 	} {
@@ -67,6 +79,9 @@ func New(module string) (*Oracle, error) {
 	}
 	return o, o.readCRDs(module)
 }
+
+// Module is the directory of the Trainer module.
+func (o *Oracle) Module() string { return o.module }
 
 // Render is what the cluster would do with a TrainJob when it holds the runtime: fields that the CRDs
 // do not have are dropped, defaults filled in, the webhook asked, and the objects built. It changes

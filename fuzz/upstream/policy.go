@@ -16,6 +16,12 @@ type rendered struct {
 var renders = []rendered{
 	{fuzz.Plain, []string{"JobSet"}},
 	{fuzz.Torch, []string{"JobSet"}},
+	{fuzz.JAX, []string{"JobSet"}},
+	{fuzz.XGBoost, []string{"JobSet"}},
+	{fuzz.MPI, []string{"JobSet", "ConfigMap", "Secret"}},
+	{fuzz.Flux, []string{"JobSet", "ConfigMap", "Secret"}},
+	{fuzz.Coscheduling, []string{"JobSet", "PodGroup"}},
+	{fuzz.Volcano, []string{"JobSet", "PodGroup"}},
 }
 
 // Policies are the policies that trainweld renders.

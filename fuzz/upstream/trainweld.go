@@ -1,8 +1,11 @@
 package upstream
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -16,6 +19,7 @@ import (
 
 // Rendered is what trainweld made of one TrainJob.
 type Rendered struct {
+	// Objects are there also beside a refusal, wherever the controller would get that far.
 	Objects []Object
 	// Refused are the findings of severity Error.
 	Refused schema.Findings
@@ -32,8 +36,9 @@ func (r Rendered) Codes() []string {
 }
 
 // Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster
-// would: the last patch wins. A nil runtime means that there is none.
-func Trainweld(trainJob, runtime Object) (Rendered, error) {
+// would: the last patch wins. A nil runtime means that there is none. The module is the directory of the
+// Trainer module, which holds the texts that Flux's ConfigMap is made of.
+func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 	var job *trainer.TrainJob
 	var runtimes render.Runtimes
 	for _, object := range []Object{trainJob, runtime} {
@@ -75,11 +80,15 @@ func Trainweld(trainJob, runtime Object) (Rendered, error) {
 	if missing != nil {
 		return Rendered{Refused: schema.Findings{*missing}}, nil
 	}
-	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{OnConflict: render.Last})
-	if err != nil {
-		return Rendered{Refused: failing(out.Findings)}, nil
+	out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{
+		OnConflict:    render.Last,
+		Secrets:       rand.Reader,
+		FluxTemplates: os.DirFS(filepath.Join(module, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
+	})
+	r := Rendered{Refused: failing(out.Findings)}
+	if out.JobSet == nil {
+		return r, nil
 	}
-	var r Rendered
 	for _, object := range append([]any{out.JobSet}, companions(out)...) {
 		asJSON := Object{}
 		if err := convert(object, &asJSON); err != nil {

@@ -1,0 +1,62 @@
+package render
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// prune drops from the metadata within patches what the TrainJob CRD does not have: the Go type is that
+// of any object's metadata, and the schema keeps labels, annotations, finalizers, name and namespace
+// (controller-gen's generateEmbeddedObjectMeta). schema.Check has warned of them by then. It returns the
+// patches themselves where there is nothing to drop, and else a copy.
+func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
+	pruned := patches
+	for i := range patches {
+		needed := false
+		eachMetadata(&patches[i], func(m *metav1.ObjectMeta) { needed = needed || !reflect.DeepEqual(*m, kept(m)) })
+		if !needed {
+			continue
+		}
+		if &pruned[0] == &patches[0] {
+			pruned = append([]trainer.RuntimePatch{}, patches...)
+		}
+		pruned[i] = *patches[i].DeepCopy()
+		eachMetadata(&pruned[i], func(m *metav1.ObjectMeta) { *m = kept(m) })
+	}
+	return pruned
+}
+
+func kept(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers,
+	}
+}
+
+func eachMetadata(patch *trainer.RuntimePatch, visit func(*metav1.ObjectMeta)) {
+	call := func(m *metav1.ObjectMeta) {
+		if m != nil {
+			visit(m)
+		}
+	}
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+		return
+	}
+	template := patch.TrainingRuntimeSpec.Template
+	call(template.Metadata)
+	if template.Spec == nil {
+		return
+	}
+	for i := range template.Spec.ReplicatedJobs {
+		job := template.Spec.ReplicatedJobs[i].Template
+		if job == nil {
+			continue
+		}
+		call(job.Metadata)
+		if job.Spec != nil && job.Spec.Template != nil {
+			call(job.Spec.Template.Metadata)
+		}
+	}
+}
