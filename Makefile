@@ -35,8 +35,10 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
-	for target in $$(go test -list '^Fuzz' ./fuzz | grep '^Fuzz'); do \
-		go test ./fuzz -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+	for package in ./fuzz ./render; do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+		done; \
 	done
 
 # The main job: two managers patch a TrainJob, and disagree about one field. The cluster lets the
