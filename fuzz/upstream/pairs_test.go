@@ -100,8 +100,8 @@ func (p *pairs) check(t *testing.T, seed uint64) {
 			steps++
 		}
 	}
-	t.Fatalf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .",
-		seed, broken, steps, pairYAML(pair), seed)
+	t.Fatalf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .",
+		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed)
 }
 
 // kindOf is the first line of what is wrong: shrinking keeps to it.
