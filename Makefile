@@ -19,7 +19,7 @@ test:
 
 # The comparison with the controllers' own code, at length.
 differential:
-	cd fuzz/upstream && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h . -jobsets 5000
+	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_ADMISSIONS=20000 go test -count=1 -timeout 3h . -jobsets 5000
 
 lint:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
@@ -46,6 +46,8 @@ fuzz:
 demo:
 	@go run ./cmd/trainweld render -f testdata/quickstart/job.yaml -r testdata/quickstart/runtime.yaml --on-conflict=last
 
-# Rewrites what tests compare with: look at the difference before you commit it.
+# Makes the embedded custom resource definitions of the API modules that go.mod names, and rewrites
+# what tests compare with: look at the difference before you commit it.
 generate:
+	go run ./render/admission/generate
 	go test ./schema/manifest ./render ./cmd/trainweld -update

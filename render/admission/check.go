@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -61,14 +63,15 @@ type checker struct {
 	merged *merge.Result
 	output *render.Output
 	owners map[string][]schema.Claim
+	causes []cause
 }
 
 func newChecker(in Input) *checker { return &checker{in: in} }
 
 // admit is what happens when the TrainJob is applied.
 func (c *checker) admit(ctx context.Context, old *checker) {
-	fields := clone(c.in.TrainJob).(map[string]any)
-	if err := appendPatches(fields, c.in.Patches); err != nil {
+	fields, err := withPatches(c.in.TrainJob, c.in.Patches)
+	if err != nil {
 		c.add(schema.Finding{
 			Code: schema.CodeWrongType, Severity: schema.Error, Path: schema.Fields("spec", "runtimePatches"),
 			Message: err.Error(), Help: "mend the patch",
@@ -93,48 +96,56 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old != nil {
 		oldTyped = old.typed
 	}
-	if Stamp(oldTyped, typed, anyTime) {
+	stamped := Stamp(oldTyped, typed, anyTime)
+	if stamped {
 		if err := o.reencode(typed); err != nil {
 			c.undecodable(o, err)
 			return
 		}
 	}
 	o.validate(ctx, before, &c.findings)
-	c.job, c.typed = o, &trainer.TrainJob{}
+	c.job, c.typed = o, typed
+	if !stamped {
+		return
+	}
+	c.typed = &trainer.TrainJob{}
 	if err := o.as(c.typed); err != nil {
 		c.undecodable(o, err)
 		c.typed = nil
 	}
 }
 
-// appendPatches lays further patches over the TrainJob's own.
-func appendPatches(fields map[string]any, patches []trainer.RuntimePatch) error {
-	if len(patches) == 0 {
-		return nil
+// withPatches is the TrainJob with further patches laid over its own.
+func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string]any, error) {
+	spec, ok := job["spec"].(map[string]any)
+	own, isList := spec["runtimePatches"].([]any)
+	if len(patches) == 0 || !ok || !isList && spec["runtimePatches"] != nil {
+		return job, nil // without patches, or refused by the schema
 	}
-	spec, ok := fields["spec"].(map[string]any)
-	if !ok {
-		return nil // the schema refuses the TrainJob
-	}
-	own, ok := spec["runtimePatches"].([]any)
-	if !ok && spec["runtimePatches"] != nil {
-		return nil
-	}
+	own = slices.Clip(own)
 	for i := range patches {
 		patch, err := Encode(&patches[i])
 		if err != nil {
-			return err
+			return job, err
 		}
 		own = append(own, patch)
 	}
-	spec["runtimePatches"] = own
-	return nil
+	job, spec = maps.Clone(job), maps.Clone(spec)
+	job["spec"], spec["runtimePatches"] = spec, own
+	return job, nil
 }
 
 // follow is what the Trainer's validating webhook and then the controllers do.
 func (c *checker) follow(ctx context.Context) {
 	if c.typed == nil || c.in.Runtime == nil {
 		return
+	}
+	if !c.refersToRuntime() {
+		return
+	}
+	if c.in.Runtime.findings.Err() != nil {
+		c.about(schema.CodeRuntimeRefused, schema.Error, schema.Fields("spec", "runtimeRef"),
+			fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", c.in.Runtime.id), "mend the runtime, or name another one")
 	}
 	spec := &c.in.Runtime.spec
 	if merged, err := merge.Apply(&spec.Template, c.typed.Spec.RuntimePatches, merge.Options{Owners: true}); err == nil {
@@ -143,12 +154,13 @@ func (c *checker) follow(ctx context.Context) {
 	}
 	c.output, _ = render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: c.in.OnConflict})
 	for _, f := range c.output.Findings {
-		if f.Severity == schema.Error && c.reported(f) {
-			continue
+		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
+			continue // what is only left out of a rendering is no matter here
 		}
 		c.add(f)
 	}
 	c.warn()
+	c.findCauses()
 	if c.output.JobSet == nil {
 		return
 	}
@@ -159,12 +171,30 @@ func (c *checker) follow(ctx context.Context) {
 	c.jobs(js)
 }
 
+// refersToRuntime reports a TrainJob that names another runtime than the one at hand, or none that there
+// can be.
+func (c *checker) refersToRuntime() bool {
+	var known render.Runtimes
+	known.Add(c.in.Runtime.id, &c.in.Runtime.spec)
+	_, missing := known.Find(c.typed)
+	if missing != nil {
+		c.add(*missing)
+	}
+	return missing == nil
+}
+
 // reported says whether a finding of another package is there already under a code of this one, or
 // under its own code at the same place.
 func (c *checker) reported(f schema.Finding) bool {
-	return slices.ContainsFunc(c.all, func(other schema.Finding) bool {
-		return other.Code == f.Code && other.Object == f.Object && f.Path.HasPrefix(other.Path)
-	})
+	found := func(in schema.Findings) bool {
+		return slices.ContainsFunc(in, func(other schema.Finding) bool {
+			return other.Code == f.Code && other.Object == f.Object && f.Path.HasPrefix(other.Path)
+		})
+	}
+	if f.Code == schema.CodeEnvInjection {
+		return c.has(c.job.id, schema.Fields("spec", "runtimeRef"), f.Code) // as the webhook says it
+	}
+	return found(c.all) || found(c.in.Runtime.findings)
 }
 
 // result is what was found, without what is only another word for something else.

@@ -3,7 +3,6 @@ package admission
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -48,7 +47,7 @@ func (p *podChecker) checkContainers() {
 		p.checkContainer(c)
 	}
 	p.checkUniqueNames()
-	p.checkHostPorts()
+	p.checkHostPorts(false)
 }
 
 // checkUniqueNames: containers and init containers share their names.
@@ -107,7 +106,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(schema.Field("ports"), schema.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, strings.Join(problems, "; ")),
+				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, brief(problems...)),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
 				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
@@ -130,8 +129,10 @@ func (p *podChecker) checkPort(path schema.Path, port int32) {
 	between(p.report, schema.CodePort, path, port, 1, highestPort)
 }
 
-// checkHostPorts: one port of a node serves one container. Init containers run one after another.
-func (p *podChecker) checkHostPorts() {
+// checkHostPorts: one port of a node serves one container. Init containers run one after another. In a
+// Pod that shares the network of its node, every port is one of the node; the API server writes that into
+// the Pod, and not into the Job's template.
+func (p *podChecker) checkHostPorts(ofNode bool) {
 	type hostPort struct {
 		protocol corev1.Protocol
 		ip       string
@@ -145,8 +146,8 @@ func (p *podChecker) checkHostPorts() {
 		}
 		for i, port := range c.Ports {
 			number := port.HostPort
-			if number == 0 && p.Spec.HostNetwork {
-				number = port.ContainerPort // the API server fills it in
+			if number == 0 && ofNode {
+				number = port.ContainerPort
 			}
 			if number == 0 {
 				continue

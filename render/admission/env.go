@@ -20,7 +20,7 @@ func (p *podChecker) checkEnv(c podContainer) {
 		at := list.Append(envStep(c.Env, i))
 		if required(p.report, schema.CodeEnv, at.Append(schema.Field("name")), env.Name) {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(schema.CodeEnv, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, strings.Join(problems, "; ")),
+				p.report(schema.CodeEnv, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, brief(problems...)),
 					"use letters, digits and underscores")
 			}
 		}
@@ -154,7 +154,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at schema.Path) {
 		return
 	}
 	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, strings.Join(problems, "; ")), "use letters, digits, dashes, underscores and dots")
+		p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, brief(problems...)), "use letters, digits, dashes, underscores and dots")
 	}
 }
 
@@ -162,7 +162,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at schema.Path) {
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at schema.Path) {
 	if required(p.report, schema.CodeEnv, at.Append(schema.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, strings.Join(problems, "; ")), "use letters, digits and underscores")
+			p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, brief(problems...)), "use letters, digits and underscores")
 		}
 	}
 	if required(p.report, schema.CodeEnv, at.Append(schema.Field("path")), ref.Path) {
@@ -187,7 +187,7 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		at := c.at.Append(schema.Field("envFrom"), schema.Index(i))
 		if from.Prefix != "" {
 			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(schema.CodeEnv, at.Append(schema.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, strings.Join(problems, "; ")), "use letters, digits and underscores")
+				p.report(schema.CodeEnv, at.Append(schema.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, brief(problems...)), "use letters, digits and underscores")
 			}
 		}
 		if ref := from.ConfigMapRef; ref != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trainweld/trainweld/schema"
@@ -23,7 +24,15 @@ func (fs *findings) add(found ...schema.Finding) {
 }
 
 func same(a, b schema.Finding) bool {
-	return a.Code == b.Code && a.Object == b.Object && a.Message == b.Message && slices.Equal(a.Path, b.Path)
+	if a.Code != b.Code || a.Object != b.Object || !slices.Equal(a.Path, b.Path) {
+		return false
+	}
+	switch a.Code {
+	case schema.CodeWrongType, schema.CodeDuplicateItem, schema.CodeDuplicateManager:
+		return true // the stages have different words for it
+	default:
+		return a.Message == b.Message
+	}
 }
 
 // has reports whether an error was found at the path of the object, or above it.
@@ -59,18 +68,57 @@ func (o *object) schemaFinding(err *field.Error) schema.Finding {
 	default:
 		f.Message = inBody(err.Detail)
 		f.Help = "write a value that the API takes"
+		if of, format, path, ok := wrongFormat(err.Detail); ok {
+			f.Code, f.Path = schema.CodeWrongType, o.path(path, o.fields)
+			f.Message = fmt.Sprintf("must be %s of the range of %s", article(of), format)
+		}
+		if strings.HasPrefix(f.Message, quantityPattern) {
+			f.Message, f.Help = quoted(f.Path, err.BadValue)+" is no quantity", "write a quantity such as 500m or 8Gi"
+		}
 	}
 	return f
 }
 
-// wrongType turns `spec.x in body must be of type integer: "string"` into "must be of type integer, not
-// string".
-func wrongType(detail string) string {
-	want, got, ok := strings.Cut(inBody(detail), ": ")
+// quantityPattern is how the complaint about a quantity begins that is none.
+const quantityPattern = `should match '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(`
+
+// wrongFormat reads the one complaint that has its field in its text.
+func wrongFormat(detail string) (of, format, path string, ok bool) {
+	rest, ok := strings.CutPrefix(detail, "Checked value must be of type ")
 	if !ok {
-		return want
+		return "", "", "", false
 	}
-	return want + ", not " + strings.Trim(got, `"`)
+	of, rest, _ = strings.Cut(rest, " with format ")
+	format, path, ok = strings.Cut(rest, " in ")
+	return of, format, path, ok
+}
+
+// wrongType turns `spec.x in body must be of type integer: "string"` into words.
+func wrongType(detail string) string {
+	text, ok := strings.CutPrefix(inBody(detail), "must be of type ")
+	want, got, typed := strings.Cut(text, ": ")
+	if !ok || !typed {
+		return inBody(detail)
+	}
+	return fmt.Sprintf("must be %s, not %s", article(want), article(strings.Trim(got, `"`)))
+}
+
+// article is what a type of JSON is called, with its article.
+func article(of string) string {
+	switch of {
+	case "integer", "int32", "int64":
+		return "an integer"
+	case "object":
+		return "an object"
+	case "array":
+		return "a list"
+	case "number", "float64":
+		return "a number"
+	case "null":
+		return "null"
+	default:
+		return "a " + of
+	}
 }
 
 // inBody drops the field's name from a message: findings have it as their path.
@@ -94,9 +142,38 @@ func (o *object) metadataFinding(err *field.Error) schema.Finding {
 	case err.Type == field.ErrorTypeRequired:
 		f.Message, f.Help = "the object has no name", "set metadata.name"
 	case err.Detail != "":
-		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), err.Detail)
+		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), brief(err.Detail))
+		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	return f
+}
+
+// entry leads from a map such as metadata.labels to the entry that has the key or the value.
+func (o *object) entry(path schema.Path, text string) schema.Path {
+	names := make([]string, len(path))
+	for i := range path {
+		names[i], _ = path[i].Field()
+	}
+	entries, ok, _ := unstructured.NestedStringMap(o.fields, names...)
+	if !ok {
+		return path
+	}
+	for _, key := range sortedKeys(entries) {
+		if key == text || entries[key] == text {
+			return path.Append(schema.Key(key))
+		}
+	}
+	return path
+}
+
+// brief leaves out the examples and the regular expressions of Kubernetes' messages.
+func brief(problems ...string) string {
+	short := make([]string, len(problems))
+	for i, problem := range problems {
+		short[i], _, _ = strings.Cut(problem, " (e.g. ")
+		short[i], _, _ = strings.Cut(short[i], " (regex used")
+	}
+	return strings.Join(short, "; ")
 }
 
 // ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object

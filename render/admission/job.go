@@ -17,7 +17,17 @@ import (
 
 // jobs is what becomes of the JobSet's Jobs.
 func (c *checker) jobs(js *jobset.JobSet) {
+	said := slices.ContainsFunc(c.all, func(f schema.Finding) bool { return f.Code == schema.CodeMasterAddress })
 	for _, f := range jobFindings(js, render.JobsOptions{Companions: c.output.Companions}) {
+		if said && f.Code == schema.CodeNoSuchPod {
+			continue // the policy's address, in other words
+		}
+		if f.Object.Kind == "ConfigMap" {
+			// It is the policy's own, of which the runtime says most.
+			f.Claims = append(f.Claims, schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "mlPolicy")})
+			c.add(f)
+			continue
+		}
 		c.late(f, f.Path)
 	}
 	c.priorities(js)
@@ -61,7 +71,7 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 		at := jobPath(child.ReplicatedJob).Append(schema.Field("template"))
 		object := schema.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
 		checkJob(child.Job, func(code schema.Code, path schema.Path, message, help string) {
-			add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: asPrinted(path), Message: message, Help: help}, at.Append(path...))
+			add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
 		})
 		checkAsPod(child.Job, func(code schema.Code, path schema.Path, message, help string) {
 			pod := schema.Object{Kind: "Pod", Namespace: id.Namespace, Name: child.Job.Name + "-0"}
@@ -82,10 +92,14 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 }
 
 // asPrinted is a field of a Job as the API server prints it: it forgets that labels and annotations of the
-// Pod template are in its metadata.
-func asPrinted(path schema.Path) schema.Path {
+// Pod template are in its metadata, but for those that it keeps for itself; and it misspells one volume
+// source.
+func asPrinted(code schema.Code, path schema.Path) schema.Path {
+	if last := len(path) - 1; code == schema.CodeTwoSources && path[last] == schema.Field("downwardAPI") {
+		return path[:last].Append(schema.Field("downwarAPI"))
+	}
 	metadata := schema.Fields("spec", "template", "metadata")
-	if len(path) > len(metadata) && path.HasPrefix(metadata) && path[len(metadata)] != schema.Field("finalizers") {
+	if code == schema.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
 		return schema.Fields("spec", "template").Append(path[len(metadata):]...)
 	}
 	return path
@@ -217,6 +231,9 @@ func checkSelector(job *batchv1.Job, report reporter) {
 		return
 	}
 	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
+	if s := job.Spec.Selector; s != nil {
+		checkLabelSelector(s, schema.Fields("spec", "selector"), schema.CodeReservedLabel, report)
+	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
 		report(schema.CodeReservedLabel, schema.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
 	}
@@ -254,10 +271,10 @@ func checkMetadata(labels, annotations map[string]string, at schema.Path, report
 	for _, key := range sortedKeys(labels) {
 		path := at.Append(schema.Field("labels"), schema.Key(key))
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, strings.Join(problems, "; ")), help)
+			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, brief(problems...)), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], strings.Join(problems, "; ")), help)
+			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], brief(problems...)), help)
 		}
 	}
 	size := 0
@@ -265,7 +282,7 @@ func checkMetadata(labels, annotations map[string]string, at schema.Path, report
 		size += len(key) + len(annotations[key])
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
 			report(schema.CodeBadLabel, at.Append(schema.Field("annotations"), schema.Key(key)),
-				fmt.Sprintf("%q is no name for an annotation: %s", key, strings.Join(problems, "; ")), help)
+				fmt.Sprintf("%q is no name for an annotation: %s", key, brief(problems...)), help)
 		}
 	}
 	if size > longestAnnotations {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,32 +24,38 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	if err != nil {
 		return nil // a value of the Go type always has an encoding
 	}
-	js, found := admitJobSet(ctx, fields, c.job.id.Namespace, nil)
+	js, found := admitJobSet(ctx, fields, c.job.id.Namespace)
 	for _, f := range found {
-		c.late(f, f.Path)
+		path := f.Path
+		f.Path = claimAsPrinted(path)
+		c.late(f, path)
 	}
 	return js
 }
 
-// late adds a finding about an object that a controller makes, unless the finding's cause was reported
-// already: as a patch of something that the runtime does not have, or as two members of one union. It
-// says where the value comes from; path is where it stands in the JobSet.
-func (c *checker) late(f schema.Finding, path schema.Path) {
-	if earlier := c.cause(path); earlier != nil {
-		switch earlier.Code {
-		case schema.CodeTwoSources, schema.CodeUnion, schema.CodeValueAndValueFrom:
-			// Now the member is known that the cluster will name.
-			at, _ := templatePath(*earlier)
-			earlier.Path = earlier.Path.Append(path[len(at):]...)
-		}
-		return
+// claimAsPrinted is a field of a JobSet as its webhook prints it: the names of claims have a place of their
+// own.
+func claimAsPrinted(path schema.Path) schema.Path {
+	const depth = 5 // .spec.volumeClaimPolicies[0].templates[0]
+	if len(path) != depth+2 || !path.HasPrefix(schema.Fields("spec", "volumeClaimPolicies")) || path[depth+1] != schema.Field("name") {
+		return path
 	}
-	f.Claims = append(f.Claims, c.origin(path))
-	c.add(f)
+	printed := slices.Clone(path[:depth+1])
+	printed[depth-2], printed[depth] = schema.Field("template"), schema.Field("name")
+	return printed
 }
 
-// cause is the error that lies at the root of what is wrong with a field of the JobSet.
-func (c *checker) cause(path schema.Path) *schema.Finding {
+// cause is an error on the TrainJob or its runtime at which later ones have their root, and where it
+// stands in the JobSet.
+type cause struct {
+	finding int
+	at      schema.Path
+	// sharp says that the finding's path was made that of the field which the cluster names.
+	sharp bool
+}
+
+// findCauses gathers the causes, once everything is found that there is to be found before the JobSet.
+func (c *checker) findCauses() {
 	for i := range c.all {
 		f := &c.all[i]
 		if f.Severity != schema.Error {
@@ -58,14 +64,77 @@ func (c *checker) cause(path schema.Path) *schema.Finding {
 		switch f.Code {
 		case schema.CodeUnknownJob, schema.CodeUnknownContainer, schema.CodeValueAndValueFrom, schema.CodeEnvWithoutName,
 			schema.CodeTwoSources, schema.CodeDuplicateItem, schema.CodeUnion, schema.CodeDirective, schema.CodePortsTakenForOne:
-		default:
-			continue
-		}
-		if at, ok := templatePath(*f); ok && path.HasPrefix(at) {
-			return f
+			if at, ok := templatePath(*f); ok {
+				c.causes = append(c.causes, cause{finding: i, at: at})
+			}
 		}
 	}
-	return nil
+}
+
+// late adds a finding about an object that a controller makes, unless its cause was reported already,
+// such as a patch of a container that the runtime does not have. Then the field that the cluster will name
+// is known, and the earlier finding's path is made to lead there. A finding that is added says where the
+// value comes from; path is where that stands in the JobSet.
+func (c *checker) late(f schema.Finding, path schema.Path) {
+	for i := range c.causes {
+		cause := &c.causes[i]
+		if !path.HasPrefix(cause.at) {
+			continue
+		}
+		if !cause.sharp {
+			earlier := &c.all[cause.finding]
+			earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+			cause.sharp = true
+		}
+		return
+	}
+	claim := c.origin(path)
+	if f.Code == schema.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == schema.Field("name") {
+		claim = schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: schema.Fields("metadata", "name")}
+	}
+	if f.Severity == schema.Error && c.explained(f, claim) {
+		return
+	}
+	f.Claims = append(f.Claims, claim)
+	c.add(f)
+}
+
+// explained says whether there is an error about the same field of the input already, at an earlier
+// stage.
+func (c *checker) explained(f schema.Finding, claim schema.Claim) bool {
+	refused := c.in.Runtime.findings
+	if claim.Layer != schema.Runtime {
+		refused = nil
+	}
+	const anything = 2 // an error about .spec.template explains too much
+	if slices.ContainsFunc(refused, func(r schema.Finding) bool {
+		return r.Severity == schema.Error && len(r.Path) > anything && claim.Source.HasPrefix(r.Path)
+	}) {
+		return true
+	}
+	for i := range c.all {
+		earlier := &c.all[i]
+		if earlier.Severity != schema.Error {
+			continue
+		}
+		switch {
+		case earlier.Object == c.job.id && claim.Layer != schema.Runtime && len(earlier.Claims) == 0 && slices.Equal(earlier.Path, claim.Source):
+			return true
+		case earlier.Object == c.job.id && earlier.Code == schema.CodeFileKeyRef && claim.Source.HasPrefix(earlier.Path):
+			// The controller loses the source, and this is what comes of it: one finding, where the cluster
+			// finds it.
+			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []schema.Claim{claim}
+			return true
+		case earlier.Object.Kind == "JobSet" && f.Object.Kind != "JobSet" && len(earlier.Claims) > 0:
+			last := earlier.Claims[len(earlier.Claims)-1]
+			if last.Layer == claim.Layer && slices.Equal(last.Source, claim.Source) {
+				return true
+			}
+		case f.Code == schema.CodeNeverCreated && earlier.Object == f.Object && earlier.Path.HasPrefix(f.Path):
+			return true
+		}
+	}
+	return false
 }
 
 // templatePath is where a finding on the runtime or on a patch stands in the template, and so in the
@@ -88,20 +157,31 @@ func templatePath(f schema.Finding) (schema.Path, bool) {
 	return f.Path[len(patch):], true
 }
 
-// AdmitJobSet sends a JobSet through admission: its definition and the JobSet webhook. The object is as
-// decoded from JSON or YAML, and never changed. Check does this with the JobSet of a TrainJob; this is
-// for JobSets that somebody else made. It says nothing about what becomes of the JobSet's Jobs.
+// AdmitJobSet sends a JobSet through admission, and through what its controller does with it: its
+// definition, the JobSet webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or
+// YAML, and never changed. Check does this with the JobSet of a TrainJob; this is for JobSets that somebody
+// else made.
 func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) schema.Findings {
-	js, found := admitJobSet(ctx, fields, namespace, nil)
+	if namespace == "" {
+		namespace = "default"
+	}
+	js, refused := admitJobSet(ctx, fields, namespace)
 	if js == nil {
-		return found
+		return refused
+	}
+	found := &findings{all: refused}
+	for _, f := range jobFindings(js, render.JobsOptions{}) {
+		below := func(r schema.Finding) bool { return r.Severity == schema.Error && r.Path.HasPrefix(f.Path) }
+		if !slices.ContainsFunc(refused, below) {
+			found.add(f)
+		}
 	}
 	id := schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	checkJobs(js, id, func(f schema.Finding, _ schema.Path) { found = append(found, f) })
-	return found
+	checkJobs(js, id, func(f schema.Finding, _ schema.Path) { found.add(f) })
+	return found.all
 }
 
-func admitJobSet(ctx context.Context, fields map[string]any, namespace string, old *object) (*jobset.JobSet, schema.Findings) {
+func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (*jobset.JobSet, schema.Findings) {
 	found := &findings{}
 	o := jobSets().decode(fields, namespace, found)
 	if o.broken {
@@ -109,27 +189,31 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string, o
 	}
 	js := &jobset.JobSet{}
 	if err := o.as(js); err != nil {
-		o.validate(ctx, old, found)
+		o.validate(ctx, nil, found)
 		found.undecodable(o, err)
 		return nil, found.all
 	}
-	if old == nil {
-		js = render.DefaultJobSet(js)
-		if err := o.reencode(js); err != nil {
-			found.undecodable(o, err)
-			return nil, found.all
-		}
-	}
-	o.validate(ctx, old, found)
-	stored := &jobset.JobSet{}
-	if err := o.as(stored); err != nil {
+	js = mutated(js)
+	if err := o.reencode(js); err != nil {
 		found.undecodable(o, err)
 		return nil, found.all
 	}
-	checkJobSet(stored, func(code schema.Code, path schema.Path, message, help string) {
+	o.validate(ctx, nil, found)
+	checkJobSet(js, func(code schema.Code, path schema.Path, message, help string) {
 		found.add(schema.Finding{Code: code, Severity: schema.Error, Object: o.id, Path: path, Message: message, Help: help})
 	})
-	return stored, found.all
+	return js, found.all
+}
+
+// mutated is the JobSet after its mutating webhook. The Go type cannot tell an explicit 0 or "" from none;
+// here, after the definition's defaults, what is empty was written so.
+func mutated(js *jobset.JobSet) *jobset.JobSet {
+	full := render.DefaultJobSet(js)
+	for i := range js.Spec.ReplicatedJobs {
+		full.Spec.ReplicatedJobs[i].Replicas = js.Spec.ReplicatedJobs[i].Replicas
+		full.Spec.ReplicatedJobs[i].GroupName = js.Spec.ReplicatedJobs[i].GroupName
+	}
+	return full
 }
 
 // checkJobSet is the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha
@@ -167,7 +251,7 @@ func checkNetwork(network *jobset.Network, report reporter) {
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
 		report(schema.CodeJobSetNetwork, schema.Fields("spec", "network", "subdomain"),
-			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, strings.Join(problems, "; ")),
+			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 }
@@ -178,7 +262,7 @@ const longestManagedBy = 63
 func checkManagedBy(name string, path schema.Path, code schema.Code, report reporter) {
 	const help = `write a domain and a path, such as "acme.example.com/controller"`
 	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
-		report(code, path, fmt.Sprintf("%q names no controller: %s", name, err.Detail), help)
+		report(code, path, fmt.Sprintf("%q names no controller: %s", name, brief(err.Detail)), help)
 	}
 	if len(name) > longestManagedBy {
 		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
@@ -198,7 +282,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
 		report(schema.CodeJobSetName, path.Append(schema.Field("groupName")),
-			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, strings.Join(problems, "; ")),
+			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
@@ -217,7 +301,7 @@ func checkGenerated(kind, name string, path schema.Path, report reporter) bool {
 	if len(problems) == 0 {
 		return true
 	}
-	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, strings.Join(problems, "; "))
+	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, brief(problems...))
 	help := "rename the replicated job in the runtime: lower-case letters, digits and dashes only"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
 		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)

@@ -100,7 +100,7 @@ func checkCoordinator(js *jobset.JobSet, report reporter) {
 	}
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, strings.Join(problems, "; ")),
+		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, brief(problems...)),
 			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
 	}
 }
@@ -122,7 +122,7 @@ func checkClaims(js *jobset.JobSet, report reporter) {
 			}
 			seen[name] = true
 			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, strings.Join(problems, "; ")), "use lower-case letters, digits, dashes and dots")
+				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, brief(problems...)), "use lower-case letters, digits, dashes and dots")
 			}
 			if n := len(name + "-" + js.Name); n > longestClaim {
 				refuse(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")

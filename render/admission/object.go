@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	structuralobjectmeta "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apimachinery "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,13 +69,10 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		// An API server takes the namespace from the request, and drops it where the kind has none.
 		metadata.Namespace = o.id.Namespace
 	}
-	// The schema is asked for unknown fields before they are gone: their paths need them.
-	before := o.fields
-	o.fields = clone(before).(map[string]any)
 	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	for _, path := range unknown {
 		found.add(schema.Finding{
-			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: d.path(path, before),
+			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: d.path(path, raw),
 			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
 			Help:    "remove the field, or mend its name",
 		})
@@ -115,6 +112,10 @@ func (o *object) reencode(value any) error {
 		return err
 	}
 	o.fields = overlay(o.fields, encoded).(map[string]any)
+	// The API server decodes once more what the webhook sends: Go types write nulls and fields of
+	// metadata that the definition does not have.
+	structuralpruning.Prune(o.fields, o.schema, true)
+	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, o.schema)
 	structuraldefaulting.Default(o.fields, o.schema)
 	return nil
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -20,19 +21,54 @@ func (c *checker) origin(path schema.Path) schema.Claim {
 		return schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: source}
 	}
 	c.indexOwners()
+	if made, ok := c.madeFrom(path); ok {
+		return made
+	}
 	for n := len(path); n > 0; n-- {
 		claims := c.owners[path[:n].String()]
 		if len(claims) == 0 {
 			continue
 		}
+		claim := claims[len(claims)-1]
 		if n == len(path) {
-			return claims[len(claims)-1]
+			return claim
 		}
-		claim := claims[0]
+		if _, named := claim.Value.(schema.Presence); named {
+			claim = claims[0] // something that is missing in an item is for the one to add who brought it
+		}
 		claim.Value, claim.Source = schema.Presence{}, claim.Source.Append(path[n:]...)
 		return claim
 	}
 	return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(path...)}
+}
+
+// madeFrom is the origin of what the JobSet controller makes of names: labels, and the subdomain of Pods.
+func (c *checker) madeFrom(path schema.Path) (schema.Claim, bool) {
+	if c.merged == nil || len(path) < 4 || !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) || len(c.owners[path.String()]) > 0 {
+		return schema.Claim{}, false
+	}
+	inRuntime := func(rest ...schema.Step) (schema.Claim, bool) {
+		return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(rest...)}, true
+	}
+	name := schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: schema.Fields("metadata", "name")}
+	last := path[len(path)-1]
+	key, _ := last.Key()
+	switch {
+	case last == schema.Field("subdomain"):
+		if network := c.merged.Template.Spec.Network; network != nil && network.Subdomain != "" {
+			return inRuntime(schema.Fields("spec", "network", "subdomain")...)
+		}
+		return name, true
+	case key == jobset.ReplicatedJobNameKey:
+		return inRuntime(path[:3].Append(schema.Field("name"))...)
+	case key == jobset.GroupNameKey:
+		return inRuntime(path[:3].Append(schema.Field("groupName"))...)
+	case key == jobset.CoordinatorKey:
+		return inRuntime(schema.Fields("spec", "coordinator")...)
+	case key == jobset.JobSetNameKey, key == "job-name", key == batchv1.JobNameLabel:
+		return name, true
+	}
+	return schema.Claim{}, false
 }
 
 // indexOwners makes the merge's claims findable by their field, when the first one is asked for.

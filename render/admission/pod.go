@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,13 +42,16 @@ func checkPod(template *corev1.PodTemplateSpec, at schema.Path, report reporter)
 	p.checkAnnotations(at.Append(schema.Fields("metadata", "annotations")...))
 }
 
-func (p *podChecker) field(names ...string) schema.Path { return p.at.Append(schema.Fields(names...)...) }
+func (p *podChecker) field(names ...string) schema.Path {
+	return p.at.Append(schema.Fields(names...)...)
+}
 
 // checkNames checks what the Pod refers to by name.
 func (p *podChecker) checkNames() {
 	spec := &p.Spec
-	if spec.ServiceAccountName != "" {
-		dnsSubdomain(p.report, schema.CodeBadName, p.field("serviceAccountName"), "a service account", spec.ServiceAccountName)
+	// The API server takes the field's old name as well.
+	if name := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount); name != "" {
+		dnsSubdomain(p.report, schema.CodeBadName, p.field("serviceAccountName"), "a service account", name)
 	}
 	if spec.NodeName != "" {
 		dnsSubdomain(p.report, schema.CodeBadName, p.field("nodeName"), "a node", spec.NodeName)
@@ -194,7 +198,7 @@ func (p *podChecker) checkDNS() {
 			continue
 		}
 		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
-			p.report(schema.CodePodSpec, searches.Append(schema.Index(i)), fmt.Sprintf("%q is no domain: %s", search, strings.Join(problems, "; ")), subdomainHelp)
+			p.report(schema.CodePodSpec, searches.Append(schema.Index(i)), fmt.Sprintf("%q is no domain: %s", search, brief(problems...)), subdomainHelp)
 		}
 	}
 	for i, option := range config.Options {
@@ -230,6 +234,9 @@ func isInt32(text string) bool {
 func checkAsPod(job *batchv1.Job, report reporter) {
 	template := &job.Spec.Template
 	p := &podChecker{PodTemplateSpec: template, at: schema.Fields("spec"), report: report}
+	if template.Spec.HostNetwork {
+		p.checkHostPorts(true)
+	}
 	for _, c := range p.containers() {
 		if c.Image != strings.TrimSpace(c.Image) {
 			report(schema.CodeNoImage, c.at.Append(schema.Field("image")), fmt.Sprintf("%q begins or ends with a space", c.Image), "drop the space")

@@ -85,9 +85,6 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at schema.
 	if set > 1 {
 		f.report(schema.CodeTwoSources, at, "names several sources", "make each a source of its own")
 	}
-	if set == 0 {
-		f.report(schema.CodeVolume, at, "names no source", "name one, or drop the item")
-	}
 }
 
 func (f *projectedFiles) checkTrustBundle(b *corev1.ClusterTrustBundleProjection, at schema.Path) {

@@ -47,7 +47,7 @@ const hugePages = "hugepages-"
 // containerResource knows the resources of containers.
 func containerResource(name corev1.ResourceName) string {
 	if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
-		return strings.Join(problems, "; ")
+		return brief(problems...)
 	}
 	if !strings.Contains(string(name), "/") {
 		if isHugePages(name) || slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
@@ -177,6 +177,13 @@ func (p *podChecker) checkPodResources() {
 		p.report(schema.CodeResources, at.Append(schema.Field("claims")), "a Pod as a whole has no claims", "drop them")
 	}
 	p.checkRequirements(r, podResource, at)
+	for _, name := range sortedKeys(r.Requests) {
+		whole, sum := r.Requests[name], p.requested(name)
+		if sum.Cmp(whole) > 0 {
+			p.report(schema.CodeResources, at.Append(schema.Field("requests"), schema.Key(string(name))),
+				fmt.Sprintf("is %s, and the containers request %s together", whole.String(), sum.String()), "raise it, or lower what the containers request")
+		}
+	}
 	for _, c := range p.containers() {
 		for _, name := range sortedKeys(c.Resources.Limits) {
 			limit, whole := c.Resources.Limits[name], r.Limits[name]
@@ -186,4 +193,36 @@ func (p *podChecker) checkPodResources() {
 			}
 		}
 	}
+}
+
+// requested is what the Pod's containers request together: those that run at the same time, or the init
+// container that asks for most, with the sidecars that run by then.
+func (p *podChecker) requested(name corev1.ResourceName) resource.Quantity {
+	var sum, sidecars, most resource.Quantity
+	for _, c := range p.containers() {
+		q := c.Resources.Requests[name]
+		if _, set := c.Resources.Requests[name]; !set {
+			q = c.Resources.Limits[name] // the API server fills it in
+		}
+		switch {
+		case !c.init:
+			sum.Add(q)
+		case c.sidecar():
+			sidecars.Add(q)
+			if sidecars.Cmp(most) > 0 {
+				most = sidecars.DeepCopy()
+			}
+		default:
+			then := sidecars.DeepCopy()
+			then.Add(q)
+			if then.Cmp(most) > 0 {
+				most = then
+			}
+		}
+	}
+	sum.Add(sidecars)
+	if most.Cmp(sum) > 0 {
+		return most
+	}
+	return sum
 }

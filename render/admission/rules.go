@@ -65,26 +65,26 @@ const (
 // dnsLabel, dnsSubdomain and qualified refuse texts that are no names of these kinds.
 func dnsLabel(report reporter, code schema.Code, path schema.Path, what, name string) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), labelHelp)
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), labelHelp)
 	}
 }
 
 func dnsSubdomain(report reporter, code schema.Code, path schema.Path, what, name string) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), subdomainHelp)
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), subdomainHelp)
 	}
 }
 
 func qualified(report reporter, code schema.Code, path schema.Path, what, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, strings.Join(problems, "; ")), qualifiedHelp)
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), qualifiedHelp)
 	}
 }
 
 // checkLabelSelector checks a selector of Pods or Nodes by their labels.
 func checkLabelSelector(selector *metav1.LabelSelector, path schema.Path, code schema.Code, report reporter) {
 	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
-		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, err.ErrorBody()), "mend the selector")
+		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, brief(err.ErrorBody())), "mend the selector")
 	}
 }
 

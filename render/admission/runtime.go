@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -19,6 +20,8 @@ type Runtime struct {
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
 	object     *object
+	// findings are those of its own admission.
+	findings schema.Findings
 }
 
 // ID is the runtime's kind, namespace and name.
@@ -41,6 +44,9 @@ const (
 func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, schema.Findings) {
 	found := &findings{}
 	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
+	if r != nil {
+		r.findings = found.all
+	}
 	return r, found.all
 }
 
@@ -67,7 +73,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 		return nil, nil
 	}
 	r := &Runtime{id: o.id, spec: typed.Spec, object: o, deprecated: typed.Labels[supportLabel] == "deprecated"}
-	if typed.Labels[validationLabel] == "disabled" {
+	if typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r, o
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
@@ -82,6 +88,12 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	}
 	r.checkAncestors(found)
 	return r, o
+}
+
+// isUnchecked tells of the label that keeps a runtime from the webhook; on an update both objects need it.
+func isUnchecked(o *object) bool {
+	label, _, _ := unstructured.NestedString(o.fields, "metadata", "labels", validationLabel)
+	return label == "disabled"
 }
 
 // undecodable reports an object that its Go type does not take. The schema says where, as a rule.

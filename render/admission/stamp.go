@@ -47,3 +47,8 @@ func sameContent(a, b *trainer.RuntimePatch) bool {
 	x.Time, y.Time = nil, nil
 	return equality.Semantic.DeepEqual(x, y)
 }
+
+// sameTemplate compares what two merges made.
+func sameTemplate(a, b *trainer.JobSetTemplateSpec) bool {
+	return equality.Semantic.DeepEqual(a, b)
+}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -208,6 +207,3 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at sch
 	checkMetadata(template.Labels, template.Annotations, path.Append(schema.Field("metadata")), p.report)
 	checkClaimSpec(&template.Spec, path.Append(schema.Field("spec")), p.report)
 }
-
-// positive says whether a quantity is more than nothing.
-func positive(q resource.Quantity) bool { return q.Sign() > 0 }

@@ -120,7 +120,7 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at schema.Path)
 
 // targets are the names that iSCSI initiators and targets can have.
 var targets = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)|eui\.[[:alnum:]]{16}|naa\.[[:alnum:]]{32})$`)
+	return regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-zA-Z0-9.-]+:\S+|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32})$`)
 })
 
 func (p *podChecker) checkISCSI(v *corev1.Volume, at schema.Path) {

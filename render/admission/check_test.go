@@ -1,0 +1,175 @@
+package admission_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// What the cluster takes and its author hardly meant.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		name, job string
+		classes   []string
+		want      schema.Code
+		path      string // of the last claim, or of the finding where it has none
+		reason    string
+	}{
+		{
+			name: "label taken away", job: patch(`{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: ""}}}`),
+			want: schema.CodeAncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
+			reason: "spec.trainer then goes nowhere",
+		},
+		{
+			name: "privileged", job: patchYAML("{spec: {containers: [{name: logs, securityContext: {privileged: true}}]}}"),
+			want: schema.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
+			reason: "a patch hands out the node",
+		},
+		{
+			name: "hostPath", job: patchYAML("{spec: {volumes: [{name: h, hostPath: {path: /}}]}}"),
+			want: schema.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
+			reason: "as does a mount of it",
+		},
+		{
+			name: "empty patch", job: "\n\truntimePatches: [{manager: example.com/m}]\n",
+			want: schema.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
+		},
+		{
+			name: "idle patch", job: patchYAML("{spec: {containers: [{name: logs}]}}"),
+			want: schema.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names what the runtime has",
+		},
+		{
+			name: "PriorityClass", want: schema.CodeNoPriorityClass,
+			path: `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.priorityClassName`, reason: "no Pod is created where there is none",
+		},
+		{name: "known PriorityClass", classes: []string{"high"}, reason: "it is among the inputs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := torchRuntime
+			if strings.Contains(c.name, "PriorityClass") {
+				text = strings.Replace(text, "\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriorityClassName: high\n\t\t\t\t\t\t\t\tcontainers:", 1)
+			}
+			found := admission.Check(t.Context(), admission.Input{
+				TrainJob: object(t, jobYAML("\ttrainer: {}\n"+c.job)), Runtime: admitted(t, text), PriorityClasses: c.classes,
+			})
+			if err := found.Err(); err != nil {
+				t.Error(err)
+			}
+			own := []schema.Code{schema.CodeAncestorMoved, schema.CodePrivilegedPatch, schema.CodeIdlePatch, schema.CodeNoPriorityClass}
+			var got []string
+			for _, f := range found {
+				if !slices.Contains(own, f.Code) {
+					continue
+				}
+				path := f.Path
+				if len(f.Claims) > 0 {
+					path = f.Claims[len(f.Claims)-1].Source
+				}
+				got = append(got, string(f.Code)+" "+path.String())
+			}
+			var want []string
+			if c.want != "" {
+				want = []string{string(c.want) + " " + c.path}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%v, want %v: %s", got, want, c.reason)
+			}
+		})
+	}
+}
+
+// patch is a patch of the Job template of job node.
+func patch(job string) string {
+	return `
+	runtimePatches:
+	- manager: example.com/m
+		trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: ` + job + `}]}}}
+`
+}
+
+// Further patches are judged as if they stood in the TrainJob, and the input is left alone.
+func TestFurtherPatches(t *testing.T) {
+	job := object(t, jobYAML("\ttrainer: {}\n"))
+	in := admission.Input{TrainJob: job, Runtime: admitted(t, torchRuntime), Patches: []trainer.RuntimePatch{{
+		Manager: "example.com/m",
+		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{
+			Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": "not valid!"}},
+		}},
+	}}}
+	found := admission.Check(t.Context(), in)
+	if got := codes(found); !slices.Equal(got, []string{"TW503"}) {
+		t.Errorf("%v, want the label of the JobSet to be refused\n%v", got, found)
+	}
+	source := found[slices.IndexFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeBadMetadata })].Claims[0].Source.String()
+	if want := `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.metadata.labels["team"]`; source != want {
+		t.Errorf("it comes from %s, want %s", source, want)
+	}
+	if spec := job["spec"].(map[string]any); spec["runtimePatches"] != nil {
+		t.Errorf("the TrainJob was changed: %v", job)
+	}
+}
+
+// Every finding on the recorded cases names its object and what to do; and one about an object that is not
+// in the files says which field of the files it comes from.
+func TestFindingsAreComplete(t *testing.T) {
+	stock := stockRuntimes(t)
+	for _, c := range append(readCases(t, cluster, "r7-*"), readCases(t, cluster, "c1-*")...) {
+		for _, f := range check(t, c.objects, stock) {
+			switch f.Object.Kind {
+			case "": // the test's own, where no runtime is found
+			case "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime":
+				if f.Severity == schema.Error && (len(f.Path) == 0 || f.Help == "") {
+					t.Errorf("%s: no path or no help: %v", c.name, f)
+				}
+			default:
+				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == schema.Error && f.Help == "" {
+					t.Errorf("%s: no source or no help: %v", c.name, f)
+				}
+			}
+		}
+	}
+}
+
+// Bad input never panics, whatever is missing.
+func TestOddInputs(t *testing.T) {
+	runtime := admitted(t, torchRuntime)
+	for _, text := range []string{
+		"{}", "{kind: TrainJob}", "{kind: TrainJob, metadata: 3}", "{kind: TrainJob, metadata: {name: 3}, spec: x}",
+		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {runtimePatches: x}}",
+		"{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: {runtimeRef: {name: torch}, runtimePatches: [null, {manager: a.b/c, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{}]}}}}]}}",
+	} {
+		in := admission.Input{TrainJob: object(t, text), Runtime: runtime, Patches: []trainer.RuntimePatch{{}}}
+		if admission.Check(t.Context(), in).Err() == nil {
+			t.Errorf("%s passes", text)
+		}
+		admission.Update(t.Context(), in, in)
+		admission.AdmitRuntime(t.Context(), object(t, text), "")
+		admission.AdmitJobSet(t.Context(), object(t, text), "")
+	}
+}
+
+// Every code of this package has a section in the documentation.
+func TestCodesAreDocumented(t *testing.T) {
+	codes, err := os.ReadFile("../../schema/code.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`"(TW[567]\d\d)"`).FindAllStringSubmatch(string(codes), -1) {
+		if !strings.Contains(string(docs), "\n## "+match[1]+": ") {
+			t.Errorf("docs/findings.md has no section on %s", match[1])
+		}
+	}
+}

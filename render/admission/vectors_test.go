@@ -1,0 +1,270 @@
+package admission_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
+// vectors, beside the repository, is where they come from; it is optional, and has some more, with the
+// stock runtimes that they name.
+const (
+	cluster = "../../testdata/cluster"
+	vectors = "../../../shared/vectors"
+)
+
+// recordedCase is one of them: what was applied, and what became of it.
+type recordedCase struct {
+	name    string
+	objects []map[string]any
+	// outcome is accepted, suspended, partial, ignored, rejected or blocked.
+	outcome string
+	// text is what the cluster said when it refused.
+	text string
+	// failsAgain says that the Trainer failed to apply the JobSet a second time.
+	failsAgain bool
+}
+
+func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outcome == "blocked" }
+
+// readCases reads the cases of the folders that match, but for those whose verdict hangs on objects that
+// only a cluster has.
+func readCases(t *testing.T, dir, pattern string) []recordedCase {
+	t.Helper()
+	inputs, err := filepath.Glob(filepath.Join(dir, pattern, "input.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	skip, _ := os.ReadFile(filepath.Join(dir, "needs-cluster.txt"))
+	var cases []recordedCase
+	for _, input := range inputs {
+		folder := filepath.Dir(input)
+		c := recordedCase{name: filepath.Base(folder), objects: readObjects(t, input)}
+		if slices.Contains(strings.Fields(string(skip)), c.name) {
+			continue
+		}
+		want := func(file string) string {
+			text, _ := os.ReadFile(filepath.Join(folder, "want", file))
+			return string(text)
+		}
+		c.outcome = strings.Fields(want("outcome.txt"))[0]
+		c.text = want("rejected.txt") + want("blocked.txt")
+		c.failsAgain = want("controller-errors.txt") != ""
+		if c.outcome != "none" {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// recordedCases are the generated ones. A TrainJob that stands alone names a stock runtime, and is left out
+// where those are not there.
+func recordedCases(t *testing.T) ([]recordedCase, runtimes) {
+	t.Helper()
+	stock := stockRuntimes(t)
+	cases := append(readCases(t, cluster, "c1-*"), readCases(t, filepath.Join(vectors, "recorded"), "stock-*")...)
+	if len(stock) > 0 {
+		return cases, stock
+	}
+	return slices.DeleteFunc(cases, func(c recordedCase) bool {
+		if len(c.objects) == 1 {
+			t.Logf("%s is left out: %s is not there", c.name, vectors)
+		}
+		return len(c.objects) == 1
+	}), stock
+}
+
+func readObjects(t *testing.T, file string) []map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	for _, document := range regexp.MustCompile(`(?m)^---\s*$`).Split(string(text), -1) {
+		j, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		var fields map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &fields); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if fields != nil {
+			objects = append(objects, fields)
+		}
+	}
+	return objects
+}
+
+// runtimes are those that TrainJobs can name, ready for use.
+type runtimes map[schema.Object]*admission.Runtime
+
+func stockRuntimes(t *testing.T) runtimes {
+	known := runtimes{}
+	files, _ := filepath.Glob(filepath.Join(vectors, "stock-runtimes", "*.yaml"))
+	for _, file := range files {
+		for _, object := range readObjects(t, file) {
+			if r, _ := admission.AdmitRuntime(t.Context(), object, "default"); r != nil {
+				known[r.ID()] = r
+			}
+		}
+	}
+	return known
+}
+
+// check does with the objects of a case what a program does that finds them in a file.
+func check(t *testing.T, objects []map[string]any, stock runtimes) schema.Findings {
+	t.Helper()
+	var found schema.Findings
+	own := runtimes{}
+	for _, object := range objects {
+		if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "TrainingRuntime") {
+			r, f := admission.AdmitRuntime(t.Context(), object, "default")
+			found = append(found, f...)
+			if r != nil {
+				own[r.ID()] = r
+			}
+		}
+	}
+	for _, object := range objects {
+		kind, _ := object["kind"].(string)
+		switch {
+		case strings.HasSuffix(kind, "TrainingRuntime"):
+		case kind != "TrainJob":
+			found = append(found, schema.Finding{Code: schema.CodeUnknownKind, Severity: schema.Error, Message: kind})
+		default:
+			in := admission.Input{TrainJob: object, OnConflict: render.Last}
+			id, known := refersTo(object)
+			if in.Runtime = own[id]; in.Runtime == nil {
+				in.Runtime = stock[id]
+			}
+			if in.Runtime == nil || !known {
+				found = append(found, schema.Finding{Code: schema.CodeNoRuntime, Severity: schema.Error, Path: schema.Fields("spec", "runtimeRef"), Message: id.String()})
+				in.Runtime = nil
+			}
+			found = append(found, admission.Check(t.Context(), in)...)
+		}
+	}
+	return found
+}
+
+// refersTo is the runtime that a TrainJob names, and whether it can be one.
+func refersTo(object map[string]any) (schema.Object, bool) {
+	spec, _ := object["spec"].(map[string]any)
+	ref, _ := spec["runtimeRef"].(map[string]any)
+	id := schema.Object{Kind: "ClusterTrainingRuntime"}
+	if kind, ok := ref["kind"].(string); ok {
+		id.Kind = kind
+	}
+	id.Name, _ = ref["name"].(string)
+	if id.Kind == "TrainingRuntime" {
+		id.Namespace = "default"
+	}
+	group, ok := ref["apiGroup"].(string)
+	return id, !ok || group == "trainer.kubeflow.org"
+}
+
+// namesField says whether some error names a field that the cluster's text names, too: brackets do not
+// count, and either of the two may be the longer one at either end.
+func namesField(text string, found schema.Findings) bool {
+	plain := func(path string) string {
+		return strings.ToLower(strings.Trim(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(path, ""), "."))
+	}
+	var named []string
+	for _, match := range regexp.MustCompile(`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`).FindAllStringSubmatch(text, -1) {
+		named = append(named, plain(match[1]))
+	}
+	if len(named) == 0 {
+		return true
+	}
+	for _, f := range found {
+		b := plain(f.Path.String())
+		if f.Severity != schema.Error || b == "" {
+			continue
+		}
+		for _, a := range named {
+			if a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(b, a+".") || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func report(found schema.Findings) string {
+	var b strings.Builder
+	for _, f := range found {
+		if f.Severity == schema.Error {
+			fmt.Fprintf(&b, "\n\t%v", f)
+		}
+	}
+	return b.String()
+}
+
+// On the recorded cases, the verdict is the cluster's, and so is the field that it names.
+func TestRecorded(t *testing.T) {
+	cases, stock := recordedCases(t)
+	verdicts, fields, refused := 0, 0, 0
+	for _, c := range cases {
+		found := check(t, c.objects, stock)
+		if (found.Err() != nil) != c.refused() {
+			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
+		} else {
+			verdicts++
+		}
+		if !c.refused() {
+			continue
+		}
+		refused++
+		if !namesField(c.text, found) {
+			t.Errorf("%s: another field\n%s%s", c.name, c.text, report(found))
+		} else {
+			fields++
+		}
+	}
+	t.Logf("verdict %d/%d, field %d/%d", verdicts, len(cases), fields, refused)
+}
+
+// On the cases of one rule each, the verdict is the cluster's as well. Nothing may pass that the cluster
+// refuses or that is blocked later; should something be refused that the cluster runs, then docs/findings.md
+// has to say of its code why the job would never do what it says.
+func TestRules(t *testing.T) {
+	stock := stockRuntimes(t)
+	agree, stricter, fields, refused := 0, 0, 0, 0
+	cases := readCases(t, cluster, "r7-*")
+	for _, c := range cases {
+		found := check(t, c.objects, stock)
+		switch failed := found.Err() != nil; {
+		case failed == c.refused():
+			agree++
+		case failed:
+			stricter++
+			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
+		default:
+			t.Errorf("%s: passes, and the cluster says %s\n%s", c.name, c.outcome, c.text)
+		}
+		if !c.refused() {
+			continue
+		}
+		refused++
+		if namesField(c.text, found) {
+			fields++
+		} else {
+			t.Errorf("%s: another field\n%s%s", c.name, c.text, report(found))
+		}
+	}
+	t.Logf("%d agree, %d stricter, of %d; field %d/%d", agree, stricter, len(cases), fields, refused)
+}

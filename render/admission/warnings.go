@@ -1,0 +1,132 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// warn tells of patches that do what their author hardly meant.
+func (c *checker) warn() {
+	if c.merged == nil {
+		return
+	}
+	c.movedAncestors()
+	for i := range c.typed.Spec.RuntimePatches {
+		patch := &c.typed.Spec.RuntimePatches[i]
+		c.idle(i, patch)
+		c.powers(patch)
+	}
+}
+
+// movedAncestors warns of patches that change which job is the trainer's or an initializer's: its section
+// of the TrainJob then goes elsewhere, or nowhere.
+func (c *checker) movedAncestors() {
+	before := c.in.Runtime.spec.Template.Spec.ReplicatedJobs
+	for i := range c.merged.Template.Spec.ReplicatedJobs {
+		job := &c.merged.Template.Spec.ReplicatedJobs[i]
+		old := replicatedJob(before, job.Name)
+		if old == nil {
+			continue
+		}
+		was, is := old.Template.Labels[policy.Ancestor], job.Template.Labels[policy.Ancestor]
+		if was == is {
+			continue
+		}
+		path := jobPath(job.Name).Append(schema.Fields("template", "metadata", "labels")...).Append(schema.Key(policy.Ancestor))
+		claim := c.origin(path)
+		c.add(schema.Finding{
+			Code: schema.CodeAncestorMoved, Severity: schema.Warning, Object: c.job.id, Path: claim.Source, Claims: []schema.Claim{claim},
+			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
+			Help:    "drop the label from the patch; the runtime says which job is which",
+		})
+	}
+}
+
+func orNone(ancestor string) string {
+	if ancestor == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%q", ancestor)
+}
+
+// idle warns of a patch without which the result would be the same.
+func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
+	path := schema.Fields("spec", "runtimePatches").Append(schema.Item("manager", patch.Manager))
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+		c.about(schema.CodeIdlePatch, schema.Warning, path, "the patch says nothing", "drop it")
+		return
+	}
+	others := slices.Delete(slices.Clone(c.typed.Spec.RuntimePatches), i, i+1)
+	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
+	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
+		return
+	}
+	c.about(schema.CodeIdlePatch, schema.Warning, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", "drop it")
+}
+
+// powers warns of patches that give containers power over their node: hardly what a queue or a team's
+// defaults are for.
+func (c *checker) powers(patch *trainer.RuntimePatch) {
+	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
+		return
+	}
+	jobs := patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
+	for i := range jobs {
+		job := &jobs[i]
+		if job.Template == nil || job.Template.Spec == nil || job.Template.Spec.Template == nil || job.Template.Spec.Template.Spec == nil {
+			continue
+		}
+		pod := job.Template.Spec.Template.Spec
+		at := schema.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(schema.Fields("template", "spec", "template", "spec")...)
+		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
+		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(schema.Field("initContainers")))
+		c.containerPowers(pod.Containers, before.Containers, at.Append(schema.Field("containers")))
+		for j := range pod.Volumes {
+			v := &pod.Volumes[j]
+			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
+			if v.HostPath != nil && !had {
+				c.about(schema.CodePrivilegedPatch, schema.Warning, at.Append(schema.Field("volumes"), schema.Item("name", v.Name), schema.Field("hostPath")),
+					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or let the runtime have the volume")
+			}
+		}
+	}
+}
+
+func podOf(jobs []jobset.ReplicatedJob, name string) *corev1.PodSpec {
+	if job := replicatedJob(jobs, name); job != nil {
+		return &job.Template.Spec.Template.Spec
+	}
+	return &corev1.PodSpec{}
+}
+
+func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list schema.Path) {
+	for i := range patches {
+		s := patches[i].SecurityContext
+		if s == nil {
+			continue
+		}
+		var had *corev1.SecurityContext
+		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == patches[i].Name }); at >= 0 {
+			had = before[at].SecurityContext
+		}
+		path := list.Append(schema.Item("name", patches[i].Name), schema.Field("securityContext"))
+		const help = "let the runtime say so, where whoever answers for it can see it"
+		if privileged(s) && !privileged(had) {
+			c.about(schema.CodePrivilegedPatch, schema.Warning, path.Append(schema.Field("privileged")),
+				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
+		}
+		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
+			c.about(schema.CodePrivilegedPatch, schema.Warning, path.Append(schema.Fields("capabilities", "add")...),
+				fmt.Sprintf("the patch gives container %q the capability SYS_ADMIN, which is nearly all of them", patches[i].Name), help)
+		}
+	}
+}
