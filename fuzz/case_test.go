@@ -53,7 +53,7 @@ func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 // cases is how many cases each law sees.
 func cases(t *testing.T) int {
 	t.Helper()
-	n := 4_000 // of each of seven laws
+	n := 10_000
 	if testing.Short() {
 		n = 500
 	}
