@@ -195,14 +195,20 @@ func readCase(t *testing.T, dir string) render.Input {
 		job.Namespace = "default"
 	}
 	render.DefaultTrainJob(job)
-	render.DefaultRuntime(&runtime.Spec)
-	jobs := runtime.Spec.Template.Spec.ReplicatedJobs
-	for i, rj := range list(raw, "spec", "template", "spec", "replicatedJobs") {
-		if replicas, set := rj.(object)["replicas"]; set && replicas == 0.0 {
-			jobs[i].Replicas = 0
-		}
-	}
+	render.DefaultRuntime(&runtime.Spec, writtenIn(list(raw, "spec", "template", "spec", "replicatedJobs")))
 	return render.Input{TrainJob: job, Runtime: &runtime.Spec}
+}
+
+// writtenIn reports whether the replicated jobs, as decoded from a file, have a field.
+func writtenIn(jobs []any) func(schema.Path) bool {
+	return func(path schema.Path) bool {
+		_, name, _ := path[len(path)-2].Item()
+		field, _ := path[len(path)-1].Field()
+		return slices.ContainsFunc(jobs, func(job any) bool {
+			_, found := job.(object)[field]
+			return found && job.(object)["name"] == name
+		})
+	}
 }
 
 func list(value any, names ...string) []any {

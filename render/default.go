@@ -6,6 +6,8 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).
@@ -62,14 +64,20 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 }
 
 // DefaultRuntime fills in what the API server fills in when a TrainingRuntime or a
-// ClusterTrainingRuntime is stored. It changes the spec that it is given. A Go value cannot tell
-// "replicas: 0" from no replicas at all: both become 1 here, and a reader of files, who can tell
-// them apart, puts an explicit zero back.
-func DefaultRuntime(spec *trainer.TrainingRuntimeSpec) {
+// ClusterTrainingRuntime is stored. It changes the spec that it is given.
+//
+// A Go value cannot tell "replicas: 0" from no replicas at all, and the API server fills in only the
+// latter. written tells the two apart, for those who know what the object's author wrote: it reports
+// whether the object has a field, and manifest.Document.Has is one. Where it is nil, a zero counts as
+// not written.
+func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path) bool) {
 	template := &spec.Template.Spec
+	jobs := schema.Fields("spec", "template", "spec", "replicatedJobs")
 	for i := range template.ReplicatedJobs {
 		job := &template.ReplicatedJobs[i]
-		setDefault(&job.Replicas, 1)
+		if written == nil || job.Replicas != 0 || !written(jobs.Append(schema.Item("name", job.Name), schema.Field("replicas"))) {
+			setDefault(&job.Replicas, 1)
+		}
 		setDefault(&job.GroupName, "default")
 		pod := &job.Template.Spec.Template.Spec
 		defaultPodTemplate(pod)

@@ -178,16 +178,7 @@ func readInput(t *testing.T, file string) render.Input {
 				continue
 			}
 			known[id] = true
-			var zeros []int
-			for i, rj := range spec.Template.Spec.ReplicatedJobs {
-				if rj.Replicas == 0 && d.Has(schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", rj.Name), schema.Field("replicas"))) {
-					zeros = append(zeros, i)
-				}
-			}
-			render.DefaultRuntime(spec)
-			for _, i := range zeros {
-				spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
-			}
+			render.DefaultRuntime(spec, d.Has)
 			if f := runtimes.Add(id, spec); f != nil {
 				t.Fatal(f)
 			}

@@ -78,19 +78,14 @@ func (s policyStory) input(t *testing.T) render.Input {
 	if jobs == "" {
 		jobs = nodeJob
 	}
-	raw := []object{}
+	raw := []any{}
 	for _, into := range []any{&runtime.Template.Spec.ReplicatedJobs, &raw} {
 		if err := yaml.UnmarshalStrict([]byte(jobs), into); err != nil {
 			t.Fatal(err)
 		}
 	}
 	render.DefaultTrainJob(job)
-	render.DefaultRuntime(runtime)
-	for i := range raw {
-		if raw[i]["replicas"] == 0.0 {
-			runtime.Template.Spec.ReplicatedJobs[i].Replicas = 0
-		}
-	}
+	render.DefaultRuntime(runtime, writtenIn(raw))
 	return render.Input{TrainJob: job, Runtime: runtime}
 }
 

@@ -34,7 +34,7 @@ func TestRuntimesWithoutDefaults(t *testing.T) {
 					}
 				}
 				render.DefaultTrainJob(full.TrainJob)
-				render.DefaultRuntime(full.Runtime)
+				render.DefaultRuntime(full.Runtime, nil)
 				opts := render.Options{
 					As: render.Stored, OwnerReferences: true, Secrets: rand.Reader, FluxTemplates: texts("%s%s%s%s", "%s%s%s", "%s%s%s%s"),
 					FeatureGates: render.FeatureGates{TrainJobStatus: true},

@@ -1,7 +1,7 @@
 // Package render answers what the cluster will create from a TrainJob and its runtime.
 //
 //	render.DefaultTrainJob(job)
-//	render.DefaultRuntime(&runtime.Spec)
+//	render.DefaultRuntime(&runtime.Spec, nil)
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{})
 //	if err != nil {
 //		return err // every reason why the cluster would refuse it, and every conflict

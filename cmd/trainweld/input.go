@@ -195,30 +195,14 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 }
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
-	zero, ports := explicitZeros(spec, d), plainPorts(spec)
-	render.DefaultRuntime(spec)
+	ports := plainPorts(spec)
+	render.DefaultRuntime(spec, d.Has)
 	if in.spelled {
 		for _, p := range ports {
 			p.Protocol = ""
 		}
 	}
-	for _, i := range zero {
-		spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
-	}
 	in.keep(id, in.runtimes.Add(id, spec), runtimeSource{document: d})
-}
-
-// explicitZeros lists the jobs whose replicas the file sets to 0, which a Go value cannot tell from
-// no replicas at all: the cluster defaults only the latter.
-func explicitZeros(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) []int {
-	var zeros []int
-	for i, rj := range spec.Template.Spec.ReplicatedJobs {
-		path := schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", rj.Name))
-		if rj.Replicas == 0 && d.Has(path.Append(schema.Field("replicas"))) {
-			zeros = append(zeros, i)
-		}
-	}
-	return zeros
 }
 
 func (in *input) addSnapshot(cm *corev1.ConfigMap, namespace string, d *manifest.Document) {

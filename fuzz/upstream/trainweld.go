@@ -62,13 +62,13 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 				render.DefaultTrainJob(o)
 				job = o
 			case *trainer.TrainingRuntime:
-				defaultRuntime(&o.Spec, object)
+				render.DefaultRuntime(&o.Spec, d.Has)
 				if o.Namespace == "" && job != nil {
 					o.Namespace = job.Namespace
 				}
 				runtimes.Add(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
 			case *trainer.ClusterTrainingRuntime:
-				defaultRuntime(&o.Spec, object)
+				render.DefaultRuntime(&o.Spec, d.Has)
 				runtimes.Add(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
 			}
 		}
@@ -108,18 +108,6 @@ func companions(out *render.Output) (objects []any) {
 
 func failing(findings schema.Findings) schema.Findings {
 	return slices.DeleteFunc(slices.Clone(findings), func(f schema.Finding) bool { return f.Severity < schema.Error })
-}
-
-// defaultRuntime fills in the defaults, and keeps the zero replicas that only JSON can tell from none.
-func defaultRuntime(spec *trainer.TrainingRuntimeSpec, object Object) {
-	render.DefaultRuntime(spec)
-	jobs, _ := dig(object, "spec", "template", "spec")["replicatedJobs"].([]any)
-	for i, job := range jobs {
-		fields, _ := job.(map[string]any)
-		if n, ok := fields["replicas"]; ok && fmt.Sprint(n) == "0" {
-			spec.Template.Spec.ReplicatedJobs[i].Replicas = 0
-		}
-	}
 }
 
 func dig(object Object, fields ...string) Object {
