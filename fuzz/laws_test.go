@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -48,7 +48,7 @@ func equalsUpstream(c *fuzz.Case) string {
 			continue
 		}
 		if made := typed(&got.Template); !bytes.Equal(made, want) {
-			return fmt.Sprintf("Apply (%+v) makes another template than upstream:\n%s", opts, differ(decode(want), decode(made)))
+			return fmt.Sprintf("Apply (%+v) makes another template than upstream:\n%s", opts, cmp.Diff(decode(want), decode(made)))
 		}
 	}
 	return ""
@@ -68,7 +68,7 @@ func overlapIsOrder(c *fuzz.Case) string {
 	case err != nil:
 		return fmt.Sprintf("schema.Check passes it, and upstream refuses it in some order: %v", err)
 	case one != "" && len(reported) == 0:
-		return fmt.Sprintf("no overlap is reported, and the order of the patches decides:\n%s", differ(decode([]byte(one)), decode([]byte(other))))
+		return fmt.Sprintf("no overlap is reported, and the order of the patches decides:\n%s", cmp.Diff(decode([]byte(one)), decode([]byte(other))))
 	case one == "" && len(reported) > 0:
 		return fmt.Sprintf("every order gives the same template, and overlaps are reported on %v", reported)
 	}
@@ -194,46 +194,4 @@ func claimedTwice(patches []trainer.RuntimePatch) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(paths))
-}
-
-// differ lists where two JSON values differ.
-func differ(want, got any) string {
-	var lines []string
-	compare("", want, got, &lines)
-	return strings.Join(lines, "\n")
-}
-
-func compare(path string, want, got any, lines *[]string) {
-	switch w := want.(type) {
-	case map[string]any:
-		g, ok := got.(map[string]any)
-		if !ok {
-			break
-		}
-		all := maps.Clone(w)
-		maps.Copy(all, g)
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			a, inWant := w[key]
-			b, inGot := g[key]
-			switch {
-			case !inWant:
-				*lines = append(*lines, fmt.Sprintf("  %s.%s: not wanted: %s", path, key, encode(b)))
-			case !inGot:
-				*lines = append(*lines, fmt.Sprintf("  %s.%s: missing: %s", path, key, encode(a)))
-			default:
-				compare(path+"."+key, a, b, lines)
-			}
-		}
-		return
-	case []any:
-		if g, ok := got.([]any); ok && len(g) == len(w) {
-			for i := range w {
-				compare(fmt.Sprintf("%s[%d]", path, i), w[i], g[i], lines)
-			}
-			return
-		}
-	}
-	if a, b := string(encode(want)), string(encode(got)); a != b {
-		*lines = append(*lines, fmt.Sprintf("  %s: want %s, got %s", path, a, b))
-	}
 }

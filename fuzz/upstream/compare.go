@@ -1,12 +1,11 @@
 package upstream
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	coscheduling "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
@@ -45,7 +44,8 @@ func Typed(object Object) (Object, error) {
 	return out, nil
 }
 
-// Diff lists where two sets of objects of the given kinds differ, a line each; "" when they are equal.
+// Diff shows where two sets of objects of the given kinds differ, upstream's lines with a minus; "" when
+// they are equal.
 func Diff(want, got []Object, kinds []string) (string, error) {
 	wanted, err := byName(want, kinds)
 	if err != nil {
@@ -55,9 +55,7 @@ func Diff(want, got []Object, kinds []string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("trainweld: %w", err)
 	}
-	var lines []string
-	compare("", wanted, made, &lines)
-	return strings.Join(lines, "\n"), nil
+	return cmp.Diff(wanted, made), nil
 }
 
 func byName(objects []Object, kinds []string) (map[string]any, error) {
@@ -91,47 +89,4 @@ func mask(object Object) {
 	for name := range data {
 		data[name] = "made up"
 	}
-}
-
-func compare(path string, want, got any, lines *[]string) {
-	switch w := want.(type) {
-	case map[string]any:
-		g, ok := got.(map[string]any)
-		if !ok {
-			break
-		}
-		all := maps.Clone(w)
-		maps.Copy(all, g)
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			a, inWant := w[key]
-			b, inGot := g[key]
-			switch {
-			case !inWant:
-				*lines = append(*lines, fmt.Sprintf("  %s.%s: not upstream's: %s", path, key, text(b)))
-			case !inGot:
-				*lines = append(*lines, fmt.Sprintf("  %s.%s: missing: %s", path, key, text(a)))
-			default:
-				compare(path+"."+key, a, b, lines)
-			}
-		}
-		return
-	case []any:
-		if g, ok := got.([]any); ok && len(g) == len(w) {
-			for i := range w {
-				compare(fmt.Sprintf("%s[%d]", path, i), w[i], g[i], lines)
-			}
-			return
-		}
-	}
-	if a, b := text(want), text(got); a != b {
-		*lines = append(*lines, fmt.Sprintf("  %s: upstream %s, trainweld %s", path, a, b))
-	}
-}
-
-func text(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
 }
