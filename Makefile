@@ -52,4 +52,4 @@ demo:
 # what tests compare with: look at the difference before you commit it.
 generate:
 	go run ./render/admission/generate
-	go test ./schema/manifest ./render ./cmd/trainweld -update
+	go test ./schema/manifest ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update

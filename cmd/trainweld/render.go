@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -170,8 +171,10 @@ func (p *program) render(flags renderFlags) error {
 	if flags.outputDir != "" {
 		findings = append(findings, unsafeNames(all)...)
 	}
-	findings = withoutRepeats(findings)
-	report{p.stderr, flags.showValues, flags.showNotes}.write(findings)
+	findings = report.Distinct(findings)
+	if err := p.report(findings, flags); err != nil {
+		return err
+	}
 	if err := failure(findings, flags.strict); err != nil {
 		return err
 	}
@@ -195,6 +198,19 @@ func (p *program) render(flags renderFlags) error {
 		streams[i] = all[i].objects
 	}
 	return encodeStream(p.stdout, format, chain(streams))
+}
+
+// report writes the findings to standard error, as text. They stand beside the objects, so they go
+// without source lines.
+func (p *program) report(findings schema.Findings, flags renderFlags) error {
+	const format = "text"
+	if err := report.Write(p.stderr, format, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+		return err
+	}
+	if summary := report.Summary(format, findings); summary != "" {
+		fmt.Fprintln(p.stderr, summary)
+	}
+	return nil
 }
 
 // parse reads the flags that have words for values.

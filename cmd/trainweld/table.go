@@ -14,6 +14,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -62,7 +63,7 @@ func (t podTable) write(w io.Writer) error {
 		writeRow(out, t.row(pod), widths)
 	}
 	fmt.Fprintf(out, "%s/%s: %s, %s, requests %s\n", t.jobSet.Namespace, t.jobSet.Name,
-		plural(pods, "Pod"), plural(int(gpus), "GPU"), orDash(resourcesText(total)))
+		report.Count(pods, "Pod"), report.Count(int(gpus), "GPU"), orDash(resourcesText(total)))
 	return out.Flush()
 }
 

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// jsonFinding is a finding as a program reads it. A place that is not known has line 0 and column 0.
+type jsonFinding struct {
+	Code     schema.Code     `json:"code"`
+	Severity schema.Severity `json:"severity"`
+	Object   string          `json:"object"`
+	Path     string          `json:"path"`
+	Message  string          `json:"message"`
+	Help     string          `json:"help"`
+	Claims   []jsonClaim     `json:"claims"`
+	jsonPosition
+}
+
+type jsonClaim struct {
+	Layer schema.Layer `json:"layer"`
+	Value string       `json:"value"`
+	jsonPosition
+}
+
+type jsonPosition struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+// writeJSON writes one object with the list of findings.
+func writeJSON(w io.Writer, findings schema.Findings, opts Options) error {
+	list := make([]jsonFinding, len(findings))
+	for i, f := range findings {
+		claims := make([]jsonClaim, len(f.Claims))
+		for j, c := range f.Claims {
+			claims[j] = jsonClaim{c.Layer, opts.value(f, c), jsonPosition(c.Position)}
+		}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, f.Help, claims, jsonPosition(f.Position)}
+	}
+	return encodeJSON(w, struct {
+		Findings []jsonFinding `json:"findings"`
+	}{list})
+}
+
+// encodeJSON writes a value as indented JSON. Its texts stay what they are; characters that a terminal
+// would act on are written as JSON's escapes.
+func encodeJSON(w io.Writer, value any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeJSON(b.Bytes()))
+	return err
+}
+
+// escapeJSON escapes what the encoder leaves as it is and what does not show: DEL, the control
+// characters above ASCII, and what turns the direction of writing.
+func escapeJSON(text []byte) []byte {
+	var b bytes.Buffer
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || shows(r) {
+			b.Write(text[:size])
+		} else if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,167 @@
+// Package report answers how findings are shown: to a person on a terminal, to a program, and to what
+// continuous integration makes annotations and test results of.
+//
+//	opts := report.Options{Version: version, Files: files}
+//	if err := report.Write(os.Stdout, "sarif", findings, opts); err != nil {
+//		return err
+//	}
+//	fmt.Fprintln(os.Stderr, report.Summary("sarif", findings))
+//
+// The formats, each in a file of its own:
+//
+//	text    the place, the message, the source line, every claim, and what to do
+//	json    the same as data
+//	sarif   SARIF 2.1.0, as GitHub's code scanning takes it
+//	github  workflow commands, which GitHub shows beside the lines of a pull request
+//	junit   a test suite for each file that was read
+//
+// Values of environment variables are masked in all of them unless Options.ShowValues is set. What
+// comes from the input can hold anything: control characters, invalid UTF-8, the syntax of the format.
+// None of it reaches a terminal or changes what the report says.
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Options says what to show. The zero value shows errors and warnings, masks values, and knows
+// nothing but the findings.
+type Options struct {
+	// ShowValues shows the values of environment variables.
+	ShowValues bool
+	// ShowNotes shows notes, too.
+	ShowNotes bool
+	// Color colours text with ANSI escapes. The other formats have no colours.
+	Color bool
+	// Strict counts warnings as errors, where a format passes or fails.
+	Strict bool
+	// Line returns the line of a file in which a position is, without its end, and "" where it is not
+	// known. Nil leaves source lines out. It is asked for lines around the position, too.
+	Line func(schema.Position) string
+	// Version is the version of this program, for formats that name it.
+	Version string
+	// Files are the files that were read, as positions name them, in the order of reading.
+	Files []string
+}
+
+// formats are the formats by their names, in the order in which help lists them.
+var formats = []struct {
+	name  string
+	write func(io.Writer, schema.Findings, Options) error
+}{
+	{"text", writeText},
+	{"json", writeJSON},
+}
+
+// Formats returns the names of the formats; the first is the one for a person.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Write writes the findings that opts asks for in the named format, in their order but where a format
+// says otherwise. A format that it does not have is an error, before anything is written; the other
+// errors are those of w.
+func Write(w io.Writer, format string, findings schema.Findings, opts Options) error {
+	for _, f := range formats {
+		if f.name == format {
+			return f.write(w, opts.shown(findings), opts)
+		}
+	}
+	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
+}
+
+// Distinct leaves out what was found before: what is wrong with a runtime is found once for each of
+// its TrainJobs.
+func Distinct(findings schema.Findings) schema.Findings {
+	seen := map[string]bool{}
+	var once schema.Findings
+	for _, f := range findings {
+		if text := f.Error(); !seen[text] {
+			seen[text] = true
+			once = append(once, f)
+		}
+	}
+	return once
+}
+
+// Summary says how many errors and warnings there are, "" when there is neither. It is for a line of
+// its own, beside a report in the named format.
+func Summary(format string, findings schema.Findings) string {
+	count := countBySeverity(findings)
+	var parts []string
+	for _, severity := range []schema.Severity{schema.Error, schema.Warning} {
+		if n := count[severity]; n > 0 {
+			parts = append(parts, Count(n, severity.String()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countBySeverity(findings schema.Findings) map[schema.Severity]int {
+	count := map[schema.Severity]int{}
+	for _, f := range findings {
+		count[f.Severity]++
+	}
+	return count
+}
+
+// Count is a number of things in words: "1 error", "2 errors".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// shown leaves out the notes that nobody asked for.
+func (o Options) shown(findings schema.Findings) schema.Findings {
+	return slices.DeleteFunc(slices.Clone(findings), func(f schema.Finding) bool {
+		return f.Severity <= schema.Note && !o.ShowNotes
+	})
+}
+
+// place is the object and the field of a finding, as text.
+func place(f schema.Finding) string {
+	return strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+}
+
+// value is a claim's value as text; of a union it is led by the member, which tells the claims apart.
+func (o Options) value(f schema.Finding, c schema.Claim) string {
+	path := c.Source
+	if len(path) == 0 {
+		path = f.Path
+	}
+	text := schema.FormatValue(path, c.Value, o.ShowValues)
+	if i := memberAt(f, c); i > 0 {
+		text = strings.TrimPrefix(schema.Path(c.Source[i:]).String(), ".") + ": " + text
+	}
+	return text
+}
+
+// memberAt is where the claim's source goes deeper than the finding's field, 0 where it does not.
+func memberAt(f schema.Finding, c schema.Claim) int {
+	if len(f.Path) == 0 {
+		return 0
+	}
+	last := f.Path[len(f.Path)-1]
+	for i := len(c.Source) - 1; i > 0; i-- {
+		if c.Source[i] == last && i+1 < len(c.Source) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// wins reports whether a claim is the one that the cluster lets win.
+func wins(f schema.Finding, claim int) bool {
+	return claim == len(f.Claims)-1 && f.Code == schema.CodeOverlap
+}

@@ -1,0 +1,244 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// secret is in the sources and in the claims of the findings, as the value of a variable only.
+const secret = "hunter2-marker"
+
+// sources are the files of the findings.
+var sources = map[string]string{
+	"jobs/llm.yaml": `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm, namespace: team-a}
+spec:
+  trainer:
+    env:
+    - name: TOKEN
+      value: ` + secret + `
+    - {value: ` + secret + `, name: KEY, kind: wrong}
+    - name: LONG
+      value: |
+        ` + secret + `
+          and: more of ` + secret + `
+  nodeSelector:
+    pool: a100-reserved
+`,
+	"jobs/größe 50%.yaml": "a:\tb: c\n日本語: ✓ pool: 一\n" + strings.Repeat("x", 200) + ": {" + strings.Repeat("y ", 100) + "}\n\x1b[31mred\x00 \u202eevil\u009b\n",
+}
+
+func line(p schema.Position) string {
+	lines := strings.Split(sources[p.File], "\n")
+	if p.Line < 1 || p.Line > len(lines) {
+		return ""
+	}
+	return lines[p.Line-1]
+}
+
+func path(t *testing.T, text string) schema.Path {
+	t.Helper()
+	p, err := schema.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// hostile is what an input may hold to break a report.
+const hostile = "a\nb\r::error file=x::y %0A%25 ]]> <b>&amp; \x1b[2J\x1b]0;t\x07 \x00 \x7f \u009b \u202e \xff\xfe [z](http://x) {0} \"q\" ,;:"
+
+// findings are of every severity, with and without claims and places.
+func findings(t *testing.T) schema.Findings {
+	const llm, größe = "jobs/llm.yaml", "jobs/größe 50%.yaml"
+	job := schema.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"}
+	pod := `.spec.replicatedJobs[name="node"].template.spec.template.spec`
+	env := pod + `.containers[name="sidecar"].env[name="TOKEN"]`
+	patch := func(manager, rest string) schema.Path {
+		return path(t, `.spec.runtimePatches[manager="`+manager+`"].trainingRuntimeSpec.template`+rest)
+	}
+	return schema.Findings{
+		{
+			Code: schema.CodeOverlap, Severity: schema.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
+			Position: schema.Position{File: llm, Line: 15, Column: 11},
+			Claims: []schema.Claim{
+				{Layer: schema.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: schema.Position{File: llm, Line: 15, Column: 11}},
+				{Layer: schema.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: schema.Position{File: größe, Line: 2, Column: 13}},
+			},
+			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Help: "agree on one value",
+		},
+		{
+			Code: schema.CodeUnion, Severity: schema.Error, Object: job, Path: path(t, env),
+			Position: schema.Position{File: llm, Line: 8, Column: 14},
+			Claims: []schema.Claim{
+				{Layer: schema.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: schema.Position{File: llm, Line: 8, Column: 14}},
+				{Layer: schema.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+			},
+			Message: "managers set different members of one union", Help: "keep the one member that is meant",
+		},
+		{
+			Code: schema.CodeUnknownField, Severity: schema.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
+			Position: schema.Position{File: llm, Line: 9, Column: 45},
+			Message:  "the place stands behind a value on one line, so the line is not shown", Help: "none",
+		},
+		{
+			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: llm, Line: 13, Column: 3},
+			Message: "the place is within the text of a value, so the line is not shown", Help: "none",
+		},
+		{
+			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: größe, Line: 1, Column: 7},
+			Message: "a tab is before the column", Help: "none",
+		},
+		{
+			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 2, Column: 7},
+			Message: "wide characters are before the column", Help: "none",
+		},
+		{
+			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 3, Column: 201},
+			Message: "the column is in the middle of a long line", Help: "none",
+		},
+		{
+			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 4, Column: 6},
+			Message: "control characters are in the line", Help: "none",
+		},
+		{
+			Code: schema.CodeAmbiguousWord, Severity: schema.Warning, Position: schema.Position{File: llm, Line: 14},
+			Message: "a line without a column", Help: "none",
+		},
+		{
+			Code: schema.CodeOldVersion, Severity: schema.Note, Object: job, Position: schema.Position{File: llm, Line: 1, Column: 13},
+			Message: "a note",
+		},
+		{
+			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+			Message: "the inputs hold no TrainJob", Help: "name files",
+		},
+		{
+			Code: schema.CodeUnreadable, Severity: schema.Error, Object: schema.Object{Kind: "TrainJob", Name: hostile},
+			Path: schema.Fields("metadata", "labels").Append(schema.Key(hostile)), Position: schema.Position{File: hostile, Line: 3, Column: 4},
+			Claims:  []schema.Claim{{Layer: schema.Manager(hostile), Value: hostile, Source: schema.Fields("metadata", "name"), Position: schema.Position{File: hostile, Line: 9, Column: 9}}},
+			Message: hostile, Help: hostile,
+		},
+	}
+}
+
+func options() report.Options {
+	return report.Options{
+		ShowNotes: true, Line: line, Version: "v1.2.3",
+		Files: []string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml"},
+	}
+}
+
+func written(t *testing.T, format string, findings schema.Findings, opts report.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, format, findings, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestGolden compares each format with what is expected, for findings of every kind and for none.
+func TestGolden(t *testing.T) {
+	plain, values, color := options(), options(), options()
+	plain.ShowNotes = false
+	values.ShowValues = true
+	color.Color = true
+	for _, format := range report.Formats() {
+		golden(t, format, written(t, format, findings(t), options()))
+		golden(t, format+".none", written(t, format, nil, options()))
+		golden(t, format+".plain", written(t, format, findings(t)[:3], plain))
+		golden(t, format+".values", written(t, format, findings(t)[:4], values))
+	}
+	golden(t, "text.color", written(t, "text", findings(t)[:3], color))
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestValuesAreMasked looks for the value of a variable in every format.
+func TestValuesAreMasked(t *testing.T) {
+	for _, format := range report.Formats() {
+		if got := written(t, format, findings(t), options()); strings.Contains(got, secret) {
+			t.Errorf("%s shows the value of a variable:\n%s", format, got)
+		}
+		shown := options()
+		shown.ShowValues = true
+		if got := written(t, format, findings(t), shown); !strings.Contains(got, secret) {
+			t.Errorf("%s shows no value of a variable, though it was asked to:\n%s", format, got)
+		}
+	}
+}
+
+// TestNothingActsOnATerminal wants no character in any format that a terminal acts on, and valid UTF-8.
+func TestNothingActsOnATerminal(t *testing.T) {
+	for _, format := range report.Formats() {
+		got := written(t, format, findings(t), options())
+		if strings.ToValidUTF8(got, "") != got {
+			t.Errorf("%s writes what is no UTF-8", format)
+		}
+		for _, bad := range []string{"\x1b", "\x00", "\x07", "\r", "\x7f", "\u009b", "\u202e"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("%s writes %q as it is", format, bad)
+			}
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	var b bytes.Buffer
+	err := report.Write(&b, "yaml", nil, report.Options{})
+	if err == nil || !strings.Contains(err.Error(), `"yaml"`) || b.Len() > 0 {
+		t.Errorf("an unknown format gives %v and writes %q", err, b.String())
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestWriteFails wants the error of a writer, whatever the format.
+func TestWriteFails(t *testing.T) {
+	for _, format := range report.Formats() {
+		if err := report.Write(full{}, format, findings(t), options()); !errors.Is(err, errFull) {
+			t.Errorf("%s onto a full disk gives %v", format, err)
+		}
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	all := findings(t)
+	if diff := cmp.Diff(len(all), len(report.Distinct(append(all, all...)))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// farthest is how many lines before a position are looked at for what it is part of. Deeper into a
+// value no line is shown.
+const farthest = 1000
+
+// secretKey matches a key whose value may be a secret: value, of a variable; data and stringData, of a
+// Secret. Other fields of these names are hidden along with them.
+var secretKey = regexp.MustCompile(`(^|[\s{\[,?-])["']?(value|data|stringData)["']?\s*:`)
+
+// source returns the line of a position, and whether it may be shown. Without ShowValues what follows a
+// key of a secret on it is masked, and a line within a secret's value is not shown. This reads lines
+// and not YAML on purpose: it has to hold for files that are no YAML, too, which is what the finding
+// may be about.
+func (o Options) source(p schema.Position) (string, bool) {
+	if o.Line == nil || p.Line <= 0 {
+		return "", false
+	}
+	line := o.Line(p)
+	if strings.TrimSpace(line) == "" {
+		return "", false
+	}
+	if o.ShowValues {
+		return line, true
+	}
+	if o.insideSecret(p, line) {
+		return "", false
+	}
+	key := secretKey.FindStringIndex(line)
+	if key == nil || strings.TrimSpace(line[key[1]:]) == "" {
+		return line, true
+	}
+	// Behind the key there is nothing to point at but the value itself.
+	masked := line[:key[1]] + " ***"
+	return masked, p.Column <= len([]rune(masked))
+}
+
+// insideSecret reports whether the line is part of the value of a secret's key on a line before it:
+// one that stands further to the left than all lines between.
+func (o Options) insideSecret(p schema.Position, line string) bool {
+	left := indent(line)
+	for n := p.Line - 1; n > 0 && left > 0; n-- {
+		if p.Line-n > farthest {
+			return true
+		}
+		above := o.Line(schema.Position{File: p.File, Line: n, Column: 1})
+		if strings.TrimSpace(above) == "" {
+			continue
+		}
+		if strings.HasPrefix(above, "---") {
+			return false
+		}
+		if key := secretKey.FindStringSubmatchIndex(above); key != nil && key[4] < left {
+			return true
+		}
+		left = min(left, indent(above))
+	}
+	return false
+}
+
+// indent is how far to the right a line begins.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// writeText writes for a person: the place and what is wrong on the first line, then the object and
+// the field, the source line, every claim with its value and its place, and what to do.
+func writeText(w io.Writer, findings schema.Findings, opts Options) error {
+	t := text{w: bufio.NewWriter(w), opts: opts}
+	for _, f := range findings {
+		t.finding(f)
+	}
+	return t.w.Flush()
+}
+
+type text struct {
+	w    *bufio.Writer
+	opts Options
+}
+
+func (t text) finding(f schema.Finding) {
+	if place := f.Position.String(); place != "" {
+		fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(place)))
+	}
+	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), printable(f.Message))
+	if where := place(f); where != "" {
+		fmt.Fprintf(t.w, "  in %s\n", printable(where))
+	}
+	t.snippet(f)
+	t.claims(f)
+	if f.Help != "" {
+		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(f.Help))
+	}
+}
+
+// claims writes a table of who set what, and where.
+func (t text) claims(f schema.Finding) {
+	rows := make([][]string, len(f.Claims))
+	var widths []int
+	for i, c := range f.Claims {
+		mark := ""
+		if wins(f, i) {
+			mark = "wins in the cluster"
+		}
+		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark}
+		for j, cell := range rows[i] {
+			if i == 0 {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], width(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for j, cell := range row {
+			b.WriteString("  " + cell + strings.Repeat(" ", widths[j]-width(cell)))
+		}
+		fmt.Fprintf(t.w, "  %s\n", strings.TrimRight(b.String(), " "))
+	}
+}
+
+// The ANSI escapes of what is coloured.
+const (
+	bold   = "1"
+	red    = "1;31"
+	yellow = "1;33"
+	cyan   = "1;36"
+)
+
+func colorOf(s schema.Severity) string {
+	switch s {
+	case schema.Error:
+		return red
+	case schema.Warning:
+		return yellow
+	default:
+		return cyan
+	}
+}
+
+func (t text) paint(color, text string) string {
+	if !t.opts.Color {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
