@@ -37,7 +37,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
-	for package in ./fuzz ./render; do \
+	for package in ./fuzz ./render ./cmd/trainweld/internal/report; do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 		done; \

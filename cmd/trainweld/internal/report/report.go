@@ -56,6 +56,9 @@ var formats = []struct {
 }{
 	{"text", writeText},
 	{"json", writeJSON},
+	{"sarif", writeSARIF},
+	{"github", writeGitHub},
+	{"junit", writeJUnit},
 }
 
 // Formats returns the names of the formats; the first is the one for a person.
@@ -103,7 +106,11 @@ func Summary(format string, findings schema.Findings) string {
 			parts = append(parts, Count(n, severity.String()))
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if format == "github" {
+		text += githubRest(count)
+	}
+	return text
 }
 
 func countBySeverity(findings schema.Findings) map[schema.Severity]int {

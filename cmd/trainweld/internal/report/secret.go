@@ -11,6 +11,10 @@ import (
 // value no line is shown.
 const farthest = 1000
 
+// longestLine is the longest line of which a part is shown, in bytes. Longer ones are no text for a
+// person, and not worth the time to go through for each finding.
+const longestLine = 1 << 16
+
 // secretKey matches a key whose value may be a secret: value, of a variable; data and stringData, of a
 // Secret. Other fields of these names are hidden along with them.
 var secretKey = regexp.MustCompile(`(^|[\s{\[,?-])["']?(value|data|stringData)["']?\s*:`)
@@ -24,7 +28,7 @@ func (o Options) source(p schema.Position) (string, bool) {
 		return "", false
 	}
 	line := o.Line(p)
-	if strings.TrimSpace(line) == "" {
+	if len(line) > longestLine || strings.TrimSpace(line) == "" {
 		return "", false
 	}
 	if o.ShowValues {

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// githubShows is how many annotations of each severity GitHub takes of one step.
+const githubShows = 10
+
+// writeGitHub writes a workflow command for each finding, errors first: of each severity GitHub shows
+// the first ten of a step beside the lines that they are about, and the rest in the log only.
+func writeGitHub(w io.Writer, findings schema.Findings, opts Options) error {
+	ordered := slices.Clone(findings)
+	slices.SortStableFunc(ordered, func(a, b schema.Finding) int { return -cmp.Compare(a.Severity, b.Severity) })
+	out := bufio.NewWriter(w)
+	for _, f := range ordered {
+		var properties []string
+		set := func(name, value string) {
+			properties = append(properties, name+"="+githubProperty.Replace(printable(value)))
+		}
+		if f.Position.File != "" {
+			set("file", slashed(f.Position.File))
+		}
+		if f.Position.Line > 0 {
+			set("line", fmt.Sprint(f.Position.Line))
+		}
+		if f.Position.Column > 0 {
+			set("col", fmt.Sprint(f.Position.Column))
+		}
+		set("title", title(f.Code))
+		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(f.Severity), strings.Join(properties, ","), githubData.Replace(strings.Join(opts.prose(f), "\n")))
+	}
+	return out.Flush()
+}
+
+func githubCommand(s schema.Severity) string {
+	switch s {
+	case schema.Error:
+		return "error"
+	case schema.Warning:
+		return "warning"
+	default:
+		return "notice"
+	}
+}
+
+// The escapes of workflow commands, in their text and in their properties.
+var (
+	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// githubRest says how many findings GitHub does not show beside their lines, "" when it shows all.
+func githubRest(count map[schema.Severity]int) string {
+	var parts []string
+	for _, severity := range []schema.Severity{schema.Error, schema.Warning} {
+		if n := count[severity] - githubShows; n > 0 {
+			parts = append(parts, Count(n, severity.String()))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "; GitHub shows ten of a kind beside their lines, and " + strings.Join(parts, " and ") + " more in the log only"
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/xml"
+	"io"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The types are the elements of JUnit's reports that continuous integration reads. There is no time:
+// the same input gives the same report.
+type junitReport struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Class     string        `xml:"classname,attr"`
+	File      string        `xml:"file,attr,omitempty"`
+	Line      int           `xml:"line,attr,omitempty"`
+	Failure   *junitOutcome `xml:"failure"`
+	Skipped   *junitOutcome `xml:"skipped"`
+	SystemOut string        `xml:"system-out,omitempty"`
+}
+
+type junitOutcome struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// noFile is the name of the suite of findings on the inputs as a whole.
+const noFile = "inputs"
+
+// writeJUnit writes a suite for each file, in the order of Options.Files and then of the findings, with
+// a case for each finding. An error is a failure. A warning is skipped: that is what viewers count and
+// show without failing anything; under Options.Strict it is a failure, too. A note passes. A file
+// without findings is one case that passes.
+func writeJUnit(w io.Writer, findings schema.Findings, opts Options) error {
+	report := junitReport{Name: "trainweld"}
+	suites := map[string]int{}
+	suite := func(name string) *junitSuite {
+		i, ok := suites[name]
+		if !ok {
+			i = len(report.Suites)
+			suites[name] = i
+			report.Suites = append(report.Suites, junitSuite{Name: name})
+		}
+		return &report.Suites[i]
+	}
+	for _, file := range opts.Files {
+		if file != "" {
+			suite(printable(slashed(file)))
+		}
+	}
+	for _, f := range findings {
+		c := opts.junitCase(f)
+		suite(c.Class).add(c)
+	}
+	for i := range report.Suites {
+		s := &report.Suites[i]
+		if len(s.Cases) == 0 {
+			s.add(junitCase{Name: s.Name, Class: s.Name, File: s.Name})
+		}
+		report.Tests += s.Tests
+		report.Failures += s.Failures
+		report.Skipped += s.Skipped
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	encoder := xml.NewEncoder(&b)
+	encoder.Indent("", "  ")
+	if err := encoder.Encode(report); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	if c.Failure != nil {
+		s.Failures++
+	}
+	if c.Skipped != nil {
+		s.Skipped++
+	}
+}
+
+func (o Options) junitCase(f schema.Finding) junitCase {
+	c := junitCase{Name: title(f.Code), Class: noFile, Line: f.Position.Line}
+	if where := place(f); where != "" {
+		c.Name += " in " + printable(where)
+	}
+	if f.Position.File != "" {
+		c.File = printable(slashed(f.Position.File))
+		c.Class = c.File
+	}
+	outcome := junitOutcome{Message: printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
+	switch {
+	case f.Severity >= schema.Error, f.Severity == schema.Warning && o.Strict:
+		c.Failure = &outcome
+	case f.Severity == schema.Warning:
+		// The attribute is all that some viewers show, the text all that others do.
+		c.SystemOut, outcome.Text, outcome.Type = outcome.Text, "", ""
+		c.Skipped = &outcome
+	default:
+		c.SystemOut = outcome.Text
+	}
+	return c
+}
+
+// plainText is the finding as the text report has it, without colours.
+func (o Options) plainText(f schema.Finding) string {
+	var b bytes.Buffer
+	o.Color = false
+	t := text{w: bufio.NewWriter(&b), opts: o}
+	t.finding(f)
+	_ = t.w.Flush() // a buffer takes everything
+	return b.String()
+}

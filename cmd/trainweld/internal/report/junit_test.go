@@ -1,0 +1,107 @@
+package report_test
+
+import (
+	"encoding/xml"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// suites is a JUnit report as its readers understand it.
+type suites struct {
+	counts
+	Suites []struct {
+		counts
+		Name  string `xml:"name,attr"`
+		Cases []struct {
+			Name    string `xml:"name,attr"`
+			File    string `xml:"file,attr"`
+			Failure *struct {
+				Message string `xml:"message,attr"`
+				Text    string `xml:",chardata"`
+			} `xml:"failure"`
+			Error   *struct{} `xml:"error"`
+			Skipped *struct{} `xml:"skipped"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+type counts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+// parseJUnit reads a report and compares the counts that it states with its cases.
+func parseJUnit(t *testing.T, text string) suites {
+	t.Helper()
+	var all suites
+	if err := xml.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	var total counts
+	for _, s := range all.Suites {
+		var got counts
+		for _, c := range s.Cases {
+			got.Tests++
+			if c.Failure != nil {
+				got.Failures++
+			}
+			if c.Error != nil {
+				got.Errors++
+			}
+			if c.Skipped != nil {
+				got.Skipped++
+			}
+		}
+		if got != s.counts {
+			t.Errorf("the suite %s says that it has %v, and has %v", s.Name, s.counts, got)
+		}
+		total = counts{total.Tests + got.Tests, total.Failures + got.Failures, total.Errors + got.Errors, total.Skipped + got.Skipped}
+	}
+	if total != all.counts {
+		t.Errorf("the report says that it has %v, and has %v", all.counts, total)
+	}
+	return all
+}
+
+func TestJUnitCounts(t *testing.T) {
+	strict := options()
+	strict.Strict = true
+	for _, tc := range []struct {
+		findings schema.Findings
+		opts     report.Options
+		want     counts
+		reason   string
+	}{
+		{findings(t), options(), counts{Tests: 13, Failures: 6, Skipped: 5}, "errors fail, warnings are skipped, a note passes, and so does the file without findings"},
+		{findings(t), strict, counts{Tests: 13, Failures: 11}, "with Strict, warnings fail"},
+		{nil, options(), counts{Tests: 3}, "each file without findings passes"},
+		{nil, report.Options{}, counts{}, "no files, no cases"},
+		{findings(t), report.Options{}, counts{Tests: 11, Failures: 6, Skipped: 5}, "without the names of the files, those with findings"},
+	} {
+		if got := parseJUnit(t, written(t, "junit", tc.findings, tc.opts)); got.counts != tc.want {
+			t.Errorf("%+v, want %+v: %s", got.counts, tc.want, tc.reason)
+		}
+	}
+}
+
+// TestJUnitSuites wants the suites in the order of the files, each finding in that of its file.
+func TestJUnitSuites(t *testing.T) {
+	got := map[string]int{}
+	var order []string
+	for _, s := range parseJUnit(t, written(t, "junit", findings(t)[:11], options())).Suites {
+		got[s.Name] = len(s.Cases)
+		order = append(order, s.Name)
+	}
+	if diff := cmp.Diff([]string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml", "inputs"}, order); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int{"jobs/llm.yaml": 6, "jobs/größe 50%.yaml": 4, "runtimes/torch.yaml": 1, "inputs": 1}, got); diff != "" {
+		t.Error(diff)
+	}
+}

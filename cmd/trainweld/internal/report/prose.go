@@ -1,0 +1,40 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/trainweld/trainweld/docs"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// prose is what there is to say of a finding besides its place, a line each, for formats that have a
+// field for a text: the message, the object and the field, every claim, and what to do.
+func (o Options) prose(f schema.Finding) []string {
+	lines := []string{printable(f.Message)}
+	if where := place(f); where != "" {
+		lines = append(lines, "in "+printable(where))
+	}
+	for i, c := range f.Claims {
+		line := printable(string(c.Layer)) + ": " + printable(o.value(f, c))
+		if at := c.Position.String(); at != "" {
+			line += fmt.Sprintf(" (%s)", printable(at))
+		}
+		if wins(f, i) {
+			line += ", wins in the cluster"
+		}
+		lines = append(lines, line)
+	}
+	if f.Help != "" {
+		lines = append(lines, "help: "+printable(f.Help))
+	}
+	return lines
+}
+
+// title is the code with what it means in a few words.
+func title(code schema.Code) string {
+	page, ok := docs.Of(code)
+	if !ok {
+		return string(code)
+	}
+	return string(code) + ": " + page.Title
+}

@@ -1,0 +1,52 @@
+// Package docs answers what the code of a finding means, in the words of findings.md.
+//
+//	if page, ok := docs.Of(finding.Code); ok {
+//		fmt.Println(page.Title)
+//	}
+package docs
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+//go:embed findings.md
+var findings string
+
+// Page is the section of one code.
+type Page struct {
+	// Title is what the code means, in a few words.
+	Title string
+	// Meaning is what the finding means: the first paragraph, on one line.
+	Meaning string
+	// Mend says what to do, on one line.
+	Mend string
+	// Markdown is the whole section without its heading.
+	Markdown string
+}
+
+// pages are the sections by their codes.
+var pages = sync.OnceValue(func() map[schema.Code]Page {
+	all := map[schema.Code]Page{}
+	for _, section := range strings.Split(findings, "\n## ")[1:] {
+		heading, body, _ := strings.Cut(section, "\n")
+		code, title, _ := strings.Cut(heading, ": ")
+		body = strings.TrimSpace(body)
+		meaning, _, _ := strings.Cut(body, "\n\n")
+		_, mend, _ := strings.Cut(body, "\n\nMend: ")
+		mend, _, _ = strings.Cut(mend, "\n\n")
+		all[schema.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Mend: oneLine(mend), Markdown: body}
+	}
+	return all
+})
+
+// Of returns the page of a code, and whether there is one: there is for every code of package schema.
+func Of(code schema.Code) (Page, bool) {
+	page, ok := pages()[code]
+	return page, ok
+}
+
+func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

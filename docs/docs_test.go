@@ -1,0 +1,51 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/docs"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestOf wants the page of every heading of findings.md; that each code has a heading is for the
+// tests of package schema to see.
+func TestOf(t *testing.T) {
+	text, err := os.ReadFile("findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := regexp.MustCompile(`(?m)^## (TW\d{3}): (.+)$`).FindAllStringSubmatch(string(text), -1)
+	if len(headings) < 100 {
+		t.Fatalf("found %d headings", len(headings))
+	}
+	for _, heading := range headings {
+		page, ok := docs.Of(schema.Code(heading[1]))
+		if !ok || page.Title != heading[2] {
+			t.Errorf("the title of %s is %q, want %q", heading[1], page.Title, heading[2])
+		}
+		for name, line := range map[string]string{"Meaning": page.Meaning, "Mend": page.Mend} {
+			if line == "" || strings.ContainsAny(line, "\n") || len(line) > 1024 {
+				t.Errorf("%s of %s is no line of a size that viewers take: %q", name, heading[1], line)
+			}
+		}
+		if !strings.Contains(page.Markdown, "\n\nMend: ") || strings.Contains(page.Markdown, "\n## ") {
+			t.Errorf("the text of %s is not its section:\n%s", heading[1], page.Markdown)
+		}
+	}
+	if page, ok := docs.Of("TW999"); ok {
+		t.Errorf("TW999 has the page %v", page)
+	}
+}
+
+func ExampleOf() {
+	page, _ := docs.Of(schema.CodeUnion)
+	fmt.Println(page.Title)
+	fmt.Println(page.Mend)
+	// Output:
+	// managers set different members of a union
+	// keep the member that is meant, and drop the other from its patch.
+}
