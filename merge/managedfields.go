@@ -16,8 +16,12 @@ import (
 // ManagedFields is the ownership in the form in which the API server keeps it: what the field
 // managers would own if the runtime and then each patch, in the order of the list, had been applied
 // server-side with force. A field belongs to every manager that set it to the value in force; who was
-// overwritten with another value has lost it. There is one entry for the runtime and one for each
-// patch, in that order; an entry that lost everything has an empty field set. Entries carry no time.
+// overwritten with another value has lost it. Who names an item also owns the field of its merge key.
+// There is one entry for the runtime and one for each patch, in that order; an entry that lost
+// everything has an empty field set. Entries carry no time.
+//
+// It is what the API server would record by the schema of JobSet's definition, wherever that merges as
+// the Trainer does; docs/differences.md lists the fields in which it does not.
 func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
 	sets := make([]*fieldpath.Set, len(o.log.layers))
 	for i := range sets {
@@ -25,10 +29,21 @@ func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
 	}
 	w := walk{log: o.log}
 	w.yield = func(path schema.Path, claims []Claim) bool {
+		if isIgnored(path) {
+			return true
+		}
 		p := fieldPath(path)
+		var key fieldpath.Path // of an item: whoever names it sets the field that its name stands in
+		if field, _, ok := path[len(path)-1].Item(); ok {
+			key = append(p.Copy(), fieldpath.PathElement{FieldName: &field})
+		}
 		for i, owner := range o.log.inForce(claims) {
 			if owner {
-				sets[o.log.layerOf(claims[i].Layer)].Insert(p)
+				set := sets[o.log.layerOf(claims[i].Layer)]
+				set.Insert(p)
+				if key != nil {
+					set.Insert(key)
+				}
 			}
 		}
 		return true
@@ -50,6 +65,12 @@ func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
 		}
 	}
 	return entries
+}
+
+// isIgnored says of a field that the controller does not take it from the template: of metadata it takes
+// labels and annotations only.
+func isIgnored(path schema.Path) bool {
+	return len(path) > 1 && path[0] == schema.Field("metadata") && path[1] != schema.Field("labels") && path[1] != schema.Field("annotations")
 }
 
 // inForce says of each claim on a field whether its layer still owns the field: nobody wrote another
