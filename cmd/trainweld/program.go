@@ -93,7 +93,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.explainCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func (p *program) explainCommand() *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use:   "explain FIELD [-o text|json]",
+		Short: "Explain how a field merges, who may set it, and when it can be changed",
+		Long: `Explain a field of the JobSet that a TrainJob becomes: how patches of it merge, which fields exclude
+it, whether a manager may set it in a patch or who sets it instead, when it can be changed, and
+which policies write over it. FIELD is a path as findings show it, or one from memory: without the
+leading dot, without the items of lists, or only its end where that names one field.
+
+Exit status: 0 done, 2 there is no such field.`,
+		Example: `  # What becomes of two managers' node selectors
+  trainweld explain nodeSelector
+
+  # Who sets the command of the trainer's container
+  trainweld explain 'containers[name="node"].command'
+
+  # From the root, as kubectl explain takes it
+  trainweld explain spec.replicatedJobs.template.spec.template.spec.volumes`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return fieldCompletions(typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("explain takes one field, and was given %d", len(args))}
+			}
+			rule, err := explain.Field(args[0])
+			switch {
+			case err != nil:
+				return err
+			case format == "json":
+				return writeRuleJSON(p.stdout, rule)
+			case format == "text":
+				return writeRule(p.stdout, rule)
+			default:
+				return usageError{fmt.Errorf("--output: %q is no format; use text or json", format)}
+			}
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", "text", "text or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// fieldCompletions are the fields that go on from what was typed, one step further: all at once they
+// would be a thousand.
+func fieldCompletions(typed string) []string {
+	var found []string
+	dotted := strings.HasPrefix(typed, ".")
+	typed = strings.TrimPrefix(typed, ".")
+	for _, path := range explain.Paths() {
+		rest, ok := strings.CutPrefix(path, typed)
+		if !ok || strings.Contains(strings.TrimPrefix(rest, "."), ".") {
+			continue
+		}
+		if dotted {
+			path = "." + path
+		}
+		found = append(found, path)
+	}
+	return found
+}
+
+// writeRule writes a rule for a person.
+func writeRule(w io.Writer, rule explain.Rule) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(out, "  %s\t%s\n", what, text)
+		}
+	}
+	fmt.Fprintf(out, "%s\n\n", explain.Format(rule.Path))
+	line("kind", rule.Kind)
+	line("merges", rule.Merge)
+	line("union", rule.Union)
+	line("set by", rule.Set)
+	line("changed", rule.Change)
+	what := "written over"
+	for _, text := range writersText(rule) {
+		line(what, text)
+		what = ""
+	}
+	if len(rule.Fields) > 0 {
+		fmt.Fprintf(out, "\n  field\tkind\tin a patch\n")
+	}
+	for _, f := range rule.Fields {
+		patch := "no"
+		if f.Patchable {
+			patch = "yes"
+		}
+		fmt.Fprintf(out, "  %s\t%s\t%s\n", f.Name, f.Kind, patch)
+	}
+	return out.Flush()
+}
+
+// writersText says who writes over a field: a line for each layer and origin.
+func writersText(rule explain.Rule) []string {
+	var lines []string
+	var last explain.Writer
+	for i, w := range rule.Writers {
+		at := 0
+		for at < len(w.Path) && at < len(rule.Path) && (w.Path[at] == rule.Path[at] || isOpen(w.Path[at])) {
+			at++
+		}
+		within := explain.Format(w.Path[at:])
+		if within != "" && i > 0 && w.Layer == last.Layer && w.From == last.From {
+			lines[len(lines)-1] += " " + within
+			continue
+		}
+		last = w
+		text := "by " + string(w.Layer)
+		if w.From != "" {
+			text += " from " + w.From
+		}
+		if within != "" {
+			text += ": " + within
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// isOpen says of a step that it stands for any item.
+func isOpen(step schema.Step) bool {
+	_, value, ok := step.Item()
+	return ok && value == ""
+}
+
+// ruleJSON is the form of a rule for programs.
+type ruleJSON struct {
+	Path        string       `json:"path"`
+	Kind        string       `json:"kind"`
+	Merge       string       `json:"merge"`
+	Union       string       `json:"union,omitempty"`
+	Patchable   bool         `json:"patchable"`
+	SetBy       string       `json:"setBy"`
+	Changed     string       `json:"changed"`
+	WrittenOver []writerJSON `json:"writtenOver,omitempty"`
+	Fields      []memberJSON `json:"fields,omitempty"`
+}
+
+type writerJSON struct {
+	Layer string `json:"layer"`
+	Path  string `json:"path"`
+	From  string `json:"from,omitempty"`
+}
+
+type memberJSON struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Patchable bool   `json:"patchable"`
+}
+
+func writeRuleJSON(w io.Writer, rule explain.Rule) error {
+	out := ruleJSON{
+		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
+		Patchable: rule.Patchable, SetBy: rule.Set, Changed: rule.Change,
+	}
+	for _, writer := range rule.Writers {
+		out.WrittenOver = append(out.WrittenOver, writerJSON{string(writer.Layer), explain.Format(writer.Path), writer.From})
+	}
+	for _, f := range rule.Fields {
+		out.Fields = append(out.Fields, memberJSON(f))
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(out)
+}

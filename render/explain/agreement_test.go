@@ -1,0 +1,208 @@
+package explain_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// TestWriters holds the table of writers against what the layers write: for every recorded case and every
+// case of a policy, each claim of a layer after the patches is one that explain names, and each row of the
+// table is seen.
+func TestWriters(t *testing.T) {
+	unseen := map[string]bool{}
+	for _, path := range explain.Paths() {
+		rule, err := explain.Field(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range rule.Writers {
+			unseen[row(w)] = true
+		}
+	}
+	files, err := filepath.Glob("../../testdata/*/*/input.yaml")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d cases: %v", len(files), err)
+	}
+	missing := map[string]string{}
+	for _, file := range files {
+		job, runtime := read(t, file)
+		if job == nil {
+			continue
+		}
+		out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: runtime}, render.Options{
+			OnConflict: render.Last, Owners: true, FeatureGates: render.FeatureGates{TrainJobStatus: strings.Contains(file, "trainjobstatus")},
+		})
+		if out.JobSet == nil {
+			continue
+		}
+		for path, claims := range out.Owners.All() {
+			for _, c := range claims {
+				if _, ok := c.Layer.Manager(); ok || c.Layer == schema.Runtime || c.Layer == schema.Default {
+					continue
+				}
+				rule, err := explain.Field(path.String())
+				if err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				named := false
+				for _, w := range rule.Writers {
+					if w.Layer == c.Layer || w.Layer == "policy/*" && strings.HasPrefix(string(c.Layer), "policy/") {
+						named = true
+						delete(unseen, row(w))
+					}
+				}
+				if !named {
+					missing[fmt.Sprintf("%s writes %s", c.Layer, explain.Format(path))] = file
+				}
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("%s in %s, and explain does not say so", text, missing[text])
+	}
+	for _, text := range slices.Sorted(maps.Keys(unseen)) {
+		t.Errorf("explain says that %s, and no case shows it", text)
+	}
+}
+
+func row(w explain.Writer) string {
+	return fmt.Sprintf("%s writes %s", w.Layer, explain.Format(w.Path))
+}
+
+// read reads a case with one TrainJob and its runtime; nil where it has none or cannot be read.
+func read(t *testing.T, file string) (*trainer.TrainJob, *trainer.TrainingRuntimeSpec) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, findings := manifest.Decode(file, data)
+	if findings.Err() != nil {
+		return nil, nil
+	}
+	var job *trainer.TrainJob
+	var spec *trainer.TrainingRuntimeSpec
+	for _, d := range documents {
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			job = o
+			render.DefaultTrainJob(job)
+		case *trainer.TrainingRuntime:
+			spec = &o.Spec
+			render.DefaultRuntime(spec, d.Has)
+		case *trainer.ClusterTrainingRuntime:
+			spec = &o.Spec
+			render.DefaultRuntime(spec, d.Has)
+		}
+	}
+	if job == nil || spec == nil {
+		return nil, nil
+	}
+	return job, spec
+}
+
+const changeRuntime = `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                volumes: [{name: data, emptyDir: {}}]
+                containers:
+                - {name: node, image: example.com/node:1}
+                - {name: side, image: example.com/side:1}
+`
+
+// TestChange holds what explain says of changes against admission: a suspended TrainJob, whose JobSet
+// exists, gets a patch of one field.
+func TestChange(t *testing.T) {
+	ctx := context.Background()
+	runtime, findings := admission.AdmitRuntime(ctx, object(t, changeRuntime), "ns")
+	if err := findings.Err(); err != nil {
+		t.Fatal(err)
+	}
+	const pod = "spec.replicatedJobs.template.spec.template."
+	inPod := func(spec string) string {
+		return "spec: {replicatedJobs: [{name: node, template: {spec: {template: {" + spec + "}}}}]}"
+	}
+	for path, patch := range map[string]string{
+		"metadata.labels":                                  "metadata: {labels: {a: b}}",
+		"metadata.annotations":                             "metadata: {annotations: {a: b}}",
+		"spec.replicatedJobs.template.metadata.labels":     "spec: {replicatedJobs: [{name: node, template: {metadata: {labels: {a: b}}}}]}",
+		pod + "metadata.labels":                            inPod("metadata: {labels: {a: b}}"),
+		pod + "metadata.annotations":                       inPod("metadata: {annotations: {a: b}}"),
+		pod + "spec.nodeSelector":                          inPod("spec: {nodeSelector: {a: b}}"),
+		pod + "spec.tolerations":                           inPod("spec: {tolerations: [{key: a, operator: Exists}]}"),
+		pod + "spec.schedulingGates":                       inPod("spec: {schedulingGates: [{name: example.com/gate}]}"),
+		pod + "spec.affinity":                              inPod("spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone}]}}}"),
+		pod + "spec.volumes":                               inPod("spec: {volumes: [{name: more, emptyDir: {}}]}"),
+		pod + "spec.serviceAccountName":                    inPod("spec: {serviceAccountName: robot}"),
+		pod + "spec.imagePullSecrets":                      inPod("spec: {imagePullSecrets: [{name: registry}]}"),
+		pod + "spec.securityContext":                       inPod("spec: {securityContext: {runAsUser: 1000}}"),
+		pod + "spec.containers[name=side].env":             inPod("spec: {containers: [{name: side, env: [{name: A, value: b}]}]}"),
+		pod + "spec.containers[name=side].volumeMounts":    inPod("spec: {containers: [{name: side, volumeMounts: [{name: data, mountPath: /data}]}]}"),
+		pod + "spec.containers[name=side].securityContext": inPod("spec: {containers: [{name: side, securityContext: {runAsUser: 1000}}]}"),
+	} {
+		rule, err := explain.Field(path)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if !rule.Patchable {
+			t.Errorf("%s: explain says that no patch may set it: %s", path, rule.Set)
+		}
+		before := changeJob(t, "")
+		after := changeJob(t, "{manager: a.example.com/b, trainingRuntimeSpec: {template: {"+patch+"}}}")
+		found := admission.Update(ctx,
+			admission.Input{TrainJob: before, Runtime: runtime, Namespace: "ns"}, admission.Input{TrainJob: after, Runtime: runtime, Namespace: "ns"})
+		refused := slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeEndlessUpdate })
+		if says := strings.Contains(rule.Change, "TW702"); says != refused {
+			t.Errorf("%s: explain says %q, and admission: %v", path, rule.Change, found)
+		}
+	}
+}
+
+func changeJob(t *testing.T, patch string) map[string]any {
+	t.Helper()
+	return object(t, `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: tj, namespace: ns}
+spec:
+  suspend: true
+  runtimeRef: {name: rt, kind: TrainingRuntime}
+  runtimePatches: [`+patch+`]
+`)
+}
+
+func object(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var fields map[string]any
+	if err := yaml.UnmarshalStrict([]byte(text), &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}

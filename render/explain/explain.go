@@ -1,0 +1,187 @@
+// Package explain answers how a field merges: what becomes of it when managers patch it, who may patch
+// it, who writes over it afterwards, and when it can be changed.
+//
+//	rule, err := explain.Field("spec.replicatedJobs.template.spec.template.spec.nodeSelector")
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(rule.Merge) // key by key: …
+//
+// The rules come from the compiled merge schema of package schema, so that they are those by which
+// package merge merges. What the policies and the TrainJob's own sections write over, and what an existing
+// JobSet lets be changed, are tables here; tests hold them against package render and package
+// render/admission.
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Rule is what there is to know of one field of a JobSet.
+type Rule struct {
+	// Path is the field as it was asked for. An item or key that was not named is empty: Format writes it
+	// as [name].
+	Path schema.Path
+	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set", "atomic".
+	Kind string
+	// Merge is the merge rule in a sentence.
+	Merge string
+	// Union says which fields exclude each other, where the field is one of them; else it is empty.
+	Union string
+	// Patchable says whether a manager may set the field in a patch, and Set who sets it and where.
+	Patchable bool
+	Set       string
+	// Change says when the field can be changed.
+	Change string
+	// Writers are the layers that write the field, or part of it, after the patches, and so win.
+	Writers []Writer
+	// Fields are the names of the fields of a struct, or of the items of a list.
+	Fields []Member
+}
+
+// Member is a field within another.
+type Member struct {
+	Name string
+	// Kind is its merge rule in a word.
+	Kind string
+	// Patchable says whether a manager may set it, or something in it.
+	Patchable bool
+}
+
+// Field explains the field of a JobSet that the text names. It reads paths as findings show them,
+// and such as a person writes from memory: without the leading dot, without the items of lists, with
+// [name], [name=node] or [name="node"], with the keys of maps behind a dot. A text that does not begin
+// at the root names every field whose path ends so, if there is only one. The error says what was
+// meant, or lists the fields that the text may name.
+func Field(text string) (Rule, error) {
+	tokens, err := tokenize(text)
+	if err != nil {
+		return Rule{}, err
+	}
+	if len(tokens) == 0 {
+		return Rule{}, fmt.Errorf("name a field, such as %s", example)
+	}
+	root := schema.JobSetTemplate()
+	if root.Field(tokens[0].name) == nil {
+		return bySuffix(text, tokens)
+	}
+	r, err := resolve(root, tokens)
+	if err != nil {
+		return Rule{}, fmt.Errorf("%s: %w", text, err)
+	}
+	return r.rule(), nil
+}
+
+const example = "spec.replicatedJobs.template.spec.template.spec.nodeSelector"
+
+// bySuffix finds the one field whose path ends as the text does.
+func bySuffix(text string, tokens []token) (Rule, error) {
+	names := make([]string, len(tokens))
+	for i := range tokens {
+		names[i] = tokens[i].name
+	}
+	var found []schema.Path
+	var last []string
+	walk(schema.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+		fields := fieldsOf(path)
+		last = append(last, fields[len(fields)-1])
+		if len(fields) > len(names) && slices.Equal(fields[len(fields)-len(names):], names) {
+			found = append(found, path)
+		}
+		return true
+	})
+	switch len(found) {
+	case 0:
+		if near := schema.Nearest(names[len(names)-1], last); near != "" {
+			return Rule{}, fmt.Errorf("no field of a JobSet is called %s; did you mean %s?", text, near)
+		}
+		return Rule{}, fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text, example)
+	case 1:
+		missing := fieldsOf(found[0])
+		full := make([]token, 0, len(missing))
+		for _, name := range missing[:len(missing)-len(names)] {
+			full = append(full, token{name: name})
+		}
+		r, err := resolve(schema.JobSetTemplate(), append(full, tokens...))
+		if err != nil {
+			return Rule{}, fmt.Errorf("%s: %w", text, err)
+		}
+		return r.rule(), nil
+	}
+	slices.SortStableFunc(found, func(a, b schema.Path) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(Format(a), Format(b)))
+	})
+	const most = 12
+	var list strings.Builder
+	for i, path := range found {
+		if i == most {
+			fmt.Fprintf(&list, "\n  and %d more", len(found)-most)
+			break
+		}
+		fmt.Fprintf(&list, "\n  %s", Format(path))
+	}
+	return Rule{}, fmt.Errorf("%d fields are called %s; name one of them:%s", len(found), text, list.String())
+}
+
+// fieldsOf are the names of the fields on a path.
+func fieldsOf(path schema.Path) []string {
+	var names []string
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Paths returns every field of a JobSet that Field explains, sorted, in the form of Format without the
+// leading dot: for completion. Fields within lists that merge as a whole are left out.
+func Paths() []string {
+	var paths []string
+	walk(schema.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+		paths = append(paths, strings.TrimPrefix(Format(path), "."))
+		return true
+	})
+	slices.Sort(paths)
+	return paths
+}
+
+// walk visits every field below a type. Of lists and maps it visits any item: one with an empty name.
+func walk(t *schema.Type, path schema.Path, visit func(schema.Path, *schema.Type) bool) bool {
+	for t.Kind == schema.ListMap {
+		path, t = path.Append(schema.Item(t.Key, "")), t.Elem
+	}
+	for _, f := range t.Fields {
+		at := path.Append(schema.Field(f.Name))
+		if !visit(at, f.Type) || !walk(f.Type, at, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+// Format writes a path as Path.String does, and an item or key that is not named as [name], [key] or [].
+func Format(path schema.Path) string {
+	var b strings.Builder
+	for _, step := range path {
+		key, value, isItem := step.Item()
+		mapKey, isKey := step.Key()
+		_, isIndex := step.Index()
+		switch {
+		case isItem && value == "":
+			b.WriteString("[" + key + "]")
+		case isKey && mapKey == "":
+			b.WriteString("[key]")
+		case isIndex:
+			b.WriteString("[]")
+		default:
+			b.WriteString(step.String())
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package explain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/render/explain"
+)
+
+func ExampleField() {
+	rule, err := explain.Field("containers[node].command")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(explain.Format(rule.Path))
+	fmt.Println("set by:", rule.Set)
+	for _, w := range rule.Writers {
+		fmt.Println("written by:", w.Layer, "from", w.From)
+	}
+	// Output:
+	// .spec.replicatedJobs[name].template.spec.template.spec.containers[name="node"].command
+	// set by: spec.trainer.command of the TrainJob, or the runtime's template
+	// written by: trainjob from spec.trainer.command
+	// written by: policy/torch from torchtune's recipe, where the runtime's command is tune run
+	// written by: policy/flux from the script that starts Flux around spec.trainer.command
+}
+
+// TestField: what a person writes, and a part of what the rule says.
+func TestField(t *testing.T) {
+	const pod = "spec.replicatedJobs.template.spec.template.spec."
+	for _, c := range []struct{ reason, text, path, says string }{
+		{"a path as a finding shows it", `.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`, `.spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]`, "managers that set different values are in conflict"},
+		{"from memory, as kubectl explain takes it", pod + "nodeSelector", ".spec.replicatedJobs[name].template.spec.template.spec.nodeSelector", "key by key"},
+		{"the key of a map behind a dot", pod + "nodeSelector.pool", `.spec.replicatedJobs[name].template.spec.template.spec.nodeSelector["pool"]`, "replaced: the last patch"},
+		{"an item without its key's name or quotes", "spec.replicatedJobs[node].replicas", `.spec.replicatedJobs[name="node"].replicas`, "spec.trainer.numNodes"},
+		{"the end of a path", "nodeSelector", ".spec.replicatedJobs[name].template.spec.template.spec.nodeSelector", "also once its JobSet exists"},
+		{"a list by key", pod + "volumes", ".spec.replicatedJobs[name].template.spec.template.spec.volumes", "item by item, by name"},
+		{"an atomic list", pod + "tolerations", ".spec.replicatedJobs[name].template.spec.template.spec.tolerations", "replaced whole: a patch that sets it drops"},
+		{"within an atomic list", pod + "tolerations.key", ".spec.replicatedJobs[name].template.spec.template.spec.tolerations[].key", "with all of .spec.replicatedJobs[name].template.spec.template.spec.tolerations"},
+		{"a member of a union", pod + "volumes.emptyDir", ".spec.replicatedJobs[name].template.spec.template.spec.volumes[name].emptyDir", "excludes hostPath"},
+		{"the other side of a union", pod + "containers.env.valueFrom", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env[name].valueFrom", "excludes value:"},
+		{"a discriminator", pod + "securityContext.seccompProfile.type", ".spec.replicatedJobs[name].template.spec.template.spec.securityContext.seccompProfile.type", "says which of the fields counts"},
+		{"a set", "spec.replicatedJobs.template.spec.template.metadata.finalizers", ".spec.replicatedJobs[name].template.spec.template.metadata.finalizers", "united"},
+		{"the webhook's ban on variables", pod + `containers[name="node"].env`, `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="node"].env`, "spec.trainer.env of the TrainJob: no patch"},
+		{"the variables of any container", pod + "containers.env", ".spec.replicatedJobs[name].template.spec.template.spec.containers[name].env", "PET_NNODES"},
+		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image", `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="sidecar"].image`, "the runtime's template only"},
+		{"a field that the TrainJob decides", "spec.suspend", ".spec.suspend", "at any time"},
+		{"a field that no patch reaches", "spec.successPolicy", ".spec.successPolicy", "the runtime's template only"},
+		{"a patch that an existing JobSet refuses for ever", "affinity.nodeAffinity", ".spec.replicatedJobs[name].template.spec.template.spec.affinity.nodeAffinity", "TW702"},
+		{"the pod group's label", `spec.replicatedJobs.template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, `.spec.replicatedJobs[name].template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, "scheduler/coscheduling"},
+	} {
+		rule, err := explain.Field(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.reason, err)
+			continue
+		}
+		if got := explain.Format(rule.Path); got != c.path {
+			t.Errorf("%s: %s is %s, want %s", c.reason, c.text, got, c.path)
+		}
+		if all := fmt.Sprintf("%+v", rule); !strings.Contains(all, c.says) {
+			t.Errorf("%s: %s does not say %q:\n%s", c.reason, c.text, c.says, all)
+		}
+	}
+}
+
+// TestFieldRefuses: what is no field, and what the error says of it.
+func TestFieldRefuses(t *testing.T) {
+	for _, c := range []struct{ reason, text, says string }{
+		{"nothing", "", "name a field"},
+		{"a typo on the way", "spec.replicatedjobs.template", "did you mean replicatedJobs?"},
+		{"a typo at the end of a path from the root", "spec.replicatedJobs.template.spec.template.spec.nodeselector", "did you mean nodeSelector?"},
+		{"a typo in a short name", "nodeSelectr", "did you mean nodeSelector?"},
+		{"a short name of several fields", "volumeMounts", "name one of them:\n  .spec.replicatedJobs[name].template.spec.template.spec.containers[name].volumeMounts\n"},
+		{"a key that is not the merge key", "spec.replicatedJobs[id=a]", "told apart by name, not by id"},
+		{"a field within a scalar", "spec.suspend.x", ".spec.suspend has no fields"},
+		{"a bracket without end", "spec.replicatedJobs[name", "to end with"},
+		{"a bracket behind a scalar", "spec.suspend[0]", "is no list and no map"},
+		{"an empty step", "spec..suspend", "expected the name of a field"},
+		{"a quote without end", `spec.replicatedJobs[name="a]`, "to end with"},
+		{"a dot at the end", "spec.", "expected a field"},
+	} {
+		if _, err := explain.Field(c.text); err == nil {
+			t.Errorf("%s: %q is taken", c.reason, c.text)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q: %v, want %q", c.reason, c.text, err, c.says)
+		}
+	}
+}
+
+// TestPaths: every path that completion offers is explained, and is the field that it says.
+func TestPaths(t *testing.T) {
+	paths := explain.Paths()
+	if len(paths) < 900 {
+		t.Errorf("only %d fields", len(paths))
+	}
+	for i, path := range paths {
+		rule, err := explain.Field(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if got := explain.Format(rule.Path); got != "."+path {
+			t.Errorf("%s is explained as %s", path, got)
+		}
+		if rule.Merge == "" || rule.Set == "" || rule.Change == "" {
+			t.Errorf("%s: %+v", path, rule)
+		}
+		if i > 0 && paths[i-1] >= path {
+			t.Errorf("%s comes before %s", paths[i-1], path)
+		}
+	}
+}

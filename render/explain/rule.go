@@ -1,0 +1,191 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/render/policy"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func (r *resolved) rule() Rule {
+	rule := Rule{Path: r.path, Kind: r.typ.String(), Merge: r.merge(), Union: r.union(), Writers: writersOf(r.path)}
+	rule.Patchable, rule.Set = r.set()
+	rule.Change = r.change(rule.Patchable)
+	t := r.typ
+	for t.Kind == schema.ListMap || t.Kind == schema.Atomic && t.Elem != nil {
+		t = t.Elem
+	}
+	if t.Kind != schema.Struct {
+		return rule
+	}
+	for _, f := range t.Fields {
+		rule.Fields = append(rule.Fields, Member{Name: f.Name, Kind: f.Type.String(), Patchable: rule.Patchable && f.Patch != nil})
+	}
+	return rule
+}
+
+// merge is the merge rule in a sentence (Kubernetes' strategic merge by the tags of the Go types).
+func (r *resolved) merge() string {
+	if !r.patchable {
+		return "no patch reaches it: whoever writes it last replaces it"
+	}
+	if r.atomic != nil && len(r.atomic) < len(r.path) {
+		return fmt.Sprintf("with all of %s, which is replaced whole", Format(r.atomic))
+	}
+	if key, _, ok := r.path[len(r.path)-1].Item(); ok {
+		return fmt.Sprintf("with the item of the same %s, field by field; an item that the runtime lacks goes in front", key)
+	}
+	switch r.typ.Kind {
+	case schema.Scalar:
+		return "replaced: the last patch that sets it wins in the cluster, and managers that set different values are in conflict"
+	case schema.Struct:
+		return "field by field"
+	case schema.Map:
+		return "key by key: what several managers set is united, and different values of one key are a conflict"
+	case schema.ListMap:
+		return fmt.Sprintf("item by item, by %s: new items go in front, and what no patch names is kept", r.typ.Key)
+	case schema.Set:
+		return "united: every patch adds its elements, and none takes any away"
+	default:
+		return "replaced whole: a patch that sets it drops what the runtime and the patches before it have"
+	}
+}
+
+// union names the fields of which an object may have only one.
+func (r *resolved) union() string {
+	if r.parent == nil || r.field == nil {
+		return ""
+	}
+	if last := r.path[len(r.path)-1]; last != schema.Field(r.field.Name) {
+		return ""
+	}
+	for _, u := range r.parent.Unions {
+		others := slices.DeleteFunc(slices.Clone(u.Members), func(member string) bool { return member == r.field.Name })
+		switch {
+		case r.field.Name == u.Discriminator:
+			return fmt.Sprintf("says which of the fields counts: %s only with %s", strings.Join(u.Members, ", "), u.When)
+		case !u.Has(r.field.Name):
+			continue
+		case u.Discriminator != "":
+			return fmt.Sprintf("only where %s is %s", u.Discriminator, u.When)
+		default:
+			return fmt.Sprintf("excludes %s: the merge keeps what every patch sets, and the cluster refuses two", strings.Join(others, ", "))
+		}
+	}
+	return ""
+}
+
+// sections are the containers for which the TrainJob has a section of its own, and where their variables
+// are set: the webhook takes no patch for the variables of containers of these names (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset).
+var sections = map[string]string{
+	policy.Node:               "spec.trainer.env",
+	policy.DatasetInitializer: "spec.initializer.dataset.env",
+	policy.ModelInitializer:   "spec.initializer.model.env",
+}
+
+// set says whether a manager may set the field in a patch, and who sets it where.
+func (r *resolved) set() (patchable bool, text string) {
+	inPatch := "spec.runtimePatches[manager].trainingRuntimeSpec.template" + Format(r.path)
+	names := fieldsOf(r.path)
+	last := names[len(names)-1]
+	container := r.container()
+	switch {
+	case r.path[0] == schema.Field("metadata") && last == "name":
+		return false, "metadata.name of the TrainJob"
+	case r.path[0] == schema.Field("metadata") && last == "namespace":
+		return false, "metadata.namespace of the TrainJob"
+	case slices.Equal(names, []string{"spec", "suspend"}):
+		return false, "spec.suspend of the TrainJob; the runtime's is overwritten"
+	case r.patchable && container != "" && slices.Contains(names, "env") && sections[container] != "":
+		return false, sections[container] + " of the TrainJob: no patch may set variables of a container called " + container
+	case r.patchable && r.inContainer("env"):
+		return true, "any manager, in " + inPatch + "; not of containers called node, dataset-initializer or model-initializer, whose variables are in spec.trainer.env and spec.initializer of the TrainJob"
+	case r.patchable:
+		return true, "any manager, in " + inPatch
+	}
+	fromTrainer := ""
+	switch {
+	case r.inContainer("image"), r.inContainer("command"), r.inContainer("args"):
+		fromTrainer = "spec.trainer." + last
+	case r.inContainer("resources"):
+		fromTrainer = "spec.trainer.resourcesPerNode"
+	case last == "replicas" || last == "parallelism" || last == "completions":
+		return false, "spec.trainer.numNodes of the TrainJob, for the trainer's job; for others the runtime's template"
+	}
+	switch {
+	case fromTrainer == "" || container != "" && container != policy.Node:
+		return false, "the runtime's template only"
+	case container == policy.Node:
+		return false, fromTrainer + " of the TrainJob, or the runtime's template"
+	default:
+		return false, fromTrainer + " of the TrainJob, for the container node; for others the runtime's template"
+	}
+}
+
+// container is the name of the container that the path leads into, "" where it names none.
+func (r *resolved) container() string {
+	for i, step := range r.path {
+		if name, ok := step.Field(); ok && name == "containers" && i+1 < len(r.path) {
+			_, value, _ := r.path[i+1].Item()
+			return value
+		}
+	}
+	return ""
+}
+
+// inContainer says whether the path is the given field of a container, or within it.
+func (r *resolved) inContainer(field string) bool {
+	for i, step := range r.path {
+		if name, ok := step.Field(); ok && name == "containers" {
+			return i+2 < len(r.path) && r.path[i+2] == schema.Field(field)
+		}
+	}
+	return false
+}
+
+// mutable are the fields of a Pod template that a suspended JobSet lets be changed (JobSet v0.12.0
+// pkg/webhooks).
+var mutable = []schema.Path{
+	schema.Fields("metadata", "labels"), schema.Fields("metadata", "annotations"),
+	schema.Fields("spec", "nodeSelector"), schema.Fields("spec", "tolerations"), schema.Fields("spec", "schedulingGates"),
+}
+
+// change says when the field can be changed (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and
+// the JobSet's own webhook).
+func (r *resolved) change(patchable bool) string {
+	if slices.Equal(fieldsOf(r.path), []string{"spec", "suspend"}) {
+		return "at any time"
+	}
+	if !patchable {
+		return "never in a TrainJob that exists: delete it and create it anew; a changed runtime counts for new TrainJobs only"
+	}
+	pod := schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template"), schema.Field("spec"), schema.Field("template")}
+	inPod := len(r.path) > len(pod) && Format(anyItems(r.path[:len(pod)])) == Format(pod)
+	taken := r.path[0] == schema.Field("metadata")
+	if inPod {
+		rest := r.path[len(pod):]
+		taken = slices.ContainsFunc(mutable, func(m schema.Path) bool { return rest.HasPrefix(m) })
+	}
+	if taken {
+		return "while the TrainJob is suspended, also once its JobSet exists"
+	}
+	if slices.ContainsFunc(mutable, func(m schema.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
+		return "while the TrainJob is suspended; once its JobSet exists, only labels, annotations, nodeSelector, tolerations and schedulingGates of the Pod templates"
+	}
+	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet refuses it for ever (TW702)"
+}
+
+// anyItems is the path with no item named.
+func anyItems(path schema.Path) schema.Path {
+	out := make(schema.Path, len(path))
+	for i, step := range path {
+		if key, _, ok := step.Item(); ok {
+			step = schema.Item(key, "")
+		}
+		out[i] = step
+	}
+	return out
+}
