@@ -7,6 +7,8 @@ package docs
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,5 +50,8 @@ func Of(code schema.Code) (Page, bool) {
 	page, ok := pages()[code]
 	return page, ok
 }
+
+// Codes returns all codes that have a page, in the order of their numbers.
+func Codes() []schema.Code { return slices.Sorted(maps.Keys(pages())) }
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,10 @@ func TestOf(t *testing.T) {
 		if !strings.Contains(page.Markdown, "\n\nMend: ") || strings.Contains(page.Markdown, "\n## ") {
 			t.Errorf("the text of %s is not its section:\n%s", heading[1], page.Markdown)
 		}
+	}
+	codes := docs.Codes()
+	if len(codes) != len(headings) || !slices.IsSorted(codes) || !slices.Contains(codes, schema.CodeSyntax) {
+		t.Errorf("%d codes, want the %d of the headings in order: %v", len(codes), len(headings), codes)
 	}
 	if page, ok := docs.Of("TW999"); ok {
 		t.Errorf("TW999 has the page %v", page)

@@ -1,9 +1,12 @@
 package manifest
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -26,6 +29,30 @@ type Document struct {
 
 	source *source
 	at     schema.Path // from the root of the source to the object: nil, or the way to an item of a List
+	// raw is the object's JSON, and read the kind that it is read as; empty for kinds that are not read.
+	raw  []byte
+	read *readable
+}
+
+// Fields is the object as its file has it, decoded anew from JSON: what a Go value cannot tell, such as a
+// number that is explicitly 0, and fields that its type does not have are there. Numbers are int64 or
+// float64. apiVersion and kind are those that the object was read as. A broken object is returned as far as
+// it is JSON; of a key that stands twice the last one counts.
+//
+// It refuses kinds that this package does not read, and an object that has no JSON at all. Each call
+// returns a new map, and the document keeps none.
+func (d *Document) Fields() (map[string]any, error) {
+	if d.raw == nil {
+		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
+	}
+	var fields map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.raw, &fields); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w; see what Decode found in it", d.File, d.ID, err)
+	}
+	if d.read.kind != patchKind {
+		fields["apiVersion"], fields["kind"] = d.read.apiVersion(), d.read.kind
+	}
+	return fields, nil
 }
 
 // Position is where the field stands in the file: for a field or a map key the position of its key, for
@@ -45,6 +72,20 @@ func (d *Document) Has(p schema.Path) bool { return d.source.has(d.at, p) }
 // SourceLine is the text of a line of the document's file, without its line break; empty when the
 // file has no such line. Lines count from 1 and end where YAML ends them.
 func (d *Document) SourceLine(line int) string { return d.source.file.line(line) }
+
+// Release says that the caller is done with the document's places: what Position and Has keep of the text
+// that they parsed takes a hundred times its room. It is forgotten when all objects of the text are
+// released, of which a YAML List has many; asked again, they parse it again. It is safe to call from
+// several goroutines.
+func (d *Document) Release() {
+	if d.source.inUse.Add(-1) <= 0 {
+		d.source.release()
+	}
+}
+
+// Lines returns a function that gives the lines of a file by their numbers, as Document.SourceLine does,
+// also where the file holds no document. It is safe to call from several goroutines.
+func Lines(data []byte) func(line int) string { return (&file{data: data}).line }
 
 // file is one input, as text.
 type file struct {
@@ -82,6 +123,9 @@ type source struct {
 	json         bool
 	// doubtful says that the text may have a key that is read as another text than it shows.
 	doubtful bool
+
+	// inUse counts the documents that have not been released.
+	inUse atomic.Int64
 
 	mu   sync.Mutex
 	root *yaml.Node // nil until asked for; never changed afterwards

@@ -101,6 +101,10 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 	if kind == nil {
 		return
 	}
+	var j bytes.Buffer
+	if err := r.convert(&j, n); err == nil {
+		document.raw, document.read = j.Bytes(), kind
+	}
 	object := kind.make()
 	found := diagnose(s, id.object(), n, reflect.TypeOf(object), d.room())
 	if found.Err() == nil {

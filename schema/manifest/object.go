@@ -131,7 +131,8 @@ func (d *decoder) object(s *source, at schema.Path, j []byte, from origin) {
 		return
 	}
 	kind.name(object)
-	d.add(s, at, id, f, object)
+	document := d.add(s, at, id, f, object)
+	document.raw, document.read = j, kind
 }
 
 func jsonItems(items []json.RawMessage) listItems {
@@ -152,13 +153,16 @@ func decodes(j []byte, into any) bool {
 	return err == nil && len(strict) == 0
 }
 
+// patchKind stands for the kind of a RuntimePatch, which has none.
+const patchKind = "RuntimePatch"
+
 // recognize finds the kind, which in a file of patches may be missing.
 func (d *decoder) recognize(id *identity, manager string) (*readable, *schema.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id)
 	}
 	if d.patches && id.apiVersion == "" && id.kind == "" {
-		*id = identity{kind: "RuntimePatch", name: manager}
+		*id = identity{kind: patchKind, name: manager}
 		return &readable{kind: id.kind, make: func() any { return new(trainer.RuntimePatch) }}, nil
 	}
 	missing := "apiVersion and kind"
@@ -168,7 +172,11 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *schema.Fi
 	case id.apiVersion != "":
 		missing = "kind"
 	}
-	return nil, notAnObject("has no " + missing)
+	f := notAnObject("has no " + missing)
+	if manager != "" && len(missing) > len("apiVersion") {
+		f.Help = "if it is a manager's patch, give it with --patch; else give it the apiVersion and kind of a Kubernetes object, or leave the file out"
+	}
+	return nil, f
 }
 
 func notAnObject(message string) *schema.Finding {
@@ -197,6 +205,7 @@ func (d *decoder) add(s *source, at schema.Path, id identity, f *schema.Finding,
 		document.Broken = f.Severity == schema.Error
 	}
 	if id.kind != "" {
+		s.inUse.Add(1)
 		d.documents = append(d.documents, document)
 	}
 	return document
