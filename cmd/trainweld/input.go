@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,9 @@ type input struct {
 	broken   map[schema.Object]bool               // runtimes that are there and cannot be read
 	byName   map[schema.Object]*manifest.Document // the TrainJobs
 	read     map[string]bool                      // files of -f, which -r may name again
+	order    []string                             // the files, as they were read
+	lines    map[string]func(int) string          // the lines of each file
+	progress *progress
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
@@ -65,22 +69,50 @@ type inputFlags struct {
 	spelled                  bool // see input.spelled
 }
 
+// checkPaths refuses paths that can only be mistakes.
+func (flags inputFlags) checkPaths() error {
+	stdin := 0
+	for _, path := range slices.Concat(flags.files, flags.runtimes, flags.patches) {
+		switch path {
+		case manifest.Stdin:
+			stdin++
+		case "":
+			return errors.New("an empty path: give -f, -r and --patch a file, a directory, a glob or -")
+		}
+	}
+	if stdin > 1 {
+		return errors.New("standard input can be read once: give - to one flag only")
+	}
+	return nil
+}
+
 // read reads all inputs. It returns findings for all that it cannot read, and an error never: one
 // unreadable file is no reason to be silent about the next one.
 func (p *program) read(flags inputFlags) *input {
-	in := &input{
-		spelled: flags.spelled,
-		sources: map[schema.Object]runtimeSource{},
-		broken:  map[schema.Object]bool{},
-		byName:  map[schema.Object]*manifest.Document{},
-		read:    map[string]bool{},
-	}
+	in := newInput(flags, &progress{})
 	for _, d := range p.documents(in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
 	}
 	for _, d := range p.documents(in, flags.runtimes, flags) {
 		in.add(d, flags.namespace, false)
 	}
+	p.readPatches(in, flags)
+	return in
+}
+
+func newInput(flags inputFlags, progress *progress) *input {
+	return &input{
+		spelled:  flags.spelled,
+		sources:  map[schema.Object]runtimeSource{},
+		broken:   map[schema.Object]bool{},
+		byName:   map[schema.Object]*manifest.Document{},
+		read:     map[string]bool{},
+		lines:    map[string]func(int) string{},
+		progress: progress,
+	}
+}
+
+func (p *program) readPatches(in *input, flags inputFlags) {
 	files, findings := manifest.Files(p.files, flags.patches, false)
 	in.findings = append(in.findings, findings...)
 	for _, file := range files {
@@ -89,6 +121,7 @@ func (p *program) read(flags inputFlags) *input {
 			in.findings = append(in.findings, *unreadable)
 			continue
 		}
+		in.opened(file, data)
 		patches, findings := manifest.DecodePatches(file, data)
 		for i := range findings {
 			findings[i].Object = flags.inNamespace(findings[i].Object)
@@ -96,37 +129,74 @@ func (p *program) read(flags inputFlags) *input {
 		in.patches = append(in.patches, patches...)
 		in.findings = append(in.findings, findings...)
 	}
-	return in
 }
 
-// documents reads the files that paths name. In a directory there may well be files of another
-// kind; in a file that is named itself, a document that is no object is a mistake.
+// opened notes a file whose text is there.
+func (in *input) opened(file string, data []byte) {
+	if in.lines[file] == nil {
+		in.order = append(in.order, file)
+		in.lines[file] = manifest.Lines(data)
+	}
+}
+
+// decoded is what one file holds.
+type decoded struct {
+	data      []byte
+	documents []*manifest.Document
+	findings  schema.Findings
+}
+
+// line is the line of a file in which a position is.
+func (in *input) line(p schema.Position) string {
+	if lines := in.lines[p.File]; lines != nil {
+		return lines(p.Line)
+	}
+	return ""
+}
+
+// documents are the objects of the files that paths name; what reading finds goes to the input.
 func (p *program) documents(in *input, paths []string, flags inputFlags) []*manifest.Document {
 	var documents []*manifest.Document
+	p.readFiles(in, paths, flags, func(d decoded) {
+		documents = append(documents, d.documents...)
+		in.findings = append(in.findings, d.findings...)
+	})
+	return documents
+}
+
+// readFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
+// there may well be files of another kind; in a file that is named itself, a document that is no object
+// is a mistake.
+func (p *program) readFiles(in *input, paths []string, flags inputFlags, take func(decoded)) {
 	files, findings := manifest.Files(p.files, paths, flags.recursive)
 	in.findings = append(in.findings, findings...)
-	for _, file := range files {
+	files = slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)
-		if in.read[key] {
-			continue
-		}
+		seen := in.read[key]
 		in.read[key] = true
-		data, unreadable := manifest.Read(p.files, p.stdin, file)
+		return seen
+	})
+	ordered(len(files), func(i int) decoded {
+		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
 		if unreadable != nil {
-			in.findings = append(in.findings, *unreadable)
-			continue
+			return decoded{findings: schema.Findings{*unreadable}}
 		}
-		decoded, found := manifest.Decode(file, data)
-		if !slices.Contains(paths, file) {
-			found = manifest.Tolerate(found, schema.CodeNotAnObject)
+		d := decoded{data: data}
+		d.documents, d.findings = manifest.Decode(files[i], data)
+		if !slices.Contains(paths, files[i]) {
+			d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
 		}
-		for i := range found {
-			found[i].Object = flags.inNamespace(found[i].Object)
+		for i := range d.findings {
+			d.findings[i].Object = flags.inNamespace(d.findings[i].Object)
 		}
-		documents = append(documents, decoded...)
-		in.findings = append(in.findings, found...)
-	}
-	return documents
+		return d
+	}, func(i int, d decoded) {
+		in.progress.step("read", i+1, len(files))
+		if d.data != nil {
+			in.opened(files[i], d.data)
+		}
+		take(d)
+	})
 }
 
 // inNamespace gives an object of the Trainer the namespace that it is in when it names none, so that
@@ -181,17 +251,22 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 		return
 	}
 	if other, found := in.byName[id]; found {
-		at := schema.Fields("metadata", "name")
-		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: at, Position: d.Position(at),
-			Message: fmt.Sprintf("%s is among the inputs twice; the other one is at %s", id, other.Position(at)),
-			Help:    "remove or rename one of the two",
-		})
+		in.findings = append(in.findings, twice(id, d, other))
 		return
 	}
 	in.byName[id] = d
 	render.DefaultTrainJob(o)
 	in.jobs = append(in.jobs, job{o, d})
+}
+
+// twice reports the second object of one kind, namespace and name.
+func twice(id schema.Object, d, other *manifest.Document) schema.Finding {
+	at := schema.Fields("metadata", "name")
+	return schema.Finding{
+		Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("%s is among the inputs twice; the other one is at %s", id, other.Position(at)),
+		Help:    "remove or rename one of the two",
+	}
 }
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
@@ -206,26 +281,34 @@ func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec,
 }
 
 func (in *input) addSnapshot(cm *corev1.ConfigMap, namespace string, d *manifest.Document) {
-	name, runtime, err := manifest.Snapshot(cm)
-	if err != nil {
-		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: schema.Fields("data", "runtime"), Position: d.Position(schema.Fields("data", "runtime")),
-			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
-		})
-		return
-	}
-	if name == "" {
-		return
-	}
-	id := schema.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}
+	id, runtime := in.snapshotOf(cm, namespace, d)
 	var spec *trainer.TrainingRuntimeSpec
 	switch r := runtime.(type) {
 	case *trainer.TrainingRuntime:
 		spec = &r.Spec
 	case *trainer.ClusterTrainingRuntime:
 		spec = &r.Spec
+	default:
+		return
 	}
 	in.keep(id, in.runtimes.AddSnapshot(id, spec), runtimeSource{document: d, snapshot: true})
+}
+
+// snapshotOf is the runtime that a ConfigMap holds, and the TrainJob for which the Trainer has kept it;
+// nil for any other ConfigMap, and for one that cannot be read, which is reported.
+func (in *input) snapshotOf(cm *corev1.ConfigMap, namespace string, d *manifest.Document) (schema.Object, any) {
+	name, runtime, err := manifest.Snapshot(cm)
+	if err != nil {
+		in.findings = append(in.findings, schema.Finding{
+			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: schema.Fields("data", "runtime"), Position: d.Position(schema.Fields("data", "runtime")),
+			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
+		})
+		return schema.Object{}, nil
+	}
+	if name == "" {
+		return schema.Object{}, nil
+	}
+	return schema.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}, runtime
 }
 
 // keep notes where a runtime stands, or reports why it was refused.

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -19,20 +21,31 @@ func (in *input) locate(j job, findings schema.Findings) {
 		if f.Position != (schema.Position{}) {
 			continue
 		}
-		ofRuntime := f.Object.Kind != schema.TrainJobKind && f.Object.Kind != jobSetKind
-		if ofRuntime {
-			f.Position = in.runtimePosition(j, f.Path)
-		} else {
-			f.Position = lastPlace(f.Claims)
-		}
-		switch {
-		case f.Position != (schema.Position{}):
-		case f.Object.Kind == jobSetKind || f.Path.HasPrefix(schema.Fields("spec", "replicatedJobs")):
-			f.Position = in.resultPosition(j, f.Path)
-		default:
-			f.Position = in.jobPosition(j, f.Path)
-		}
+		f.Position = in.position(j, *f)
 	}
+}
+
+// position is where a finding stands whose claims have their places. What is found in an object that a
+// controller makes comes from whoever set it last, or else from the TrainJob as a whole.
+func (in *input) position(j job, f schema.Finding) schema.Position {
+	if isRuntime(f.Object) {
+		return in.runtimePosition(j, f.Path)
+	}
+	if at := lastPlace(f.Claims); at != (schema.Position{}) {
+		return at
+	}
+	switch {
+	case f.Object.Kind == jobSetKind || f.Path.HasPrefix(schema.Fields("spec", "replicatedJobs")):
+		return in.resultPosition(j, f.Path)
+	case f.Object.Kind == schema.TrainJobKind:
+		return in.jobPosition(j, f.Path)
+	default:
+		return j.document.Position(schema.Fields("metadata", "name"))
+	}
+}
+
+func isRuntime(o schema.Object) bool {
+	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
 }
 
 // jobSetKind is the kind of the objects of findings on what a TrainJob becomes.

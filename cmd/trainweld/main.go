@@ -6,11 +6,21 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
 	// Without this, writing to a pipe that nobody reads kills the process before it can say so.
 	signal.Ignore(syscall.SIGPIPE)
-	p := program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}}
+	p := program{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{},
+		clock: time.Now, terminal: isTerminal(os.Stderr), color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "",
+	}
 	os.Exit(p.run(os.Args[1:]))
+}
+
+// isTerminal says whether a person sees the file and its terminal does what it is told.
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,6 +29,10 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	files          fs.FS
+	// clock and terminal are for progress: the time, and whether a person sees standard error. color says
+	// that standard output shows colours.
+	clock           func() time.Time
+	terminal, color bool
 }
 
 // run executes one command line and returns its exit status.
@@ -70,14 +75,17 @@ func (p *program) root(args []string) *cobra.Command {
 		Short: "Compute, offline, what a Kubeflow TrainJob becomes in a cluster",
 		Long: `trainweld computes, offline, what a Kubeflow TrainJob becomes: the runtime's JobSet template and an
 ordered list of patches by named managers, merged as the cluster merges them. It says who set what,
-and refuses a merge in which managers disagree.
+refuses a merge in which managers disagree, and tells whether the cluster would take and run it.
 
 Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		Example: `  # A TrainJob and its runtime to the JobSet
   trainweld render -f job.yaml -r runtime.yaml
 
   # A directory of TrainJobs to one file each
-  trainweld render -f jobs/ -r runtimes/ --output-dir rendered/`,
+  trainweld render -f jobs/ -r runtimes/ --output-dir rendered/
+
+  # Would the cluster take them, and run them?
+  trainweld check jobs/ -r runtimes/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommand,
@@ -93,7 +101,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.explainCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.checkCommand(), p.explainCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

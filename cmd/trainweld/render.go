@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -231,12 +230,8 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 		}
 	}
 	var err error
-	switch flags.onConflict {
-	case "fail":
-	case "last":
-		opts.OnConflict = render.Last
-	default:
-		return 0, opts, fmt.Errorf("--on-conflict: %q is neither fail nor last", flags.onConflict)
+	if opts.OnConflict, err = parseOnConflict(flags.onConflict); err != nil {
+		return 0, opts, err
 	}
 	if flags.to != "jobset" && flags.to != "jobs" && flags.to != "pods" {
 		return 0, opts, fmt.Errorf("--to: %q is none of jobset, jobs and pods", flags.to)
@@ -258,19 +253,19 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 		opts.FluxTemplates = os.DirFS(flags.fluxTemplates)
 	}
 	opts.OwnerReferences = flags.ownerReferences
-	stdin := 0
-	for _, path := range slices.Concat(flags.files, flags.runtimes, flags.patches) {
-		switch path {
-		case manifest.Stdin:
-			stdin++
-		case "":
-			return 0, opts, errors.New("an empty path: give -f, -r and --patch a file, a directory, a glob or -")
-		}
+	return format, opts, flags.checkPaths()
+}
+
+// parseOnConflict reads the value of --on-conflict.
+func parseOnConflict(word string) (render.OnConflict, error) {
+	switch word {
+	case "fail":
+		return render.Fail, nil
+	case "last":
+		return render.Last, nil
+	default:
+		return 0, fmt.Errorf("--on-conflict: %q is neither fail nor last", word)
 	}
-	if stdin > 1 {
-		return 0, opts, errors.New("standard input can be read once: give - to one flag only")
-	}
-	return format, opts, nil
 }
 
 // made is what the library made of one TrainJob.

@@ -22,11 +22,8 @@ func (p *program) versionCommand() *cobra.Command {
 		Example: "  trainweld version",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			version, rev := "(devel)", revision
+			rev := revision
 			if info, ok := debug.ReadBuildInfo(); ok {
-				if info.Main.Version != "" {
-					version = info.Main.Version
-				}
 				for _, s := range info.Settings {
 					if s.Key == "vcs.revision" && rev == "" {
 						rev = s.Value
@@ -37,8 +34,16 @@ func (p *program) versionCommand() *cobra.Command {
 				rev = "unknown"
 			}
 			_, err := fmt.Fprintf(p.stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
-				version, rev, renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				programVersion(), rev, renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+}
+
+// programVersion is the version of the module that the program was built from.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

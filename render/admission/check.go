@@ -157,6 +157,9 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
 		}
+		if f.Severity < schema.Error && f.Object == c.in.Runtime.id && (&findings{all: c.in.Runtime.findings}).has(f.Object, f.Path) {
+			continue // what would become of a value that is refused
+		}
 		c.add(f)
 	}
 	c.warn()
@@ -199,11 +202,33 @@ func (c *checker) reported(f schema.Finding) bool {
 
 // result is what was found, without what is only another word for something else.
 func (c *checker) result() schema.Findings {
-	managers := func(f schema.Finding) bool { return f.Code == schema.CodeBadManager }
+	all := slices.Clone(c.all)
 	return slices.DeleteFunc(c.all, func(f schema.Finding) bool {
-		if f.Code != schema.CodeMissingField && f.Code != schema.CodeBadValue {
-			return false
-		}
-		return slices.ContainsFunc(c.all, func(g schema.Finding) bool { return managers(g) && f.Path.HasPrefix(g.Path) })
+		return slices.ContainsFunc(all, func(other schema.Finding) bool { return sameInOtherWords(f, other) })
 	})
+}
+
+// sameInOtherWords says that the other finding says the same, and says it better.
+func sameInOtherWords(f, other schema.Finding) bool {
+	switch f.Code {
+	case schema.CodeMissingField, schema.CodeBadValue:
+		return other.Code == schema.CodeBadManager && f.Path.HasPrefix(other.Path)
+	case schema.CodeBadMetadata:
+		// The name of a TrainJob has a rule of its own, which is the narrower one.
+		return other.Code == schema.CodeBrokenRule && f.Object == other.Object && slices.Equal(f.Path, other.Path)
+	case schema.CodeManagedByOther:
+		return other.Code == schema.CodeBrokenRule && f.Object == other.Object && slices.Equal(f.Path, other.Path)
+	case schema.CodeEnvWithoutName:
+		return other.Code == schema.CodeEnv && comesFrom(other, f.Path)
+	case schema.CodeBadName:
+		// The JobSet's list has two items of that name already.
+		return other.Code == schema.CodeDuplicateItem && len(other.Claims) > 0 && comesFrom(f, other.Claims[len(other.Claims)-1].Source)
+	default:
+		return false
+	}
+}
+
+// comesFrom says that the last claim of a finding is the field of the input, or lies in it.
+func comesFrom(f schema.Finding, source schema.Path) bool {
+	return len(f.Claims) > 0 && f.Claims[len(f.Claims)-1].Source.HasPrefix(source)
 }

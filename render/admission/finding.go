@@ -145,6 +145,9 @@ func (o *object) metadataFinding(err *field.Error) schema.Finding {
 		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
+	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
+		f.Help = subdomainHelp
+	}
 	return f
 }
 

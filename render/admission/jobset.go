@@ -160,7 +160,7 @@ func templatePath(f schema.Finding) (schema.Path, bool) {
 // AdmitJobSet sends a JobSet through admission, and through what its controller does with it: its
 // definition, the JobSet webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or
 // YAML, and never changed. Check does this with the JobSet of a TrainJob; this is for JobSets that somebody
-// else made.
+// else made. A finding about a Job, a Pod or a claim has a claim whose source is the field of the JobSet.
 func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) schema.Findings {
 	if namespace == "" {
 		namespace = "default"
@@ -177,7 +177,10 @@ func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) s
 		}
 	}
 	id := schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	checkJobs(js, id, func(f schema.Finding, _ schema.Path) { found.add(f) })
+	checkJobs(js, id, func(f schema.Finding, path schema.Path) {
+		f.Claims = []schema.Claim{{Layer: schema.JobSet, Value: schema.Presence{}, Source: path}}
+		found.add(f)
+	})
 	return found.all
 }
 

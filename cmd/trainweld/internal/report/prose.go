@@ -14,7 +14,7 @@ func (o Options) prose(f schema.Finding) []string {
 	if where := place(f); where != "" {
 		lines = append(lines, "in "+printable(where))
 	}
-	for i, c := range f.Claims {
+	for i, c := range claims(f) {
 		line := printable(string(c.Layer)) + ": " + printable(o.value(f, c))
 		if at := c.Position.String(); at != "" {
 			line += fmt.Sprintf(" (%s)", printable(at))

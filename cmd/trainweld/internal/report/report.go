@@ -141,6 +141,19 @@ func place(f schema.Finding) string {
 	return strings.TrimSpace(f.Object.String() + " " + f.Path.String())
 }
 
+// claims are the claims that say more than the finding does: one of no manager that only stands where
+// the finding does is left out of what people read.
+func claims(f schema.Finding) []schema.Claim {
+	if len(f.Claims) != 1 {
+		return f.Claims
+	}
+	only := f.Claims[0]
+	if _, manager := only.Layer.Manager(); !manager && only.Value == (schema.Presence{}) && only.Position == f.Position {
+		return nil
+	}
+	return f.Claims
+}
+
 // value is a claim's value as text; of a union it is led by the member, which tells the claims apart.
 func (o Options) value(f schema.Finding, c schema.Claim) string {
 	path := c.Source

@@ -41,9 +41,10 @@ func (t text) finding(f schema.Finding) {
 
 // claims writes a table of who set what, and where.
 func (t text) claims(f schema.Finding) {
-	rows := make([][]string, len(f.Claims))
+	all := claims(f)
+	rows := make([][]string, len(all))
 	var widths []int
-	for i, c := range f.Claims {
+	for i, c := range all {
 		mark := ""
 		if wins(f, i) {
 			mark = "wins in the cluster"

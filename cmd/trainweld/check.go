@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	inputFlags
+	old        string
+	onConflict string
+	severity   []string
+	format     string
+	strict     bool
+	showValues bool
+	showNotes  bool
+}
+
+func (p *program) checkCommand() *cobra.Command {
+	var flags checkFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH... [-r PATH]... [--patch FILE]... [--old PATH] [flags]",
+		Short: "Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them",
+		Long: `Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them: all that admission,
+the controllers and the API server would say, on the way from the TrainJob to its Pods, at once, each
+finding at its line and column. No cluster is asked.
+
+An error is what the cluster refuses, at admission or when a controller later creates an object, what can
+never run, and managers that disagree. A warning is what the cluster takes and its author hardly meant.
+What each code means stands in docs/findings.md.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes,
+JobSets and PriorityClasses, as YAML or JSON; other kinds are passed over. A runtime that is given with
+-r is judged where a TrainJob names it. With --old, what is in both is judged as an update of the old
+state, the patches of --patch being part of both; what is only new is judged as created.
+
+The report goes to standard output, a summary to standard error.
+
+Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input or output failed.`,
+		Example: `  # One TrainJob, its runtime from another file
+  trainweld check job.yaml -r runtime.yaml
+
+  # Everything below a directory, with what the platform's patches make of it
+  trainweld check -R manifests/ --patch platform.yaml
+
+  # What a pull request changes, against the main branch in another working tree
+  trainweld check jobs/ -r runtimes/ --old ../main/jobs
+
+  # For GitHub's code scanning; managers may overlap, and idle patches are no matter
+  trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
+
+  # From a pipe
+  kustomize build . | trainweld check -`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.files = append(flags.files, args...)
+			return p.check(flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&flags.files, "filename", "f", nil, "check a file, directory, glob or -, as a PATH (repeatable)")
+	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
+	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	f.StringArrayVar(&flags.severity, "severity", nil, "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
+	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("severity", completeSeverity)
+	return cmd
+}
+
+func (p *program) check(flags checkFlags) error {
+	levels, onConflict, err := flags.parse()
+	if err != nil {
+		return usageError{err}
+	}
+	j := p.newJudge(flags, onConflict)
+	found := j.judge(context.Background())
+	j.in.progress.end()
+	found = levels.apply(found)
+	opts := report.Options{
+		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.color, Strict: flags.strict,
+		Line: j.in.line, Version: programVersion(), Files: j.in.order,
+	}
+	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "%s: %s\n", j.count, cmp.Or(report.Summary(flags.format, found), "nothing to report"))
+	return failure(found, flags.strict)
+}
+
+// parse reads the flags that have words for values.
+func (flags checkFlags) parse() (severities, render.OnConflict, error) {
+	if len(flags.files) == 0 {
+		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
+	}
+	if formats := report.Formats(); !slices.Contains(formats, flags.format) {
+		return nil, 0, fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), didYouMean(flags.format, formats))
+	}
+	onConflict, err := parseOnConflict(flags.onConflict)
+	if err != nil {
+		return nil, 0, err
+	}
+	levels, err := parseSeverities(flags.severity)
+	if err != nil {
+		return nil, 0, err
+	}
+	if flags.old == manifest.Stdin {
+		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
+	}
+	return levels, onConflict, flags.checkPaths()
+}

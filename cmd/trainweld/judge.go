@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// judge sends what check reads through admission: first it reads everything, since a runtime may stand
+// behind the TrainJobs that name it, then it judges each document. Of a document that was read only its
+// text is kept.
+type judge struct {
+	in         *input
+	flags      checkFlags
+	onConflict render.OnConflict
+	patches    []trainer.RuntimePatch
+	runtimes   map[schema.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
+	aside      []*heldRuntime                 // those of -r
+	classes    []string                       // the PriorityClasses
+	verdicts   []verdict
+	reading    map[read]schema.Findings // what reading found in each object
+	past       *past
+	count      tally
+}
+
+// verdict judges one document.
+type verdict func(ctx context.Context) schema.Findings
+
+// read is an object as a file names it.
+type read struct{ file, kind, name string }
+
+// tally is how much there was to judge.
+type tally struct{ documents, jobs, runtimes, jobSets int }
+
+// String is "checked 2 TrainJobs and 1 runtime in 5 documents".
+func (t tally) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"}} {
+		if part.n > 0 {
+			parts = append(parts, report.Count(part.n, part.what))
+		}
+	}
+	if parts == nil {
+		return fmt.Sprintf("checked nothing in %s", report.Count(t.documents, "document"))
+	}
+	last := len(parts) - 1
+	text := parts[last]
+	if last > 0 {
+		text = strings.Join(parts[:last], ", ") + " and " + text
+	}
+	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
+}
+
+// newJudge reads everything.
+func (p *program) newJudge(flags checkFlags, onConflict render.OnConflict) *judge {
+	j := &judge{
+		in: newInput(flags.inputFlags, p.progress()), flags: flags, onConflict: onConflict,
+		runtimes: map[schema.Object]*heldRuntime{}, reading: map[read]schema.Findings{},
+	}
+	j.past = p.readPast(j)
+	p.readFiles(j.in, flags.files, flags.inputFlags, func(d decoded) {
+		j.in.findings = append(j.in.findings, d.findings...)
+		j.take(d, true)
+	})
+	p.readFiles(j.in, flags.runtimes, flags.inputFlags, func(d decoded) {
+		for _, f := range d.findings {
+			// What is wrong with an object counts where the object does.
+			if f.Object.Name == "" {
+				j.in.findings = append(j.in.findings, f)
+			}
+		}
+		j.take(d, false)
+	})
+	p.readPatches(j.in, flags.inputFlags)
+	j.in.findings = slices.DeleteFunc(j.in.findings, func(f schema.Finding) bool {
+		// A patch that is read as one, too, is no stray file of the directory.
+		return f.Code == schema.CodeNotAnObject && f.Severity == schema.Warning && slices.ContainsFunc(j.in.patches, func(p manifest.Patch) bool {
+			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
+		})
+	})
+	j.patches = make([]trainer.RuntimePatch, len(j.in.patches))
+	for i := range j.in.patches {
+		j.patches[i] = j.in.patches[i].Patch
+	}
+	return j
+}
+
+// take notes what one file holds. Of files that were named for their runtimes, all else is left aside.
+func (j *judge) take(file decoded, all bool) {
+	for _, f := range file.findings {
+		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
+		j.reading[key] = append(j.reading[key], f)
+	}
+	for _, d := range file.documents {
+		j.count.documents++
+		j.document(d, all)
+		d.Object = nil
+	}
+}
+
+func (j *judge) document(d *manifest.Document, all bool) {
+	known := d.Object != nil || d.Broken
+	switch kind := d.ID.Kind; {
+	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
+		j.classes = append(j.classes, d.ID.Name)
+	case !known:
+	case kind == trainer.TrainJobKind && all:
+		j.count.jobs++
+		j.onlyOnce(d)
+		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.trainJob(ctx, d) })
+	case kind == jobSetKind && all:
+		j.count.jobSets++
+		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.jobSet(ctx, d) })
+	case isRuntime(d.ID):
+		j.runtime(d, all)
+	case kind == "ConfigMap":
+		if cm, ok := d.Object.(*corev1.ConfigMap); ok {
+			j.snapshot(cm, d)
+		}
+	}
+}
+
+// idOf is the name by which findings call an object.
+func (j *judge) idOf(d *manifest.Document) schema.Object {
+	id := j.flags.inNamespace(d.ID)
+	if id.Kind == trainer.ClusterTrainingRuntimeKind {
+		id.Namespace = ""
+	}
+	return id
+}
+
+// onlyOnce reports a TrainJob that was there before.
+func (j *judge) onlyOnce(d *manifest.Document) {
+	id := j.idOf(d)
+	if id.Name == "" {
+		return // admission says so
+	}
+	if other, found := j.in.byName[id]; found {
+		j.in.findings = append(j.in.findings, twice(id, d, other))
+		return
+	}
+	j.in.byName[id] = d
+}
+
+// judge judges everything, and returns what was found in the order of the files and their lines.
+func (j *judge) judge(ctx context.Context) schema.Findings {
+	var found schema.Findings
+	ordered(len(j.verdicts), func(i int) schema.Findings {
+		return j.verdicts[i](ctx)
+	}, func(i int, f schema.Findings) {
+		j.in.progress.step("checked", i+1, len(j.verdicts))
+		found = append(found, f...)
+	})
+	for _, held := range j.aside {
+		if held.named.Load() {
+			j.count.runtimes++
+			found = append(found, j.reading[read{held.document.File, held.document.ID.Kind, held.document.ID.Name}]...)
+			found = append(found, j.judgeRuntime(ctx, held)...)
+		}
+	}
+	found = append(j.in.findings, found...)
+	if unrelated := j.past.unrelated(); unrelated != nil {
+		found = append(found, *unrelated)
+	}
+	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
+		found = append(found, schema.Finding{
+			Code: schema.CodeNoTrainJob, Severity: schema.Error, Position: schema.Position{File: j.in.order[0]},
+			Message: "the inputs hold no TrainJob, runtime or JobSet", Help: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories",
+		})
+	}
+	return report.Distinct(inOrder(oncePerRuntime(found), j.in.order))
+}
+
+// trainJob judges one TrainJob.
+func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findings {
+	defer d.Release()
+	fields, err := d.Fields()
+	if err != nil {
+		return nil // reading it has found out why
+	}
+	job := job{outline(fields, cmp.Or(j.flags.namespace, "default")), d}
+	in := admission.Input{
+		TrainJob: fields, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, PriorityClasses: j.classes,
+	}
+	held, missing := j.runtimeOf(job.TrainJob)
+	if held != nil {
+		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
+		held.named.Store(true)
+	}
+	found := j.past.check(ctx, in, job.TrainJob)
+	switch {
+	case missing != nil:
+		if !hasError(found, schema.Fields("spec", "runtimeRef")) {
+			found = append(schema.Findings{*missing}, found...)
+		}
+	case in.Runtime == nil || held.document.Broken:
+		if !slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeRuntimeRefused }) {
+			found = append(found, schema.Finding{
+				Code: schema.CodeRuntimeRefused, Severity: schema.Error, Object: render.ObjectOf(job.TrainJob), Path: schema.Fields("spec", "runtimeRef"),
+				Message: fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Help: "mend the runtime, or name another one",
+			})
+		}
+	}
+	j.in.locate(job, found)
+	found = withoutDoubles(found, j.readingOf(d), d)
+	found.Sort()
+	return found
+}
+
+func (j *judge) readingOf(d *manifest.Document) schema.Findings {
+	return j.reading[read{d.File, d.ID.Kind, d.ID.Name}]
+}
+
+// hasError says whether there is an error at the path or below it.
+func hasError(found schema.Findings, path schema.Path) bool {
+	return slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.HasPrefix(path) })
+}
+
+// jobSet judges a JobSet that was given itself. Findings in what becomes of it have a claim with the field
+// of the JobSet that they come from.
+func (j *judge) jobSet(ctx context.Context, d *manifest.Document) schema.Findings {
+	defer d.Release()
+	fields, err := d.Fields()
+	if err != nil {
+		return nil // reading it has found out why
+	}
+	found := admission.AdmitJobSet(ctx, fields, j.flags.namespace)
+	for i := range found {
+		f := &found[i]
+		f.Position = d.Position(f.Path)
+		for c := range f.Claims {
+			f.Claims[c].Position = d.Position(f.Claims[c].Source)
+			f.Position = f.Claims[c].Position
+		}
+	}
+	return withoutDoubles(found, j.readingOf(d), d)
+}
+
+// outline is as much of a TrainJob as it takes to find its runtime and its findings' places: of a broken
+// one there is no more.
+func outline(fields map[string]any, namespace string) *trainer.TrainJob {
+	job := &trainer.TrainJob{}
+	meta, _ := fields["metadata"].(map[string]any)
+	job.Name, _ = meta["name"].(string)
+	job.Namespace, _ = meta["namespace"].(string)
+	job.Namespace = cmp.Or(job.Namespace, namespace)
+	spec, _ := fields["spec"].(map[string]any)
+	ref, _ := spec["runtimeRef"].(map[string]any)
+	job.Spec.RuntimeRef.Name, _ = ref["name"].(string)
+	if kind, ok := ref["kind"].(string); ok {
+		job.Spec.RuntimeRef.Kind = &kind
+	}
+	if group, ok := ref["apiGroup"].(string); ok {
+		job.Spec.RuntimeRef.APIGroup = &group
+	}
+	patches, _ := spec["runtimePatches"].([]any)
+	for _, patch := range patches {
+		entry, _ := patch.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
+	}
+	return job
+}

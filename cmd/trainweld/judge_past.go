@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"sync/atomic"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// past is the state before a change, of --old. The nil past has nothing.
+type past struct {
+	judge    *judge
+	jobs     map[schema.Object]*manifest.Document
+	runtimes map[schema.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
+	first    *manifest.Document
+	// met says that something of it is among the new objects.
+	met atomic.Bool
+}
+
+// readPast reads the old state. What is wrong with it was found when it was new; what cannot be read at
+// all is reported.
+func (p *program) readPast(j *judge) *past {
+	if j.flags.old == "" {
+		return nil
+	}
+	was := &past{judge: j, jobs: map[schema.Object]*manifest.Document{}, runtimes: map[schema.Object]*heldRuntime{}}
+	in := newInput(j.flags.inputFlags, j.in.progress)
+	p.readFiles(in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
+		unreadable := map[read]bool{}
+		for _, f := range d.findings {
+			switch f.Code {
+			case schema.CodeSyntax, schema.CodeUnreadable:
+				in.findings = append(in.findings, f)
+			case schema.CodeWrongType, schema.CodeAmbiguousWord:
+				if f.Severity == schema.Error {
+					in.findings = append(in.findings, f)
+					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
+				}
+			}
+		}
+		for _, document := range d.documents {
+			if !unreadable[read{document.File, document.ID.Kind, document.ID.Name}] {
+				was.add(document)
+			}
+			document.Object = nil
+		}
+	})
+	j.in.findings = append(j.in.findings, in.findings...)
+	for _, file := range in.order {
+		if j.in.lines[file] == nil {
+			j.in.order = append(j.in.order, file)
+			j.in.lines[file] = in.lines[file]
+		}
+	}
+	return was
+}
+
+func (was *past) add(d *manifest.Document) {
+	flags := was.judge.flags
+	id := was.judge.idOf(d)
+	held := &heldRuntime{runtimeSource: runtimeSource{document: d}, fields: d.Fields}
+	switch {
+	case d.Object == nil && !d.Broken:
+		return
+	case id.Kind == trainer.TrainJobKind:
+		was.jobs[id] = d
+	case isRuntime(id):
+		was.runtimes[id] = held
+	case id.Kind == "ConfigMap":
+		cm, ok := d.Object.(*corev1.ConfigMap)
+		if !ok {
+			return
+		}
+		job, runtime := was.judge.in.snapshotOf(cm, cmp.Or(cm.Namespace, flags.namespace, "default"), d)
+		if runtime == nil {
+			return
+		}
+		held.snapshot, held.fields = true, func() (map[string]any, error) { return admission.Encode(runtime) }
+		was.runtimes[job] = held
+	default:
+		return
+	}
+	if was.first == nil {
+		was.first = d
+	}
+}
+
+// runtimeFields are those of the old state of a runtime, nil where there is none.
+func (was *past) runtimeFields(id schema.Object) map[string]any {
+	if was == nil || was.runtimes[id] == nil {
+		return nil
+	}
+	was.met.Store(true)
+	fields, err := was.runtimes[id].fields()
+	if err != nil {
+		return nil
+	}
+	return fields
+}
+
+// check judges a TrainJob: as an update where its old state is known, else as it is created. The patches
+// of other managers are taken to be there before and after.
+func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) schema.Findings {
+	if was == nil {
+		return admission.Check(ctx, in)
+	}
+	d := was.jobs[render.ObjectOf(job)]
+	if d == nil {
+		return admission.Check(ctx, in)
+	}
+	was.met.Store(true)
+	fields, err := d.Fields()
+	if err != nil {
+		return admission.Check(ctx, in)
+	}
+	old := in
+	old.TrainJob, old.Runtime = fields, nil
+	named := outline(fields, job.Namespace)
+	held := was.runtimes[render.ObjectOf(job)]
+	if held == nil {
+		held = was.runtimes[render.RuntimeOf(named)]
+	}
+	if held != nil {
+		old.Runtime = was.admit(ctx, held, render.RuntimeOf(named))
+	}
+	return admission.Update(ctx, old, in)
+}
+
+// admit admits an old runtime, as it was when it was created. What is found in it was found then.
+func (was *past) admit(ctx context.Context, held *heldRuntime, named schema.Object) *admission.Runtime {
+	created := *was.judge
+	created.past = nil
+	runtime, _ := created.admit(ctx, held, named)
+	return runtime
+}
+
+// unrelated reports an old state of which nothing is among the new objects.
+func (was *past) unrelated() *schema.Finding {
+	if was == nil || was.first == nil || was.met.Load() {
+		return nil
+	}
+	at := schema.Fields("metadata", "name")
+	return &schema.Finding{
+		Code: schema.CodeUnknownOldObject, Severity: schema.Warning, Object: was.judge.idOf(was.first), Path: at, Position: was.first.Position(at),
+		Message: "nothing of the old state is among the new objects; all of them were judged as created",
+		Help:    "give the old and the new state of the same objects: kind, namespace and name are what counts",
+	}
+}

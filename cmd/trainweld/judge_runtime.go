@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// heldRuntime is a runtime that TrainJobs may name. It is admitted once, when it is first asked for.
+type heldRuntime struct {
+	runtimeSource
+	fields func() (map[string]any, error)
+	// named says that a TrainJob has named it.
+	named atomic.Bool
+
+	once    sync.Once
+	runtime *admission.Runtime // nil where it cannot be read as one
+	found   schema.Findings
+}
+
+// runtime notes a runtime, and to judge it where it was not only given for TrainJobs to name.
+func (j *judge) runtime(d *manifest.Document, all bool) {
+	held := &heldRuntime{runtimeSource: runtimeSource{document: d}, fields: d.Fields}
+	if all {
+		j.count.runtimes++
+		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.judgeRuntime(ctx, held) })
+	}
+	id := j.idOf(d)
+	if id.Name == "" {
+		return // nobody can name it
+	}
+	j.hold(id, j.in.runtimes.Add(id, &trainer.TrainingRuntimeSpec{}), held, all)
+}
+
+// snapshot notes the runtime as the Trainer has kept it for a TrainJob. It is judged where that job is.
+func (j *judge) snapshot(cm *corev1.ConfigMap, d *manifest.Document) {
+	id, runtime := j.in.snapshotOf(cm, cmp.Or(cm.Namespace, j.flags.namespace, "default"), d)
+	if runtime == nil {
+		return
+	}
+	held := &heldRuntime{
+		runtimeSource: runtimeSource{document: d, snapshot: true},
+		fields:        func() (map[string]any, error) { return admission.Encode(runtime) },
+	}
+	j.hold(id, j.in.runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
+}
+
+func (j *judge) hold(id schema.Object, refused *schema.Finding, held *heldRuntime, judged bool) {
+	j.in.keep(id, refused, held.runtimeSource)
+	if refused != nil {
+		return
+	}
+	j.runtimes[id] = held
+	if !judged {
+		j.aside = append(j.aside, held)
+	}
+}
+
+// runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
+// says why there is none.
+func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *schema.Finding) {
+	if _, missing := j.in.runtimes.Find(job); missing != nil {
+		return nil, missing
+	}
+	if held := j.runtimes[render.ObjectOf(job)]; held != nil {
+		return held, nil
+	}
+	return j.runtimes[render.RuntimeOf(job)], nil
+}
+
+// admit sends a runtime through admission, as an update where its old state is known. A snapshot is taken
+// for the runtime that its TrainJob names, as the Trainer does.
+func (j *judge) admit(ctx context.Context, held *heldRuntime, named schema.Object) (*admission.Runtime, schema.Findings) {
+	held.once.Do(func() {
+		fields, err := held.fields()
+		if err != nil {
+			return // reading it has found out why
+		}
+		if held.snapshot {
+			fields = renamed(fields, named)
+		} else if old := j.past.runtimeFields(j.idOf(held.document)); old != nil {
+			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.namespace)
+			return
+		}
+		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, cmp.Or(j.flags.namespace, "default"))
+	})
+	return held.runtime, held.found
+}
+
+// renamed gives a runtime's fields the kind and the name.
+func renamed(fields map[string]any, id schema.Object) map[string]any {
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		fields["metadata"] = meta
+	}
+	fields["kind"], meta["name"] = id.Kind, id.Name
+	delete(meta, "namespace")
+	if id.Namespace != "" {
+		meta["namespace"] = id.Namespace
+	}
+	return fields
+}
+
+// judgeRuntime is what is found in a runtime itself.
+func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) schema.Findings {
+	runtime, all := j.admit(ctx, held, schema.Object{})
+	found := make(schema.Findings, len(all))
+	copy(found, all)
+	place := func(p schema.Path) schema.Position {
+		if held.snapshot {
+			p = schema.Fields("data", "runtime")
+		}
+		return held.document.Position(p)
+	}
+	for i := range found {
+		f := &found[i]
+		f.Position = place(f.Path)
+		for c := range f.Claims {
+			f.Claims[c].Position = place(f.Claims[c].Source)
+		}
+		if held.snapshot && runtime != nil {
+			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
+		}
+	}
+	if held.snapshot {
+		return found
+	}
+	return withoutDoubles(found, j.readingOf(held.document), held.document)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgress runs check by a clock of its own: what takes longer than a second says how far it is, on a
+// terminal, and wipes that before the summary.
+func TestProgress(t *testing.T) {
+	dir := writeTrainJobs(t, 20)
+	for _, tc := range []struct {
+		name     string
+		step     time.Duration // how long each look at the clock takes
+		terminal bool
+		want     []string
+		reason   string
+	}{
+		{"slow", 200 * time.Millisecond, true, []string{"\rread 5 of 21\x1b[K", "\rread 21 of 21\x1b[K", "\rchecked 21 of 21\x1b[K\r\x1b[K"}, "somebody waits"},
+		{"slow, often", 60 * time.Millisecond, true, []string{"\rread 17 of 21\x1b[K\rread 19 of 21\x1b[K"}, "ten times a second is enough"},
+		{"fast", time.Millisecond, true, nil, "what is done at once needs no words"},
+		{"no terminal", time.Second, false, nil, "nobody sees it in a log"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			now := time.Time{}
+			var stdout, stderr bytes.Buffer
+			p := program{
+				stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: tc.terminal,
+				clock: func() time.Time { now = now.Add(tc.step); return now },
+			}
+			if status := p.run([]string{"check", dir}); status != exitDone {
+				t.Fatalf("status %d: %s", status, stderr.String())
+			}
+			got, summary, _ := strings.Cut(stderr.String(), "checked 20 TrainJobs")
+			if tc.want == nil && got != "" {
+				t.Errorf("says %q: %s", got, tc.reason)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("says %q, without %q: %s", got, want, tc.reason)
+				}
+			}
+			if !strings.HasSuffix(summary, "nothing to report\n") || stdout.Len() > 0 {
+				t.Errorf("ends with %q, and reports %q", summary, stdout.String())
+			}
+		})
+	}
+}
