@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -33,20 +34,31 @@ type merger struct {
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
 
-// pathError is an error that grows its field path on the way up.
-type pathError struct {
-	path string
-	err  error
+// PatchError is why the cluster cannot merge a manager's patch.
+type PatchError struct {
+	// Manager is the manager whose patch it is.
+	Manager string
+	// Path is the field of the JobSet template at which the merge fails.
+	Path schema.Path
+	// Err says what is wrong there.
+	Err error
 }
 
-func (e *pathError) Error() string { return e.path + ": " + e.err.Error() }
-func (e *pathError) Unwrap() error { return e.err }
+// Error names the manager and the field.
+func (e *PatchError) Error() string {
+	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
+}
 
+// Unwrap is what is wrong with the field.
+func (e *PatchError) Unwrap() error { return e.Err }
+
+// within lets an error's path grow on its way up.
 func within(step schema.Step, err error) error {
-	if e, ok := err.(*pathError); ok {
-		return &pathError{step.String() + e.path, e.err}
+	if e, ok := err.(*PatchError); ok {
+		e.Path = schema.Path{step}.Append(e.Path...)
+		return e
 	}
-	return &pathError{step.String(), err}
+	return &PatchError{Path: schema.Path{step}, Err: err}
 }
 
 // structure merges what the patch src says into the struct dst, field by field, but for the merge

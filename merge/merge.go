@@ -32,7 +32,6 @@ package merge
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -63,8 +62,8 @@ type Claim = schema.Claim
 // neither, accepts a nil list, and does what the controller does also for a patch of a job or
 // container that the template lacks: schema.Check is what refuses such patches, and is called first.
 //
-// The error names the manager and the field where the controller's own merge would fail: an item
-// without its merge key, an unknown directive. There is then no result.
+// The error is a [*PatchError], which names the manager and the field where the controller's own merge
+// would fail: an item without its merge key, an unknown directive. There is then no result.
 func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
 	result := &Result{}
 	template.DeepCopyInto(&result.Template)
@@ -90,7 +89,9 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 			at := m.field(rootNode, spec)
 			err := m.structure(spec.Type, nil, target, reflect.ValueOf(patch).Elem(), at)
 			if err != nil {
-				return nil, fmt.Errorf("patch of manager %q: .spec%w", patches[i].Manager, err)
+				failed := within(schema.Field("spec"), err).(*PatchError)
+				failed.Manager = patches[i].Manager
+				return nil, failed
 			}
 		}
 	}

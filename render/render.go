@@ -24,6 +24,8 @@
 package render
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -148,13 +150,7 @@ func (r *renderer) render(opts Options) {
 	r.checkEnv()
 	merged, err := merge.Apply(&r.in.Runtime.Template, prune(patches), merge.Options{Owners: true})
 	if err != nil {
-		// schema.Check reports what makes a merge fail; this is for what it may have missed.
-		if r.out.Findings.Err() == nil {
-			r.report(schema.Finding{
-				Code: schema.CodeDirective, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
-				Message: err.Error(), Help: "mend the patch of the manager that is named",
-			})
-		}
+		r.report(r.noMerge(err))
 		return
 	}
 	for _, c := range conflict.Find(merged) {
@@ -173,6 +169,21 @@ func (r *renderer) render(opts Options) {
 	if opts.Owners && r.out.JobSet != nil {
 		r.own(merged, opts.As)
 	}
+}
+
+// noMerge reports a merge that fails. The Trainer's webhook then crashes, and so refuses the TrainJob,
+// whatever schema.Check has against the patch.
+func (r *renderer) noMerge(err error) schema.Finding {
+	f := schema.Finding{
+		Code: schema.CodeNoMerge, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
+		Message: err.Error(), Help: "mend the patch of the manager that is named",
+	}
+	if failed := (*merge.PatchError)(nil); errors.As(err, &failed) {
+		f.Path = schema.PatchPath(failed.Manager).Append(failed.Path...)
+		f.Message = fmt.Sprintf("the cluster cannot merge the patch into the runtime, and refuses the TrainJob: %s", failed.Err)
+		f.Help = "mend this field of the patch"
+	}
+	return f
 }
 
 // own makes the merge's owners those of the JobSet.

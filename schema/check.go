@@ -136,6 +136,7 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.Run
 func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list Path, layer Layer) {
 	path := list.Append(Item("name", patch.Name))
 	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == patch.Name })
+	c.mainEnv(patch, path)
 	if patch.Name == "" {
 		return // reported as such
 	}
@@ -174,11 +175,6 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, pa
 	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.Append(Field("initContainers")))
 	c.initOrder(patch.InitContainers, pod.InitContainers, path.Append(Field("initContainers")))
 	c.tolerations(patch.Tolerations, pod.Tolerations, path.Append(Field("tolerations")), layer, job.Name)
-	for i := range patch.Containers {
-		if env := patch.Containers[i].Env; len(env) > 0 {
-			c.mainEnv(patch.Containers[i].Name, path.Append(Field("containers"), Item("name", patch.Containers[i].Name), Field("env")))
-		}
-	}
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
@@ -218,17 +214,24 @@ func containerNames(list []corev1.Container) []string {
 	return names
 }
 
-// mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's
-// name, in whatever job it stands (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
-func (c *checker) mainEnv(container string, path Path) {
-	api, ok := map[string]string{
-		"node":                "spec.trainer.env",
-		"dataset-initializer": "spec.initializer.dataset.env",
-		"model-initializer":   "spec.initializer.model.env",
-	}[container]
-	if ok {
-		c.report(CodeEnvOnMain, Error, path, "set "+api+" of the TrainJob instead",
-			"no patch may set env of a container called %q", container)
+// mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's name, in
+// whatever job it stands, also in one that the runtime lacks (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset).
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path Path) {
+	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
+		return
+	}
+	path = path.Append(Fields("template", "spec", "template", "spec", "containers")...)
+	for _, container := range patch.Template.Spec.Template.Spec.Containers {
+		api, ok := map[string]string{
+			"node":                "spec.trainer.env",
+			"dataset-initializer": "spec.initializer.dataset.env",
+			"model-initializer":   "spec.initializer.model.env",
+		}[container.Name]
+		if ok && len(container.Env) > 0 {
+			c.report(CodeEnvOnMain, Error, path.Append(Item("name", container.Name), Field("env")), "set "+api+" of the TrainJob instead",
+				"no patch may set env of a container called %q", container.Name)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,7 +214,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 		{
 			name:   "two mounts at one path",
 			patch:  `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]}]}`,
-			want:   []string{`TW208 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[1]`},
+			want:   []string{`TW214 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[1]`},
 			reason: "mounts merge by path",
 		},
 		{
@@ -348,10 +349,24 @@ func TestCheckJobs(t *testing.T) {
 	got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{jobPatch("a.example.com/x", "worker", nil), jobPatch("b.example.com/x", "", nil)})
 	want := []string{
 		`TW202 error TrainJob .spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="worker"]`,
-		`TW208 error TrainJob .spec.runtimePatches[manager="b.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[0]`,
+		`TW215 error TrainJob .spec.runtimePatches[manager="b.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[0]`,
 	}
 	if diff := cmp.Diff(want, brief(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCheckMainEnv asks for env of the main containers, which the Trainer's webhook refuses in any job.
+func TestCheckMainEnv(t *testing.T) {
+	for _, job := range []string{"node", "worker"} {
+		patch := jobPatch("a.example.com/x", job, &trainer.PodTemplatePatch{})
+		decode(t, `{containers: [{name: node, env: [{name: A, value: a}]}]}`, &patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec)
+		got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{patch})
+		at := schema.PatchPath("a.example.com/x").Append(schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", job)).
+			Append(schema.Fields("template", "spec", "template", "spec", "containers")...).Append(schema.Item("name", "node"), schema.Field("env"))
+		if !slices.ContainsFunc(got, func(f schema.Finding) bool { return f.Code == schema.CodeEnvOnMain && slices.Equal(f.Path, at) }) {
+			t.Errorf("job %q: want %s at %s, got\n%v", job, schema.CodeEnvOnMain, at, got)
+		}
 	}
 }
 

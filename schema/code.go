@@ -30,12 +30,14 @@ const (
 	CodeValueAndValueFrom Code = "TW205" // an env with value and valueFrom
 	CodeEnvWithoutName    Code = "TW206" // an env without a name
 	CodeTwoSources        Code = "TW207" // two members of one union: two sources of a volume, …
-	CodeDuplicateItem     Code = "TW208" // two items of one merge key in one list
+	CodeDuplicateItem     Code = "TW208" // two items of one list that the API takes for one
 	CodeDirective         Code = "TW209" // a $-directive as the key of a map
 	CodeIgnoredMetadata   Code = "TW210" // metadata in a patch other than labels and annotations
 	CodeDropsTolerations  Code = "TW211" // a toleration list that drops the runtime's
 	CodeInitOrder         Code = "TW212" // init containers put into another order
 	CodeEnvOrder          Code = "TW213" // an env that refers to a variable now defined after it
+	CodeOneMountPath      Code = "TW214" // two mounts at one path in one patch
+	CodeNoMergeKey        Code = "TW215" // an item without its merge key
 )
 
 // What the merge found.
@@ -44,6 +46,7 @@ const (
 	CodeUnion    Code = "TW301" // two managers set different members of one union
 	CodeOverride Code = "TW302" // a patch changes what the runtime set
 	CodeShadowed Code = "TW303" // a later layer replaces what an earlier one set
+	CodeNoMerge  Code = "TW304" // a patch that the cluster cannot merge, so that it refuses the TrainJob
 )
 
 // What rendering found.

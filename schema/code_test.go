@@ -13,6 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 const repository = ".."
@@ -82,6 +86,47 @@ func TestCodesAreDocumented(t *testing.T) {
 	for _, code := range order {
 		if names[code] == "" {
 			t.Errorf("docs/findings.md has a section for %s, and schema has no such code", code)
+		}
+	}
+}
+
+// TestStricterCodesAreDocumented wants a row of docs/differences.md for each stricter code, and none for
+// others.
+func TestStricterCodesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Stricter than admission\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented []schema.Code
+	for _, row := range regexp.MustCompile(`(?m)^\| (TW[0-9]+) \| \S.* \|$`).FindAllStringSubmatch(section, -1) {
+		documented = append(documented, schema.Code(row[1]))
+	}
+	if diff := cmp.Diff(documented, schema.StricterCodes()); !found || diff != "" {
+		t.Errorf("docs/differences.md (-documented +schema.StricterCodes):\n%s", diff)
+	}
+}
+
+// TestStricter asks single findings.
+func TestStricter(t *testing.T) {
+	for _, tc := range []struct {
+		kind   string
+		code   schema.Code
+		want   bool
+		reason string
+	}{
+		{"TrainJob", schema.CodeBadManager, false, "the webhook refuses it"},
+		{"TrainJob", schema.CodeNoMerge, false, "the webhook crashes, and so refuses it"},
+		{"TrainJob", schema.CodeNoMergeKey, true, "the cluster takes it"},
+		{"TrainingRuntime", schema.CodeBadValue, false, "the definition refuses it"},
+		{"JobSet", schema.CodeBadValue, true, "the JobSet is made later, and the TrainJob is taken"},
+		{"ClusterTrainingRuntime", schema.CodeTwoSources, true, "the Job API refuses it"},
+		{"", schema.CodeUnknownKind, false, "an object of no known kind is refused"},
+	} {
+		f := schema.Finding{Object: schema.Object{Kind: tc.kind}, Code: tc.code, Severity: schema.Error}
+		if got := f.Stricter(); got != tc.want {
+			t.Errorf("%s on a %q: Stricter is %v, want %v: %s", tc.code, tc.kind, got, tc.want, tc.reason)
 		}
 	}
 }

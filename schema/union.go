@@ -121,7 +121,11 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 		item := side{from.slot, from.value.Index(i), from.path.Append(Item(t.Key, key)), from.layer}
 		if first, duplicate := seen[key]; duplicate {
 			at := from.path.Append(Index(i))
-			c.report(CodeDuplicateItem, Error, at, "merge the two into one, or give one of them another "+t.Key,
+			code := CodeDuplicateItem
+			if f.Name == "volumeMounts" && patch.present() {
+				code = CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+			}
+			c.report(code, Error, at, "merge the two into one, or give one of them another "+t.Key,
 				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path.Append(Index(first)), at)
 			item.path = at
 		} else {
@@ -139,7 +143,7 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 }
 
 func (c *checker) keyless(f *StructField, t *Type, path Path) {
-	code := CodeDuplicateItem
+	code := CodeNoMergeKey
 	if f.Name == "env" {
 		code = CodeEnvWithoutName
 	}
