@@ -20,6 +20,13 @@
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
 //
+// Another comparison asks an API server in process, with the definitions and the webhooks of the module,
+// whether it takes generated and mutated objects, new ones and changes, and holds package admission's verdict
+// against that:
+//
+//	TRAINWELD_VERDICT=42 go test -run TestVerdicts .                            one case
+//	TRAINWELD_SEED=5000 TRAINWELD_VERDICTS=5000 go test -run TestVerdicts .     the cases 5000 to 9999
+//
 // It is a module of its own, so that nobody who links trainweld links a controller.
 package upstream
 
