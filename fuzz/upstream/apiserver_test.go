@@ -118,9 +118,12 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	plural := strings.ToLower(kind)
-	if kind == trainer.TrainJobKind {
-		mutated, err := s.hook("/mutate-trainer-kubeflow-org-v1alpha1-"+plural, decoded, old)
+	group := "trainer-kubeflow-org-v1alpha1-"
+	if kind == "JobSet" {
+		group = "jobset-x-k8s-io-v1alpha2-"
+	}
+	if path := "/mutate-" + group + strings.ToLower(kind); s.hooks[path] != nil {
+		mutated, err := s.hook(path, decoded, old)
 		if err != "" {
 			return nil, []string{err}
 		}
@@ -138,7 +141,7 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 	if kind != trainer.TrainJobKind && unchecked(decoded) && (old == nil || unchecked(old)) {
 		return decoded, nil
 	}
-	if _, err := s.hook("/validate-trainer-kubeflow-org-v1alpha1-"+plural, decoded, old); err != "" {
+	if _, err := s.hook("/validate-"+group+strings.ToLower(kind), decoded, old); err != "" {
 		return nil, []string{err}
 	}
 	return decoded, nil
