@@ -37,7 +37,7 @@ var refusals = []struct {
 	{"JobSet's order", regexp.MustCompile(`StartupPolicy and DependsOn APIs are mutually exclusive`), []schema.Code{schema.CodeBrokenRule}},
 	{"claims' namespaces", regexp.MustCompile(`namespace cannot be set for VolumeClaimPolicies`), []schema.Code{schema.CodeBrokenRule}},
 	{"unchangeable fields of runtimes", regexp.MustCompile(`Value is immutable`), []schema.Code{schema.CodeImmutable}},
-	{"unchangeable fields", regexp.MustCompile(`field is immutable`), []schema.Code{schema.CodeImmutable, schema.CodeBadMetadata}},
+	{"unchangeable fields", regexp.MustCompile(`field is immutable`), []schema.Code{schema.CodeImmutable, schema.CodeBadMetadata, schema.CodeUnknownOldObject}},
 	{"the runtime's kind", regexp.MustCompile(`unsupported runtime: `), []schema.Code{schema.CodeUnknownRuntime}},
 	{"the runtime", regexp.MustCompile(`must be created before the TrainJob`), []schema.Code{schema.CodeNoRuntime, schema.CodeRuntimeRefused}},
 	{"merges", regexp.MustCompile(`panic: `), []schema.Code{schema.CodeNoMerge}},
