@@ -27,7 +27,7 @@ var refusals = []struct {
 	{"managers twice", regexp.MustCompile(`runtimePatches\[\d+\]: Duplicate value: `), []schema.Code{schema.CodeDuplicateManager}},
 	{"names' form", regexp.MustCompile(`metadata\.name must match RFC 1035`), []schema.Code{schema.CodeBrokenRule}},
 	{"names' length", regexp.MustCompile(`metadata\.name must be no more than 63`), []schema.Code{schema.CodeBrokenRule}},
-	{"names of runtimes", regexp.MustCompile(`(?m)^metadata\.name: Invalid value: .*RFC 1123`), []schema.Code{schema.CodeBadMetadata}},
+	{"names of any object", regexp.MustCompile(`(?m)^metadata\.name: Invalid value: .*RFC 1123`), []schema.Code{schema.CodeBadMetadata, schema.CodeBrokenRule}},
 	{"labels", regexp.MustCompile(`(?m)^metadata\.(labels|annotations): Invalid value`), []schema.Code{schema.CodeBadMetadata}},
 	{"managedBy", regexp.MustCompile(`ManagedBy must be`), []schema.Code{schema.CodeBrokenRule}},
 	{"storageUri", regexp.MustCompile(`storageUri may be empty`), []schema.Code{schema.CodeBrokenRule}},
