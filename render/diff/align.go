@@ -1,0 +1,188 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// pair is an item of one list or of both, with its positions there.
+type pair struct {
+	key      string
+	old, new int // NoItem where the list lacks it
+	// moved says that the item stands elsewhere among the items of both lists. It then has two pairs:
+	// one in its old place, without its new position, and one in its new place with both.
+	moved bool
+}
+
+// step is the item's step in a path.
+func (p pair) step(t *schema.Type) schema.Step {
+	if t.Kind == schema.Set {
+		return schema.Element(p.key)
+	}
+	return schema.Item(t.Key, p.key)
+}
+
+// align matches the items of two lists by their keys, each of which stands once in a list. The pairs come
+// in an order that holds both lists': what is only in the old list or leaves its place comes before what
+// is new in that place.
+func align(old, new []string) []pair {
+	inOld, inNew := positions(old), positions(new)
+	var common []int // positions in the old list, in the new list's order
+	for _, key := range new {
+		if i, ok := inOld[key]; ok {
+			common = append(common, i)
+		}
+	}
+	pairs := make([]pair, 0, max(len(old), len(new)))
+	i, j := 0, 0
+	upTo := func(oldEnd, newEnd int) {
+		for ; i < oldEnd; i++ {
+			_, moved := inNew[old[i]]
+			pairs = append(pairs, pair{key: old[i], old: i, new: NoItem, moved: moved})
+		}
+		for ; j < newEnd; j++ {
+			from, moved := inOld[new[j]]
+			if !moved {
+				from = NoItem
+			}
+			pairs = append(pairs, pair{key: new[j], old: from, new: j, moved: moved})
+		}
+	}
+	for _, at := range longestIncreasing(common) {
+		upTo(at, inNew[old[at]])
+		pairs = append(pairs, pair{key: old[at], old: at, new: j})
+		i, j = i+1, j+1
+	}
+	upTo(len(old), len(new))
+	return pairs
+}
+
+func positions(keys []string) map[string]int {
+	at := make(map[string]int, len(keys))
+	for i, key := range keys {
+		at[key] = i
+	}
+	return at
+}
+
+// longestIncreasing is a longest subsequence of rising numbers; always the same one of several.
+func longestIncreasing(numbers []int) []int {
+	previous := make([]int, len(numbers))
+	var ends []int // for each length, where the subsequence with the smallest last number ends
+	for i, n := range numbers {
+		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })
+		previous[i] = -1
+		if length > 0 {
+			previous[i] = ends[length-1]
+		}
+		if length == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[length] = i
+		}
+	}
+	rising := make([]int, len(ends))
+	if len(ends) > 0 {
+		at := ends[len(ends)-1]
+		for i := len(ends) - 1; i >= 0; i-- {
+			rising[i], at = numbers[at], previous[at]
+		}
+	}
+	return rising
+}
+
+// keysOf are the keys of a list's items, never nil; nil where they do not tell the items apart.
+func keysOf(t *schema.Type, value any) []string {
+	items := list(value)
+	keys := make([]string, len(items))
+	seen := make(map[string]bool, len(items))
+	for i, item := range items {
+		key := item
+		if t.Kind == schema.ListMap {
+			fields, ok := item.(map[string]any)
+			if !ok {
+				return nil
+			}
+			key = fields[t.Key]
+		}
+		switch key := key.(type) {
+		case nil:
+			if t.Kind == schema.Set {
+				return nil
+			}
+		case map[string]any, []any:
+			return nil
+		default:
+			keys[i] = fmt.Sprint(key)
+		}
+		if seen[keys[i]] {
+			return nil
+		}
+		seen[keys[i]] = true
+	}
+	return keys
+}
+
+// mostCells is how large a table may grow in which lists of values without keys are compared; beyond it,
+// what lies between their common beginning and end counts as replaced.
+const mostCells = 1 << 20
+
+// common matches the equal values of two lists of values, as many as can be without changing their order.
+func common(old, new []string) []pair {
+	head := 0
+	for head < len(old) && head < len(new) && old[head] == new[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(old)-head && tail < len(new)-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
+		tail++
+	}
+	a, b := old[head:len(old)-tail], new[head:len(new)-tail]
+	if (len(a)+1)*(len(b)+1) > mostCells {
+		a, b = nil, nil
+	}
+	// longest[i][j] is the length of the longest match of a[i:] with b[j:].
+	longest := make([][]int32, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	pairs := make([]pair, 0, max(len(old), len(new)))
+	for i := range head {
+		pairs = append(pairs, pair{old: i, new: i})
+	}
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			pairs = append(pairs, pair{old: head + i, new: head + j})
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			pairs = append(pairs, pair{old: head + i, new: NoItem})
+			i++
+		default:
+			pairs = append(pairs, pair{old: NoItem, new: head + j})
+			j++
+		}
+	}
+	for k := head + i; k < len(old)-tail; k++ {
+		pairs = append(pairs, pair{old: k, new: NoItem})
+	}
+	for k := head + j; k < len(new)-tail; k++ {
+		pairs = append(pairs, pair{old: NoItem, new: k})
+	}
+	for k := tail; k > 0; k-- {
+		pairs = append(pairs, pair{old: len(old) - k, new: len(new) - k})
+	}
+	return pairs
+}

@@ -1,0 +1,198 @@
+package diff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Apply returns what the changes make of an object: with the changes from old to new, and old, a new
+// object whose encoding is that of new, the order of lists included, but for nulls. The result has the type of the
+// argument, shares no memory with it, and is a pointer where the argument is one.
+//
+// It refuses an object that is not the one that was compared, as far as the changes can tell: each field
+// must have the change's old value. So it refuses changes that were masked.
+func (cs Changes) Apply(old any) (any, error) {
+	t := typeOf(old)
+	if t == nil {
+		return nil, fmt.Errorf("diff: there is no object to apply changes to")
+	}
+	value, err := decode(old, t)
+	if err != nil {
+		return nil, fmt.Errorf("diff: the object: %w", err)
+	}
+	root := &edit{}
+	for i := range cs {
+		at := root
+		for _, step := range cs[i].Path {
+			at = at.child(step)
+		}
+		if cs[i].Kind == Moved {
+			at.move = &cs[i]
+		} else {
+			at.change = &cs[i]
+		}
+	}
+	value, err = root.apply(schemaOf(t), nil, value)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("diff: the changed object: %w", err)
+	}
+	made := reflect.New(t)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, made.Interface()); err != nil {
+		return nil, fmt.Errorf("diff: the changed object: %w", err)
+	}
+	if reflect.TypeOf(old).Kind() == reflect.Pointer {
+		return made.Interface(), nil
+	}
+	return made.Elem().Interface(), nil
+}
+
+// edit is what is to be done to one field, and to those within it.
+type edit struct {
+	step         schema.Step
+	change, move *Change
+	children     []*edit
+}
+
+func (e *edit) child(step schema.Step) *edit {
+	for _, c := range e.children {
+		if c.step == step {
+			return c
+		}
+	}
+	c := &edit{step: step}
+	e.children = append(e.children, c)
+	return c
+}
+
+// apply returns the value with the edit made; nil is absent.
+func (e *edit) apply(t *schema.Type, path schema.Path, value any) (any, error) {
+	if c := e.change; c != nil {
+		if !reflect.DeepEqual(value, c.Old) {
+			return nil, fmt.Errorf("diff: %s is not what it was when the objects were compared; apply changes to the object that they were made of, unmasked", c.Path)
+		}
+		return c.New, nil
+	}
+	if len(e.children) == 0 {
+		return value, nil
+	}
+	_, _, isItem := e.children[0].step.Item()
+	_, isElement := e.children[0].step.Element()
+	if isItem || isElement {
+		return e.list(t, path, value)
+	}
+	return e.fields(t, path, value)
+}
+
+// fields edits the fields of a struct or the entries of a map. A map that loses its last entry is gone.
+func (e *edit) fields(t *schema.Type, path schema.Path, value any) (any, error) {
+	made := map[string]any{}
+	for name, v := range entries(value) {
+		made[name] = v
+	}
+	isMap := false
+	for _, child := range e.children {
+		name, isField := child.step.Field()
+		var typ *schema.Type
+		if !isField {
+			name, isMap = child.step.Key()
+		}
+		switch {
+		case t != nil && isMap:
+			typ = t.Elem
+		case t != nil && t.Field(name) != nil:
+			typ = t.Field(name).Type
+		}
+		v, err := child.apply(typ, path.Append(child.step), made[name])
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			delete(made, name)
+		} else {
+			made[name] = v
+		}
+	}
+	if isMap && len(made) == 0 {
+		return nil, nil
+	}
+	return made, nil
+}
+
+// list edits a list whose items have keys: it takes out what is gone and what moves, and puts what is new
+// and what moved where the new list has it, the first place first. A list that loses its last item is
+// gone.
+func (e *edit) list(t *schema.Type, path schema.Path, value any) (any, error) {
+	keys := keysOf(t, value)
+	if keys == nil {
+		return nil, fmt.Errorf("diff: %s has two items of one key; apply changes to the object that they were made of", path)
+	}
+	items, at := slices.Clone(list(value)), positions(keys)
+	type placed struct {
+		to   int
+		item any
+	}
+	var place []placed
+	gone := map[int]bool{}
+	for _, child := range e.children {
+		key := keyOf(child.step)
+		i, found := at[key]
+		var item any
+		if found {
+			item = items[i]
+		}
+		made, err := child.apply(t.Elem, path.Append(child.step), item)
+		if err != nil {
+			return nil, err
+		}
+		added := child.change != nil && child.change.Kind == Added
+		switch {
+		case added && !found:
+			place = append(place, placed{child.change.To, made})
+		case !found || added:
+			return nil, fmt.Errorf("diff: %s is not what it was when the objects were compared; apply changes to the object that they were made of", path.Append(child.step))
+		case made == nil:
+			gone[i] = true
+		case child.move != nil:
+			gone[i] = true
+			place = append(place, placed{child.move.To, made})
+		default:
+			items[i] = made
+		}
+	}
+	made := make([]any, 0, len(items)+len(place))
+	for i, item := range items {
+		if !gone[i] {
+			made = append(made, item)
+		}
+	}
+	slices.SortFunc(place, func(a, b placed) int { return cmp.Compare(a.to, b.to) })
+	for _, p := range place {
+		if p.to > len(made) {
+			return nil, fmt.Errorf("diff: %s has fewer items than when the objects were compared; apply changes to the object that they were made of", path)
+		}
+		made = slices.Insert(made, p.to, p.item)
+	}
+	if len(made) == 0 {
+		return nil, nil
+	}
+	return made, nil
+}
+
+func keyOf(s schema.Step) string {
+	if element, ok := s.Element(); ok {
+		return element
+	}
+	_, value, _ := s.Item()
+	return value
+}

@@ -1,0 +1,210 @@
+package diff_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/render/diff"
+)
+
+// TestCompare tells what changes between two Pod specs, one case a rule.
+func TestCompare(t *testing.T) {
+	for _, tc := range []struct {
+		name, old, new string
+		want           []string
+		reason         string
+	}{
+		{"nothing", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: x}]`, nil, "equal objects"},
+		{"a scalar", `containers: [{name: a, image: x}]`, `containers: [{name: a, image: w}]`,
+			[]string{`changed .spec.containers[name="a"].image: "x" -> "w"`}, "the item is named by its key"},
+		{"one more in front", `containers: [{name: a, image: x}]`, `containers: [{name: b}, {name: a, image: x}]`,
+			[]string{`added .spec.containers[name="b"] at 0: {"name":"b","resources":{}}`}, "a position says nothing: a has not changed"},
+		{"one less", `containers: [{name: b}, {name: a, image: x}]`, `containers: [{name: a, image: x}]`,
+			[]string{`removed .spec.containers[name="b"] from 0: {"name":"b","resources":{}}`}, "nor has it moved"},
+		{"two swapped", `initContainers: [{name: a}, {name: b}, {name: c}]`, `initContainers: [{name: b}, {name: c}, {name: a}]`,
+			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`}, "they run in order; as few as possible have moved"},
+		{"moved and changed", `initContainers: [{name: a, image: x}, {name: b}]`, `initContainers: [{name: b}, {name: a, image: w}]`,
+			[]string{`moved .spec.initContainers[name="b"] from 1 to 0`, `changed .spec.initContainers[name="a"].image: "x" -> "w"`}, "either could have moved; the same one is told every time"},
+		{"an item and its place", `initContainers: [{name: a, image: x}, {name: b}, {name: c}]`, `initContainers: [{name: b}, {name: c}, {name: a, image: w}]`,
+			[]string{`moved .spec.initContainers[name="a"] from 0 to 2`, `changed .spec.initContainers[name="a"].image: "x" -> "w"`}, "what changes in an item that moved is reported apart"},
+		{"a value that moves to a source", `containers: [{name: a, env: [{name: X, value: s}]}]`, `containers: [{name: a, env: [{name: X, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]`,
+			[]string{`removed .spec.containers[name="a"].env[name="X"].value: "s"`, `added .spec.containers[name="a"].env[name="X"].valueFrom: {"fieldRef":{"fieldPath":"metadata.name"}}`}, "a struct that was not there is added whole"},
+		{"an atomic list", `tolerations: [{key: a}]`, `tolerations: [{key: a}, {key: b}]`,
+			[]string{`changed .spec.tolerations: [{"key":"a"}] -> [{"key":"a"},{"key":"b"}]`}, "it merges as one value"},
+		{"a map", `nodeSelector: {a: x, b: q}`, `nodeSelector: {b: z, c: w}`,
+			[]string{`removed .spec.nodeSelector["a"]: "x"`, `changed .spec.nodeSelector["b"]: "q" -> "z"`, `added .spec.nodeSelector["c"]: "w"`}, "key by key"},
+		{"a map that was not there", `{}`, `nodeSelector: {a: x}`, []string{`added .spec.nodeSelector["a"]: "x"`}, "each entry has a cause of its own"},
+		{"an empty struct", `volumes: [{name: v}]`, `volumes: [{name: v, emptyDir: {}}]`, []string{`added .spec.volumes[name="v"].emptyDir: {}`}, "an emptyDir says something"},
+		{"an empty struct fills up", `volumes: [{name: v, emptyDir: {}}]`, `volumes: [{name: v, emptyDir: {medium: Memory}}]`, []string{`added .spec.volumes[name="v"].emptyDir.medium: "Memory"`}, "it was there before"},
+		{"keys of numbers", `containers: [{name: a, ports: [{containerPort: 80}]}]`, `containers: [{name: a, ports: [{containerPort: 80, protocol: UDP}]}]`,
+			[]string{`added .spec.containers[name="a"].ports[containerPort="80"].protocol: "UDP"`}, "a key need not be a string"},
+		{"two of one key", `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}]}]`, `containers: [{name: a, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 80, protocol: UDP}]}]`,
+			[]string{`changed .spec.containers[name="a"].ports: [{"containerPort":80,"protocol":"TCP"}] -> [{"containerPort":80,"protocol":"TCP"},{"containerPort":80,"protocol":"UDP"}]`}, "nothing tells them apart, so the list is one value"},
+		{"a quantity spelled otherwise", `containers: [{name: a, resources: {limits: {memory: 1Gi}}}]`, `containers: [{name: a, resources: {limits: {memory: 1024Mi}}}]`, nil, "values are equal when their encodings are"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			old, new := pod(t, tc.old), pod(t, tc.new)
+			changes, err := diff.Compare(old, new, diff.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, told(changes)); d != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, d)
+			}
+			if broken := laws(old, new, kinds{}); broken != "" {
+				t.Error(broken)
+			}
+		})
+	}
+}
+
+func pod(t *testing.T, spec string) *corev1.Pod {
+	t.Helper()
+	p := &corev1.Pod{}
+	if err := yaml.UnmarshalStrict([]byte(spec), &p.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func told(changes diff.Changes) []string {
+	var lines []string
+	for _, c := range changes {
+		line := fmt.Sprintf("%s %s", c.Kind, c.Path)
+		switch c.Kind {
+		case diff.Moved:
+			line += fmt.Sprintf(" from %d to %d", c.From, c.To)
+		case diff.Added:
+			if c.To != diff.NoItem {
+				line += fmt.Sprintf(" at %d", c.To)
+			}
+			line += ": " + encoded(c.New)
+		case diff.Removed:
+			if c.From != diff.NoItem {
+				line += fmt.Sprintf(" from %d", c.From)
+			}
+			line += ": " + encoded(c.Old)
+		default:
+			line += ": " + encoded(c.Old) + " -> " + encoded(c.New)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// TestMask hides values and not that they change.
+func TestMask(t *testing.T) {
+	for _, tc := range []struct {
+		name, old, new string
+		want           []string
+		reason         string
+	}{
+		{"changed", `containers: [{name: a, env: [{name: X, value: one}, {name: Z, value: two}]}]`, `containers: [{name: a, env: [{name: Z, value: two}, {name: X, value: three}]}]`,
+			[]string{`moved .spec.containers[name="a"].env[name="Z"] from 1 to 0`, `changed .spec.containers[name="a"].env[name="X"].value: "*** (before)" -> "*** (after)"`}, "only what changes says so, wherever it stands"},
+		{"added", `containers: [{name: a}]`, `containers: [{name: a, env: [{name: X, value: one}]}]`, []string{`added .spec.containers[name="a"].env[name="X"] at 0: {"name":"X","value":"***"}`}, "also within what is added whole"},
+		{"two of one name", `containers: [{name: a, env: [{name: X, value: one}, {name: X, value: two}]}]`, `containers: [{name: a, env: [{name: X, value: two}, {name: X, value: one}]}]`,
+			[]string{`changed .spec.containers[name="a"].env: [{"name":"X","value":"*** (before)"},{"name":"X","value":"*** (before)"}] -> [{"name":"X","value":"*** (after)"},{"name":"X","value":"*** (after)"}]`}, "a list of no keys still differs"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			changes, err := diff.Compare(pod(t, tc.old), pod(t, tc.new), diff.Options{Mask: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, told(changes)); d != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, d)
+			}
+			if _, err := changes.Apply(pod(t, tc.old)); err == nil && strings.Contains(fmt.Sprint(tc.want), "before") {
+				t.Error("masked changes were applied")
+			}
+		})
+	}
+	secret := func(value string) *corev1.Secret {
+		s := &corev1.Secret{Data: map[string][]byte{"key": []byte(value)}, StringData: map[string]string{"text": value}}
+		s.Kind, s.APIVersion = "Secret", "v1"
+		return s
+	}
+	changes, err := diff.Compare(secret("one"), secret("two"), diff.Options{Mask: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`changed .data["key"]: "*** (before)" -> "*** (after)"`, `changed .stringData["text"]: "*** (before)" -> "*** (after)"`}
+	if d := cmp.Diff(want, told(changes)); d != "" {
+		t.Errorf("a Secret (-want +got):\n%s", d)
+	}
+}
+
+// TestCompareRefuses names what cannot be compared.
+func TestCompareRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		old, new any
+		want     string
+	}{
+		{"two types", &corev1.Pod{}, &corev1.Service{}, "diff: a v1.Pod cannot be compared with a v1.Service"},
+		{"nothing old", (*corev1.Pod)(nil), &corev1.Pod{}, "diff: there is no old object to compare with; an object that is on one side only is created or removed"},
+		{"nothing new", &corev1.Pod{}, nil, "diff: there is no new object to compare with; an object that is on one side only is created or removed"},
+		{"no object", "a", "b", "diff: the old object: a string is no object"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := diff.Compare(tc.old, tc.new, diff.Options{}); err == nil || err.Error() != tc.want {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestApplyRefuses holds that changes are not applied to another object.
+func TestApplyRefuses(t *testing.T) {
+	old, new := pod(t, `containers: [{name: a, image: x}, {name: b}]`), pod(t, `containers: [{name: c}, {name: a, image: w}]`)
+	changes, err := diff.Compare(old, new, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ spec, reason string }{
+		{`containers: [{name: a, image: z}, {name: b}]`, "another image"},
+		{`containers: [{name: b}]`, "no container a"},
+		{`containers: [{name: a, image: x}, {name: b}, {name: c}]`, "c is there already"},
+		{`containers: [{name: a, image: x}, {name: b}, {name: b}]`, "two of one name"},
+		{`containers: [{name: a, image: x}, {name: b, image: x}]`, "b is not what was removed"},
+	} {
+		if made, err := changes.Apply(pod(t, tc.spec)); err == nil {
+			t.Errorf("%s: the changes were applied, to %s", tc.reason, encoded(made))
+		}
+	}
+	if _, err := changes.Apply(nil); err == nil {
+		t.Error("the changes were applied to nothing")
+	}
+	made, err := changes.Apply(*old)
+	if got, ok := made.(corev1.Pod); err != nil || !ok || encoded(got) != encoded(new) {
+		t.Errorf("of a value a value is made: got a %T, %v", made, err)
+	}
+}
+
+// TestUnstructured compares what has no Go type field by field, with every list as one value.
+func TestUnstructured(t *testing.T) {
+	object := func(text string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte("{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, spec: "+text+"}"), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	old, new := object(`{minMember: 2, minResources: {}, list: [{name: a}]}`), object(`{minMember: 3, minResources: {}, list: [{name: a, x: q}]}`)
+	changes, err := diff.Compare(old, new, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`changed .spec.list: [{"name":"a"}] -> [{"name":"a","x":"q"}]`, `changed .spec.minMember: 2 -> 3`}
+	if d := cmp.Diff(want, told(changes)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if broken := laws(old, new, kinds{}); broken != "" {
+		t.Error(broken)
+	}
+}

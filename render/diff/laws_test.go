@@ -1,0 +1,330 @@
+package diff_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/prop"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime, for each of
+// which a second one is made: another pair, one that lacks something, or one whose lists are in another
+// order. The JobSets are compared, and so are the Jobs and the Pods.
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	cases, seed := number(t, "TRAINWELD_CASES", 300), uint64(number(t, "TRAINWELD_SEED", rand.IntN(1_000_000)))
+	t.Logf("TRAINWELD_SEED=%d runs these cases again", seed)
+	parameters := gopter.DefaultTestParametersWithSeed(int64(seed))
+	parameters.MinSuccessfulTests = cases
+	next := seed << 32
+	generator := gopter.Gen(func(*gopter.GenParameters) *gopter.GenResult {
+		next++
+		return &gopter.GenResult{Result: next, ResultType: reflect.TypeFor[uint64](), Shrinker: gopter.NoShrinker}
+	})
+	seen := kinds{}
+	properties := gopter.NewProperties(parameters)
+	properties.Property("laws", prop.ForAll(func(n uint64) string {
+		old, new := twoJobSets(n)
+		if old == nil || new == nil {
+			return ""
+		}
+		if broken := family(old, new, seen); broken != "" {
+			return fmt.Sprintf("case %d: %s", n, broken)
+		}
+		return ""
+	}, generator))
+	properties.TestingRun(t)
+	t.Logf("changes by kind: %v", seen)
+	for _, kind := range []diff.Kind{diff.Added, diff.Removed, diff.Changed, diff.Moved} {
+		if seen[kind] < cases/10 {
+			t.Errorf("only %d changes of kind %s in %d cases: the generator no longer tests it", seen[kind], kind, cases)
+		}
+	}
+}
+
+// twoJobSets are what a generated pair renders to and what something like it does.
+func twoJobSets(n uint64) (*jobset.JobSet, *jobset.JobSet) {
+	rng := rand.New(rand.NewPCG(n, 1))
+	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.MPI, fuzz.JAX}}
+	a := fuzz.Render(n, opts)
+	b := a.Clone()
+	switch rng.IntN(3) {
+	case 0:
+		b = fuzz.Render(n+1, opts)
+	case 1:
+		for range 1 + rng.IntN(4) {
+			fuzz.Drop(rng.IntN(60), &b.TrainJob.Spec, &b.Runtime.Spec)
+		}
+	}
+	old, new := renderPair(a), renderPair(b)
+	if new != nil {
+		shuffle(rng, new)
+	}
+	return old, new
+}
+
+func renderPair(p *fuzz.Pair) *jobset.JobSet {
+	render.DefaultTrainJob(p.TrainJob)
+	render.DefaultRuntime(&p.Runtime.Spec, nil)
+	out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
+	return out.JobSet
+}
+
+// shuffle puts some lists into another order, and some items into a list twice.
+func shuffle(rng *rand.Rand, js *jobset.JobSet) {
+	swap := func(n int, swap func(i, j int)) {
+		if n > 1 && rng.IntN(3) == 0 {
+			swap(rng.IntN(n), rng.IntN(n))
+		}
+	}
+	for i := range js.Spec.ReplicatedJobs {
+		pod := &js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+		swap(len(pod.Volumes), reflect.Swapper(pod.Volumes))
+		swap(len(pod.InitContainers), reflect.Swapper(pod.InitContainers))
+		swap(len(pod.Tolerations), reflect.Swapper(pod.Tolerations))
+		for _, list := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
+			for c := range list {
+				env := list[c].Env
+				for range 3 {
+					swap(len(env), reflect.Swapper(env))
+				}
+				if len(env) > 0 && rng.IntN(20) == 0 {
+					list[c].Env = append(env, env[0])
+				}
+				if rng.IntN(4) == 0 {
+					list[c].Command = []string{"sh", "-c", fmt.Sprintf("set -e\ntrain %d\n\nexit 0\n", rng.IntN(3))}
+				}
+			}
+		}
+	}
+}
+
+// TestLawsForTheRecordedInputs renders each recorded input and compares it with its neighbour.
+func TestLawsForTheRecordedInputs(t *testing.T) {
+	if underRace {
+		t.Skip("TestLaws runs the same code, for fewer objects")
+	}
+	t.Parallel()
+	seen := kinds{}
+	var last *jobset.JobSet
+	compared := 0
+	for _, dir := range recorded(t) {
+		js := renderRecorded(t, dir)
+		if js == nil {
+			continue
+		}
+		if last != nil {
+			if broken := family(last, js, seen); broken != "" {
+				t.Errorf("%s and the case before it: %s", dir, broken)
+			}
+			compared++
+		}
+		last = js
+	}
+	t.Logf("%d comparisons, changes by kind: %v", compared, seen)
+	if compared < 90 {
+		t.Errorf("%d comparisons; too few inputs render", compared)
+	}
+}
+
+// family holds the laws for two JobSets, and for their Jobs and Pods.
+func family(old, new *jobset.JobSet, seen kinds) string {
+	pairs := [][2]any{{old, new}, {new, old}}
+	jobs := func(js *jobset.JobSet) (jobs []any) {
+		out, _ := render.Jobs(js, render.JobsOptions{Stored: true})
+		for _, child := range out.Jobs {
+			jobs = append(jobs, child.Job)
+		}
+		return jobs
+	}
+	pods := func(js *jobset.JobSet) (pods []any) {
+		for pod, err := range render.Pods(js, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
+			if err != nil || len(pods) == 2 {
+				break
+			}
+			pods = append(pods, pod)
+		}
+		return pods
+	}
+	for _, children := range []func(*jobset.JobSet) []any{jobs, pods} {
+		a, b := children(old), children(new)
+		for i := range min(len(a), len(b), 2) {
+			pairs = append(pairs, [2]any{a[i], b[i]})
+		}
+	}
+	for _, p := range pairs {
+		if broken := laws(p[0], p[1], seen); broken != "" {
+			return fmt.Sprintf("%T: %s", p[0], broken)
+		}
+	}
+	return ""
+}
+
+// laws holds every law for two objects, and says which one is broken.
+func laws(old, new any, seen kinds) string {
+	before := encoded(old)
+	if changes, err := diff.Compare(old, old, diff.Options{}); err != nil || len(changes) > 0 {
+		return fmt.Sprintf("an object differs from itself: %v %v", changes, err)
+	}
+	changes, err := diff.Compare(old, new, diff.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, c := range changes {
+		seen[c.Kind]++
+	}
+	made, err := changes.Apply(old)
+	if err != nil {
+		return err.Error()
+	}
+	if got, want := encoded(made), encoded(new); got != want {
+		return "the changes do not make the new object of the old one:\n" + cmp.Diff(generic(want), generic(got)) + fmt.Sprint(changes)
+	}
+	if equal := encoded(old) == encoded(new); equal != (len(changes) == 0) {
+		return fmt.Sprintf("the encodings are equal: %t, and there are %d changes", equal, len(changes))
+	}
+	if encoded(old) != before {
+		return "the old object was changed"
+	}
+	if broken := linesAreTrue(old, new); broken != "" {
+		return broken
+	}
+	return maskingKeepsChanges(old, new, changes)
+}
+
+// linesAreTrue: what the lines hold of each object is that object.
+func linesAreTrue(old, new any) string {
+	lines, err := diff.Lines(old, new, diff.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	var a, b strings.Builder
+	for _, l := range lines {
+		switch l.Op {
+		case diff.Same:
+			a.WriteString(l.Text + "\n")
+			b.WriteString(l.Text + "\n")
+		case diff.OldOnly, diff.MovedAway:
+			a.WriteString(l.Text + "\n")
+		case diff.NewOnly, diff.MovedHere:
+			b.WriteString(l.Text + "\n")
+		case diff.Was:
+		default:
+			return fmt.Sprintf("a line of no operation: %q", l.Text)
+		}
+	}
+	for _, side := range []struct {
+		name, text string
+		object     any
+	}{{"old", a.String(), old}, {"new", b.String(), new}} {
+		var got any
+		if err := yaml.Unmarshal([]byte(side.text), &got); err != nil {
+			return fmt.Sprintf("the lines of the %s object are no YAML: %v\n%s", side.name, err, side.text)
+		}
+		var shown strings.Builder
+		if err := manifest.Encode(&shown, manifest.JSON, side.object); err != nil {
+			return err.Error()
+		}
+		want := generic(shown.String())
+		withoutNulls(want)
+		if !reflect.DeepEqual(want, got) {
+			d := cmp.Diff(want, got)
+			return fmt.Sprintf("the lines are not the %s object (-object +lines):\n%s\n%s", side.name, d, side.text)
+		}
+	}
+	return ""
+}
+
+// maskingKeepsChanges: what is masked changes where what it stands for does, and nowhere else.
+func maskingKeepsChanges(old, new any, changes diff.Changes) string {
+	masked, err := diff.Compare(old, new, diff.Options{Mask: true})
+	if err != nil {
+		return err.Error()
+	}
+	name := func(c diff.Change) string { return fmt.Sprintf("%s %s %d %d", c.Kind, c.Path, c.From, c.To) }
+	var want, got []string
+	for _, c := range changes {
+		want = append(want, name(c))
+	}
+	for _, c := range masked {
+		got = append(got, name(c))
+	}
+	if !slices.Equal(want, got) {
+		return "masking changes the changes (-plain +masked):\n" + cmp.Diff(want, got)
+	}
+	return ""
+}
+
+type kinds map[diff.Kind]int
+
+// encoded is an object's JSON, keys sorted and without nulls, which say nothing: a pointer to a zero time is
+// written as null, and none is left out.
+func encoded(object any) string {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return err.Error()
+	}
+	value := generic(string(data))
+	withoutNulls(value)
+	if data, err = json.Marshal(value); err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+func generic(text string) any {
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return err.Error()
+	}
+	return value
+}
+
+// withoutNulls drops the fields that are null.
+func withoutNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if field == nil {
+				delete(v, name)
+				continue
+			}
+			withoutNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			withoutNulls(item)
+		}
+	}
+}
+
+// number is a number from the environment.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}

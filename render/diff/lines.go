@@ -1,0 +1,368 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// Op says which object a Line belongs to. The zero Op is invalid.
+type Op uint8
+
+const (
+	// Same lines are in both objects.
+	Same Op = iota + 1
+	// OldOnly lines are in the old object only.
+	OldOnly
+	// NewOnly lines are in the new object only.
+	NewOnly
+	// MovedAway lines are an item's in its old place, whole.
+	MovedAway
+	// MovedHere lines are an item's in its new place, where they are as they were.
+	MovedHere
+	// Was lines are what stood in an item that moved, repeated in its new place beside what stands there
+	// now. They belong to neither object.
+	Was
+)
+
+// Line is a line of two objects written as one YAML document. The lines of Op Same, OldOnly and MovedAway are
+// the old object, those of Op Same, NewOnly and MovedHere the new one. Of an item the merge key comes first,
+// and the other fields by name.
+type Line struct {
+	Op Op
+	// Text is the line with its indentation, without a line break.
+	Text string
+	// Path is the innermost field that the line belongs to: that of a list for the lines of one that is
+	// compared as one value, the item for the line with its merge key.
+	Path schema.Path
+}
+
+// Lines writes two objects, either of which may be nil, as one YAML document, in which equal fields and the
+// items of one merge key stand beside each other. As package manifest does, it leaves out the status and
+// empty structs that say nothing. It refuses what Compare refuses.
+func Lines(old, new any, opts Options) ([]Line, error) {
+	s, err := newSides(old, new, opts, decodeShown)
+	if err != nil {
+		return nil, err
+	}
+	p := &printer{}
+	switch {
+	case s.old == nil && s.new == nil:
+		return nil, nil
+	case s.old == nil:
+		p.fields(NewOnly, s.typ, nil, 0, "", entries(s.new))
+	case s.new == nil:
+		p.fields(OldOnly, s.typ, nil, 0, "", entries(s.old))
+	default:
+		p.bothFields(s.typ, nil, 0, "", entries(s.old), entries(s.new))
+	}
+	return p.lines, p.err
+}
+
+type printer struct {
+	lines []Line
+	moved bool // within an item in its new place
+	err   error
+}
+
+// op is what an Op is called within an item in its new place.
+func (p *printer) op(op Op) Op {
+	if p.moved {
+		switch op {
+		case Same:
+			return MovedHere
+		case OldOnly:
+			return Was
+		}
+	}
+	return op
+}
+
+func (p *printer) line(op Op, path schema.Path, indent int, text string) {
+	if text != "" {
+		text = strings.Repeat(" ", indent) + text
+	}
+	p.lines = append(p.lines, Line{p.op(op), text, path})
+}
+
+// one writes a field that is led by its key, or an item that is led by a dash.
+func (p *printer) one(op Op, t *schema.Type, path schema.Path, indent int, lead string, v any) {
+	inner := indent
+	if lead == dash {
+		inner += 2
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			break
+		}
+		if lead == dash {
+			p.dashed(indent, func() { p.fields(op, t, path, inner, keyField(path), v) })
+		} else {
+			p.line(op, path, indent, p.key(lead)+":")
+			p.fields(op, t, path, indent+2, "", v)
+		}
+		return
+	case []any:
+		if len(v) == 0 {
+			break
+		}
+		items := func() {
+			paths := itemPaths(t, path, v)
+			for i, item := range v {
+				p.one(op, elemOf(t), paths[i], inner, dash, item)
+			}
+		}
+		if lead == dash {
+			p.dashed(indent, items)
+		} else {
+			p.line(op, path, indent, p.key(lead)+":")
+			items()
+		}
+		return
+	}
+	for _, text := range p.scalar(lead, v) {
+		p.line(op, path, indent, text)
+	}
+}
+
+// dash leads an item of a list.
+const dash = "- "
+
+// dashed writes lines that are indented by two more, and puts the dash before the first of them.
+func (p *printer) dashed(indent int, write func()) {
+	first := len(p.lines)
+	write()
+	if text := &p.lines[first].Text; len(*text) >= indent+len(dash) {
+		*text = strings.Repeat(" ", indent) + dash + (*text)[indent+len(dash):]
+	}
+}
+
+// fields writes the fields of an object, that of the given name first.
+func (p *printer) fields(op Op, t *schema.Type, path schema.Path, indent int, first string, fields map[string]any) {
+	for _, name := range names(fields, nil) {
+		if name == first {
+			p.one(op, fieldType(t, name), path, indent, name, fields[name])
+		}
+	}
+	for _, name := range names(fields, nil) {
+		if name != first {
+			p.one(op, fieldType(t, name), path.Append(fieldStep(t, name)), indent, name, fields[name])
+		}
+	}
+}
+
+// both writes a field or an item of both objects.
+func (p *printer) both(t *schema.Type, path schema.Path, indent int, lead string, old, new any) {
+	inner := indent
+	if lead == dash {
+		inner += 2
+	}
+	shape := shapeOf(t, old, new)
+	if t == nil && list(old) != nil && list(new) != nil {
+		shape = schema.Atomic
+	}
+	switch {
+	case reflect.DeepEqual(old, new):
+		p.one(Same, t, path, indent, lead, new)
+		return
+	case (shape == schema.Struct || shape == schema.Map) && len(entries(old)) > 0 && len(entries(new)) > 0:
+		first := ""
+		if lead == dash {
+			first = keyField(path)
+			if first == "" || entries(old)[first] == nil || entries(new)[first] == nil {
+				break // nothing leads the item on both sides
+			}
+			p.dashed(indent, func() { p.bothFields(t, path, inner, first, entries(old), entries(new)) })
+			return
+		}
+		p.line(Same, path, indent, p.key(lead)+":")
+		p.bothFields(t, path, indent+2, first, entries(old), entries(new))
+		return
+	case lead != dash && (shape == schema.ListMap || shape == schema.Set || shape == schema.Atomic) && len(list(old)) > 0 && len(list(new)) > 0:
+		p.line(Same, path, indent, p.key(lead)+":")
+		p.items(t, shape, path, indent, list(old), list(new))
+		return
+	case isText(old) && isText(new):
+		p.text(path, indent, lead, old, new)
+		return
+	}
+	p.one(OldOnly, t, path, indent, lead, old)
+	p.one(NewOnly, t, path, indent, lead, new)
+}
+
+func (p *printer) bothFields(t *schema.Type, path schema.Path, indent int, first string, old, new map[string]any) {
+	write := func(name string, at schema.Path) {
+		switch typ := fieldType(t, name); {
+		case old[name] == nil:
+			p.one(NewOnly, typ, at, indent, name, new[name])
+		case new[name] == nil:
+			p.one(OldOnly, typ, at, indent, name, old[name])
+		default:
+			p.both(typ, at, indent, name, old[name], new[name])
+		}
+	}
+	if first != "" {
+		write(first, path)
+	}
+	for _, name := range names(old, new) {
+		if name != first {
+			write(name, path.Append(fieldStep(t, name)))
+		}
+	}
+}
+
+// items writes the items of two lists, matched by key, or by value where there are no keys.
+func (p *printer) items(t *schema.Type, shape schema.Kind, path schema.Path, indent int, old, new []any) {
+	var pairs []pair
+	keyed := false
+	if shape != schema.Atomic {
+		oldKeys, newKeys := keysOf(t, old), keysOf(t, new)
+		if keyed = oldKeys != nil && newKeys != nil; keyed {
+			pairs = align(oldKeys, newKeys)
+		}
+	}
+	if !keyed {
+		pairs = common(texts(old), texts(new))
+	}
+	elem := elemOf(t)
+	for _, pair := range pairs {
+		at := path
+		if keyed {
+			at = path.Append(pair.step(t))
+		}
+		switch {
+		case pair.old == NoItem:
+			p.one(NewOnly, elem, at, indent, dash, new[pair.new])
+		case pair.new == NoItem && pair.moved && p.moved:
+			// The old place of an item within an item that moved is told with that item's.
+		case pair.new == NoItem && pair.moved:
+			p.one(MovedAway, elem, at, indent, dash, old[pair.old])
+		case pair.new == NoItem:
+			p.one(OldOnly, elem, at, indent, dash, old[pair.old])
+		default:
+			outer := p.moved
+			p.moved = p.moved || pair.moved
+			p.both(elem, at, indent, dash, old[pair.old], new[pair.new])
+			p.moved = outer
+		}
+	}
+}
+
+// text writes two strings of several lines, line by line.
+func (p *printer) text(path schema.Path, indent int, lead string, old, new any) {
+	a, b := p.scalar(lead, old), p.scalar(lead, new)
+	for _, pair := range common(a, b) {
+		switch {
+		case pair.old == NoItem:
+			p.line(NewOnly, path, indent, b[pair.new])
+		case pair.new == NoItem:
+			p.line(OldOnly, path, indent, a[pair.old])
+		default:
+			p.line(Same, path, indent, a[pair.old])
+		}
+	}
+}
+
+func isText(v any) bool { s, ok := v.(string); return ok && strings.Contains(s, "\n") }
+
+// texts are values as text, equal where they are.
+func texts(values []any) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = fmt.Append(nil, v) // what was read as JSON has an encoding
+		}
+		all[i] = string(text)
+	}
+	return all
+}
+
+func fieldType(t *schema.Type, name string) *schema.Type {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind == schema.Map:
+		return t.Elem
+	}
+	if f := t.Field(name); f != nil {
+		return f.Type
+	}
+	return nil
+}
+
+func fieldStep(t *schema.Type, name string) schema.Step {
+	if t != nil && t.Kind == schema.Map {
+		return schema.Key(name)
+	}
+	return schema.Field(name)
+}
+
+func elemOf(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
+}
+
+// keyField is the merge key that the item of a path is told apart by.
+func keyField(path schema.Path) string {
+	if len(path) == 0 {
+		return ""
+	}
+	key, _, _ := path[len(path)-1].Item()
+	return key
+}
+
+// itemPaths are the paths of a list's items; that of the list where it is one value.
+func itemPaths(t *schema.Type, path schema.Path, items []any) []schema.Path {
+	var keys []string
+	if t != nil && (t.Kind == schema.ListMap || t.Kind == schema.Set) {
+		keys = keysOf(t, items)
+	}
+	paths := make([]schema.Path, len(items))
+	for i := range paths {
+		paths[i] = path
+		if keys != nil {
+			paths[i] = path.Append(pair{key: keys[i]}.step(t))
+		}
+	}
+	return paths
+}
+
+// scalar is a value that nests nothing, or several lines of text, behind its key or dash.
+func (p *printer) scalar(lead string, v any) []string {
+	var wrapped any = map[string]any{lead: v}
+	depth := 2
+	if lead == dash {
+		wrapped, depth = []any{v}, 0
+	}
+	var b bytes.Buffer
+	// The outer key keeps the encoder from taking a field called status for that of an object.
+	if err := manifest.Encode(&b, manifest.YAML, map[string]any{"x": wrapped}); err != nil {
+		p.err = fmt.Errorf("diff: %w", err)
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")[1:]
+	for i, line := range lines {
+		lines[i] = line[min(depth, len(line)):]
+	}
+	return lines
+}
+
+// key is a key as YAML wants it.
+func (p *printer) key(name string) string {
+	lines := p.scalar(name, map[string]any{})
+	if len(lines) != 1 {
+		// So long a key that YAML wants it announced.
+		p.err = fmt.Errorf("diff: the key %.20q… is too long to be written on one line", name)
+		return name
+	}
+	return strings.TrimSuffix(lines[0], ": {}")
+}

@@ -1,0 +1,163 @@
+package diff_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestEveryChangeHasItsCause compares each recorded input with its neighbour: whoever set a value that is
+// gone or is there now is named, and the claim of a leaf has the leaf's value.
+func TestEveryChangeHasItsCause(t *testing.T) {
+	if underRace {
+		t.Skip("nothing here runs concurrently")
+	}
+	t.Parallel()
+	var last *render.Output
+	causes := map[schema.Layer]int{}
+	for _, dir := range recorded(t) {
+		out := outputOf(t, dir)
+		if out == nil || out.JobSet == nil {
+			continue
+		}
+		if last != nil {
+			changes, err := diff.Compare(last.JobSet, out.JobSet, diff.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes.Attribute(diff.OwnersOf(last.Owners), diff.OwnersOf(out.Owners))
+			for _, c := range changes {
+				if c.Kind != diff.Added {
+					holdCause(t, dir, c, "before", c.Before, c.Old, causes)
+				}
+				if c.Kind != diff.Removed {
+					holdCause(t, dir, c, "after", c.After, c.New, causes)
+				}
+			}
+		}
+		last = out
+	}
+	t.Logf("causes: %v", causes)
+	for _, layer := range []schema.Layer{schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Scheduler("volcano")} {
+		if causes[layer] == 0 {
+			t.Errorf("nothing changes because of %s", layer)
+		}
+	}
+}
+
+func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []schema.Claim, value any, causes map[schema.Layer]int) {
+	t.Helper()
+	if len(claims) == 0 {
+		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
+		return
+	}
+	for _, claim := range claims {
+		causes[claim.Layer]++
+	}
+	_, presence := claims[0].Value.(schema.Presence)
+	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence || structure || len(claims) > 1 {
+		return
+	}
+	if got := generic(encoded(claims[0].Value)); !reflect.DeepEqual(got, generic(encoded(value))) {
+		t.Errorf("%s: %s %s: the value %s is %v, and the claim of %s says %v", dir, c.Kind, c.Path, when, value, claims[0].Layer, got)
+	}
+}
+
+// TestChildrenNameWhoSetTheirTemplate attributes the changes of a Job and of a Pod.
+func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
+	job := &trainer.TrainJob{}
+	job.Name, job.Namespace = "llm", "team-a"
+	before := renderOwned(t, job, "train:1")
+	job = job.DeepCopy()
+	nodes := int32(2)
+	job.Spec.Trainer = &trainer.Trainer{NumNodes: &nodes, Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
+	service := "sa"
+	job.Spec.RuntimePatches = []trainer.RuntimePatch{{Manager: "a.io/b", TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
+		ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
+	}}}}}
+	after := renderOwned(t, job, "train:2")
+	owners := func(out *render.Output) *diff.Owners { return diff.OwnersOf(out.Owners) }
+
+	jobs := func(out *render.Output) *batchv1.Job {
+		made, err := render.Jobs(out.JobSet, render.JobsOptions{Stored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.Jobs[0].Job
+	}
+	a, b := jobs(before), jobs(after)
+	compare(t, "Job", a, b, owners(before).Job(a), owners(after).Job(b), []string{
+		`.spec.completions: policy/plain -> trainjob`,
+		`.spec.parallelism: policy/plain -> trainjob`,
+		`.spec.template.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
+		`.spec.template.spec.containers[name="node"].image: runtime -> runtime`,
+		`.spec.template.spec.serviceAccountName:  -> manager/a.io/b`,
+	})
+
+	pods := func(out *render.Output) *corev1.Pod {
+		for pod, err := range render.Pods(out.JobSet, render.PodsOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pod
+		}
+		return nil
+	}
+	c, d := pods(before), pods(after)
+	d.Spec.RestartPolicy = "Never" // as no layer of the JobSet says
+	compare(t, "Pod", c, d, owners(before).Pod(c), owners(after).Pod(d), []string{
+		`.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
+		`.spec.containers[name="node"].image: runtime -> runtime`,
+		`.spec.restartPolicy: job -> job`,
+		`.spec.serviceAccountName:  -> manager/a.io/b`,
+	})
+	compare(t, "Pod of unknown owners", c, d, nil, nil, []string{
+		`.spec.containers[name="node"].env[name="LR"]:  -> `,
+		`.spec.containers[name="node"].image:  -> `,
+		`.spec.restartPolicy:  -> `,
+		`.spec.serviceAccountName:  -> `,
+	})
+}
+
+func renderOwned(t *testing.T, job *trainer.TrainJob, image string) *render.Output {
+	t.Helper()
+	out, err := render.JobSet(inputOf(job, image), render.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func compare(t *testing.T, what string, old, new any, before, after *diff.Owners, want []string) {
+	t.Helper()
+	changes, err := diff.Compare(old, new, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes.Attribute(before, after)
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.Path.String()+": "+layers(c.Before)+" -> "+layers(c.After))
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func layers(claims []schema.Claim) string {
+	var names []string
+	for _, c := range claims {
+		names = append(names, string(c.Layer))
+	}
+	return strings.Join(names, ",")
+}

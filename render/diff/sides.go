@@ -1,0 +1,155 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// sides are two objects of one type as their JSON says, and their schema. An absent object is nil.
+type sides struct {
+	typ      *schema.Type
+	old, new any
+}
+
+// newSides reads two objects with a decoder: decode for what is compared, decodeShown for what is shown.
+func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, error)) (sides, error) {
+	var s sides
+	oldType, newType := typeOf(old), typeOf(new)
+	if oldType != nil && newType != nil && oldType != newType {
+		return s, fmt.Errorf("diff: a %s cannot be compared with a %s", oldType, newType)
+	}
+	s.typ = schemaOf(oldType)
+	if oldType == nil {
+		s.typ = schemaOf(newType)
+	}
+	var err error
+	if s.old, err = decode(old, oldType); err != nil {
+		return s, fmt.Errorf("diff: the old object: %w", err)
+	}
+	if s.new, err = decode(new, newType); err != nil {
+		return s, fmt.Errorf("diff: the new object: %w", err)
+	}
+	if opts.Mask {
+		s.old, s.new = masking{secret: isSecret(s.old) || isSecret(s.new)}.value(s.typ, nil, s.old, s.new)
+	}
+	return s, nil
+}
+
+// missing says which side has no object.
+func (s sides) missing() string {
+	if s.old == nil {
+		return "old"
+	}
+	return "new"
+}
+
+// typeOf is the type of an object, nil where there is none.
+func typeOf(object any) reflect.Type {
+	v := reflect.ValueOf(object)
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		return v.Type().Elem()
+	}
+	return v.Type()
+}
+
+// The schemas of the objects that a rendering has many of are compiled once.
+var compiled = map[reflect.Type]func() *schema.Type{
+	reflect.TypeFor[jobset.JobSet]():                once[jobset.JobSet](),
+	reflect.TypeFor[batchv1.Job]():                  once[batchv1.Job](),
+	reflect.TypeFor[corev1.Pod]():                   once[corev1.Pod](),
+	reflect.TypeFor[corev1.Service]():               once[corev1.Service](),
+	reflect.TypeFor[corev1.PersistentVolumeClaim](): once[corev1.PersistentVolumeClaim](),
+}
+
+func once[T any]() func() *schema.Type {
+	return sync.OnceValue(func() *schema.Type { return schema.TypeOf(reflect.TypeFor[T]()) })
+}
+
+// schemaOf is the merge schema of a type; nil for unstructured objects, which have none.
+func schemaOf(t reflect.Type) *schema.Type {
+	switch {
+	case t == nil || t == reflect.TypeFor[unstructured.Unstructured]() || t.Kind() == reflect.Map:
+		return nil
+	case compiled[t] != nil:
+		return compiled[t]()
+	default:
+		return schema.TypeOf(t)
+	}
+}
+
+// decode is the object as encoding/json reads what it writes, without what is null.
+func decode(object any, t reflect.Type) (any, error) {
+	if t == nil {
+		return nil, nil
+	}
+	value, err := decodeValue(object)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return nil, fmt.Errorf("a %s is no object", t)
+	}
+	return value, nil
+}
+
+// decodeShown is the object as package manifest writes it: without its status, and without empty structs that
+// say nothing, such as a container's resources.
+func decodeShown(object any, t reflect.Type) (any, error) {
+	if t == nil {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	if err := manifest.Encode(&b, manifest.JSON, object); err != nil {
+		return nil, err
+	}
+	return decodeText(b.Bytes())
+}
+
+func decodeValue(v any) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return decodeText(data)
+}
+
+func decodeText(data []byte) (any, error) {
+	var value any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &value); err != nil {
+		return nil, err
+	}
+	dropNulls(value)
+	return value, nil
+}
+
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			if field == nil {
+				delete(v, name)
+				continue
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
+}
