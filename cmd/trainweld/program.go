@@ -29,10 +29,20 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	files          fs.FS
+	// env reads the environment, which is empty where it is nil.
+	env func(string) string
 	// clock and terminal are for progress: the time, and whether a person sees standard error. color says
 	// that standard output shows colours.
 	clock           func() time.Time
 	terminal, color bool
+}
+
+// getenv is a variable of the environment.
+func (p *program) getenv(name string) string {
+	if p.env == nil {
+		return ""
+	}
+	return p.env(name)
 }
 
 // run executes one command line and returns its exit status.
@@ -77,7 +87,8 @@ func (p *program) root(args []string) *cobra.Command {
 ordered list of patches by named managers, merged as the cluster merges them. It says who set what,
 refuses a merge in which managers disagree, and tells whether the cluster would take and run it.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+Exit status: 0 done, 1 a finding is an error or, of diff, something differs, 2 usage, input or output
+failed.`,
 		Example: `  # A TrainJob and its runtime to the JobSet
   trainweld render -f job.yaml -r runtime.yaml
 
@@ -85,7 +96,10 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   trainweld render -f jobs/ -r runtimes/ --output-dir rendered/
 
   # Would the cluster take them, and run them?
-  trainweld check jobs/ -r runtimes/`,
+  trainweld check jobs/ -r runtimes/
+
+  # What a pull request changes in them
+  trainweld diff --git origin/main jobs/ -r runtimes/`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommand,
@@ -101,7 +115,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.checkCommand(), p.explainCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.checkCommand(), p.diffCommand(), p.explainCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

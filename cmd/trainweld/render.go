@@ -13,6 +13,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -272,6 +273,7 @@ func parseOnConflict(word string) (render.OnConflict, error) {
 type made struct {
 	jobSet     *jobset.JobSet
 	companions []runtime.Object
+	owners     *merge.Ownership // where they were asked for
 }
 
 func (m made) objects() []any {
@@ -304,7 +306,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 	if in.spelled && out.JobSet != nil {
 		spellPorts(out.JobSet, spec)
 	}
-	return out.Findings, made{out.JobSet, out.Companions}
+	return out.Findings, made{out.JobSet, out.Companions, out.Owners}
 }
 
 // failure is the exit status that findings ask for: 2 when an input could not be read at all, 1 for

@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 //	repeat FILE N TEXT         write a file that holds N times TEXT, with the escapes of Go
 //	sparse FILE BYTES          make a file of that size without filling the disk
 //	copies FILE DIR N          write N copies of a file into a directory, {N} in it being 01 to N
+//	atmost BYTES FILE          assert that the file is not larger
+//	withoutpath STATUS COMMAND... exits, with an empty PATH
 //	age FILE, aged FILE        make a file very old; assert that it still is
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -46,13 +48,15 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition " + condition)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":      exits,
-			"closedpipe": closedPipe,
-			"repeat":     repeat,
-			"sparse":     sparse,
-			"copies":     copies,
-			"age":        age,
-			"aged":       aged,
+			"exits":       exits,
+			"closedpipe":  closedPipe,
+			"repeat":      repeat,
+			"sparse":      sparse,
+			"copies":      copies,
+			"atmost":      atMost,
+			"withoutpath": withoutPath,
+			"age":         age,
+			"aged":        aged,
 		},
 	})
 }
@@ -148,6 +152,23 @@ func copies(ts *testscript.TestScript, neg bool, args []string) {
 		n := strconv.Itoa(100 + i + 1)[1:]
 		ts.Check(os.WriteFile(filepath.Join(dir, n+".yaml"), bytes.ReplaceAll(text, []byte("{N}"), []byte(n)), 0o666))
 	}
+}
+
+func atMost(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 2)
+	if size := len(ts.ReadFile(args[1])); size > number(ts, args[0]) {
+		ts.Fatalf("%s has %d bytes", args[1], size)
+	}
+}
+
+func withoutPath(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 2)
+	program, err := exec.LookPath(args[1])
+	ts.Check(err)
+	path := ts.Getenv("PATH")
+	ts.Setenv("PATH", "")
+	defer ts.Setenv("PATH", path)
+	exits(ts, neg, append([]string{args[0], program}, args[2:]...))
 }
 
 // long is when the age of a file was set to.

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// exitDiffers is diff's status for differences.
+const exitDiffers = 1
+
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	inputFlags
+	git        string
+	format     string
+	to, as     string
+	onConflict string
+	color      string
+	exitZero   bool
+	showValues bool
+}
+
+func (p *program) diffCommand() *cobra.Command {
+	var flags diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW | --git REV[..REV] PATH... [-r PATH]... [--patch FILE]... [flags]",
+		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
+		Long: `Render two versions of the inputs and show, per TrainJob, what changes in its JobSet and the objects
+beside it or, with --to, in its Jobs or Pods. Containers, variables, volumes and all other items of lists
+are matched by their merge keys, never by position. Each change is followed by its cause: the layer that
+sets the value, and where it stands. TrainJobs in which the same changes are shown once.
+
+OLD and NEW are files, directories, quoted globs or - for standard input; what -f, -r and --patch name
+belongs to both. With --git REV, all paths are read twice: as they are in that revision, and as
+they are in the working tree, or in the second revision of REV..REV. A path that one of the two lacks is
+empty there.
+
+Managers that disagree are rendered as in the cluster, where the last patch wins; what they disagree on
+in the new version is told on standard error. Literal values of environment variables are masked; where
+one changes, it reads "*** (before)" and "*** (after)".
+
+With -o text, and where KUBECTL_EXTERNAL_DIFF names a program, that program compares two directories of
+objects, as with kubectl diff. It is run without a shell, and its words are split at spaces.
+
+Exit status: 0 nothing differs, 1 something differs, 2 usage, input or output failed, or an input does
+not render.`,
+		Example: `  # What the working tree changes over the main branch
+  trainweld diff --git origin/main jobs/ -r runtimes/
+
+  # What another version of a runtime does to the TrainJobs of a directory
+  trainweld diff torch-1.yaml torch-2.yaml -f jobs/
+
+  # Two directories, down to the Pods
+  trainweld diff before/ after/ -R --to=pods
+
+  # A comment for a pull request
+  trainweld diff --git origin/main..HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("git") && flags.git == "" {
+				return usageError{errors.New("--git: no revision; name a branch, a tag or a commit")}
+			}
+			return p.diff(flags, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV compares two revisions")
+	f.StringArrayVarP(&flags.files, "filename", "f", nil, "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob of both versions, after its own (repeatable)")
+	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
+	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
+	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
+	for name, values := range map[string][]string{
+		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"on-conflict": {"last", "fail"}, "color": {"auto", "always", "never"},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func (p *program) diff(flags diffFlags, args []string) error {
+	paint, err := p.painter(flags.color)
+	if err != nil {
+		return usageError{err}
+	}
+	opts, err := flags.options()
+	if err != nil {
+		return usageError{err}
+	}
+	old, new, err := p.versions(flags, args)
+	if err != nil {
+		return err
+	}
+	defer old.close()
+	defer new.close()
+	old.render(p, flags, opts)
+	new.render(p, flags, opts)
+	findings := toldByDiff(old.findings, new.findings)
+	if len(old.jobs)+len(new.jobs) == 0 && findings.Err() == nil {
+		findings = append(findings, schema.Finding{
+			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
+		})
+	}
+	if err := p.report(findings, renderFlags{showValues: flags.showValues}); err != nil {
+		return err
+	}
+	if findings.Err() != nil {
+		return exitStatus(exitFailed)
+	}
+	c, err := compareVersions(old, new, flags.showValues)
+	if err != nil {
+		return err
+	}
+	status, err := p.writeDiff(c, flags, paint)
+	if err != nil {
+		return err
+	}
+	if status != exitDone && !flags.exitZero {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+// writeDiff writes the report, and returns the status that it asks for.
+func (p *program) writeDiff(c *comparison, flags diffFlags, paint painter) (int, error) {
+	status := exitDone
+	if c.differs() {
+		status = exitDiffers
+	}
+	switch external := strings.Fields(p.getenv("KUBECTL_EXTERNAL_DIFF")); {
+	case flags.format == "json":
+		return status, c.writeJSON(p.stdout)
+	case flags.format == "markdown":
+		return status, c.writeMarkdown(p.stdout)
+	case len(external) > 0 && c.differs():
+		return p.externalDiff(external, c)
+	default:
+		return status, c.writeText(p.stdout, paint)
+	}
+}
+
+// toldByDiff are the findings that diff tells: the errors of both versions, and what managers of the new one
+// disagree on. All else is for render and check to say.
+func toldByDiff(old, new schema.Findings) schema.Findings {
+	var told schema.Findings
+	for _, f := range old {
+		if f.Severity >= schema.Error {
+			told = append(told, f)
+		}
+	}
+	for _, f := range new {
+		if f.Severity >= schema.Error || f.Code == schema.CodeOverlap {
+			told = append(told, f)
+		}
+	}
+	return report.Distinct(told)
+}
+
+// options reads the flags that have words for values.
+func (flags *diffFlags) options() (render.Options, error) {
+	opts := render.Options{Owners: true}
+	for _, f := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"-o", flags.format, []string{"text", "json", "markdown"}},
+		{"--to", flags.to, []string{"jobset", "jobs", "pods"}},
+		{"--as", flags.as, []string{"applied", "stored"}},
+		{"--on-conflict", flags.onConflict, []string{"last", "fail"}},
+	} {
+		if !slices.Contains(f.allowed, f.value) {
+			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), didYouMean(f.value, f.allowed))
+		}
+	}
+	if flags.onConflict == "last" {
+		opts.OnConflict = render.Last
+	}
+	if flags.as == "stored" {
+		opts.As = render.Stored
+	}
+	return opts, nil
+}
+
+// versions are the two versions of the inputs that the command line names.
+func (p *program) versions(flags diffFlags, args []string) (old, new *version, err error) {
+	for _, path := range slices.Concat(args, flags.both()) {
+		if path == "" {
+			return nil, nil, usageError{errors.New("an empty path: name a file, a directory, a glob or -")}
+		}
+	}
+	if flags.git != "" {
+		return p.gitVersions(flags, args)
+	}
+	switch {
+	case len(args) != 2:
+		return nil, nil, usageError{fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path"))}
+	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
+		return nil, nil, usageError{errors.New("standard input can be read once: give - as OLD or as NEW")}
+	case slices.Contains(flags.both(), manifest.Stdin):
+		return nil, nil, usageError{errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file")}
+	}
+	side := func(path string) *version {
+		in := flags.inputFlags
+		in.files = slices.Concat([]string{path}, flags.files)
+		return &version{name: path, files: p.files, flags: in}
+	}
+	return side(args[0]), side(args[1]), nil
+}
+
+// both are the paths that are read for both versions.
+func (flags *diffFlags) both() []string {
+	return slices.Concat(flags.files, flags.runtimes, flags.patches)
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// comparison is what differs between two versions, for the writers of reports.
+type comparison struct {
+	old, new *version
+	mask     diff.Options
+	jobs     []*jobDiff // that differ, in the order of the new version, those that are gone behind
+	same     int
+	noun     string // what is compared: TrainJob, or JobSet where only JobSets were given
+}
+
+// state is what became of a TrainJob or of an object.
+type state string
+
+const (
+	stateChanged state = "changed"
+	stateCreated state = "created"
+	stateRemoved state = "removed"
+)
+
+// jobDiff is what differs of one TrainJob.
+type jobDiff struct {
+	id      schema.Object
+	runtime schema.Object
+	state   state
+	objects []*objectDiff
+	alike   string // equal for TrainJobs that differ in the same, but for their names and places
+}
+
+// objectDiff is one object that differs. Of one that is created or removed, old or new is nil.
+type objectDiff struct {
+	key           objectKey
+	state         state
+	old, new      any
+	changes       diff.Changes // as they may be shown, with their causes
+	before, after *owners
+	alike         string
+}
+
+// owners says who set the fields of an object, and where.
+type owners struct {
+	*diff.Owners
+	locate func(schema.Claim) schema.Position
+}
+
+// of are the claims on a field, with their positions.
+func (o *owners) of(path schema.Path) []schema.Claim {
+	if o == nil {
+		return nil
+	}
+	return o.located(o.Of(path))
+}
+
+func (o *owners) located(claims []schema.Claim) []schema.Claim {
+	claims = slices.Clone(claims)
+	for i := range claims {
+		claims[i].Position = o.locate(claims[i])
+	}
+	return claims
+}
+
+func (c *comparison) differs() bool { return len(c.jobs) > 0 }
+
+// compareVersions matches the TrainJobs of two versions by namespace and name, and their objects by kind and
+// name.
+func compareVersions(old, new *version, showValues bool) (*comparison, error) {
+	c := &comparison{old: old, new: new, mask: diff.Options{Mask: !showValues}}
+	c.noun = schema.TrainJobKind
+	if len(old.in.jobs)+len(new.in.jobs) == 0 {
+		c.noun = jobSetKind
+	}
+	before := map[schema.Object]*versionJob{}
+	for i := range old.jobs {
+		before[old.jobs[i].id] = &old.jobs[i]
+	}
+	for i := range new.jobs {
+		after := &new.jobs[i]
+		j, err := c.job(before[after.id], after)
+		if err != nil {
+			return nil, err
+		}
+		delete(before, after.id)
+		c.keep(j)
+	}
+	for i := range old.jobs {
+		if gone := before[old.jobs[i].id]; gone != nil {
+			j, err := c.job(gone, nil)
+			if err != nil {
+				return nil, err
+			}
+			c.keep(j)
+		}
+	}
+	return c, nil
+}
+
+func (c *comparison) keep(j *jobDiff) {
+	if j.state == stateChanged && len(j.objects) == 0 {
+		c.same++
+		return
+	}
+	c.jobs = append(c.jobs, j)
+}
+
+// job compares a TrainJob's objects; either side may be nil.
+func (c *comparison) job(old, new *versionJob) (*jobDiff, error) {
+	j := &jobDiff{state: stateChanged}
+	var before, after []versionObject
+	if old != nil {
+		j.id, j.runtime, before = old.id, old.runtime, old.objects
+	}
+	if new != nil {
+		j.id, j.runtime, after = new.id, new.runtime, new.objects
+	}
+	switch {
+	case old == nil:
+		j.state = stateCreated
+	case new == nil:
+		j.state = stateRemoved
+	}
+	known := map[objectKey]*versionObject{}
+	for i := range before {
+		known[before[i].key] = &before[i]
+	}
+	add := func(old, new *versionObject) error {
+		o, err := c.object(j, old, new)
+		if o != nil {
+			j.objects = append(j.objects, o)
+		}
+		return err
+	}
+	for i := range after {
+		if err := add(known[after[i].key], &after[i]); err != nil {
+			return nil, err
+		}
+		delete(known, after[i].key)
+	}
+	for i := range before {
+		if known[before[i].key] != nil {
+			if err := add(&before[i], nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	parts := []string{string(j.state)}
+	for _, o := range j.objects {
+		parts = append(parts, o.alike)
+	}
+	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
+		j.alike = j.id.String() // each is shown whole
+	}
+	return j, nil
+}
+
+// object compares two objects; nil where they are equal.
+func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, error) {
+	o := &objectDiff{state: stateChanged}
+	if old != nil {
+		o.key, o.old, o.before = old.key, old.object, &owners{locate: old.locate}
+	}
+	if new != nil {
+		o.key, o.new, o.after = new.key, new.object, &owners{locate: new.locate}
+	}
+	switch {
+	case old == nil:
+		o.state = stateCreated
+	case new == nil:
+		o.state = stateRemoved
+	default:
+		plain, err := diff.Compare(old.object, new.object, diff.Options{})
+		if err != nil || len(plain) == 0 {
+			return nil, err
+		}
+		if o.changes, err = diff.Compare(old.object, new.object, c.mask); err != nil {
+			return nil, err
+		}
+		o.before.Owners, o.after.Owners = old.owners(), new.owners()
+		o.changes.Attribute(o.before.Owners, o.after.Owners)
+		for i := range o.changes {
+			o.changes[i].Before = o.before.located(o.changes[i].Before)
+			o.changes[i].After = o.after.located(o.changes[i].After)
+		}
+		o.alike = alike(j, o, plain)
+		return o, nil
+	}
+	if old != nil {
+		o.before.Owners = old.owners()
+	}
+	if new != nil {
+		o.after.Owners = new.owners()
+	}
+	text, err := json.Marshal([]any{o.old, o.new})
+	if err != nil {
+		return nil, err
+	}
+	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(o.key.name, j.id.Name), nameless(string(text), j.id.Name))
+	return o, nil
+}
+
+// alike is equal for two objects in which the same changes for the same cause, whatever their TrainJobs are
+// called and wherever the causes stand.
+func alike(j *jobDiff, o *objectDiff, changes diff.Changes) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, o.key.kind)
+	if o.key.kind != "Pod" && o.key.kind != "Job" {
+		fmt.Fprintln(&b, nameless(o.key.name, j.id.Name))
+	}
+	for i, c := range changes {
+		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
+		if err != nil {
+			return o.key.kind + o.key.name // changes are made of JSON, and so have an encoding
+		}
+		fmt.Fprintln(&b, nameless(string(text), j.id.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
+	}
+	return b.String()
+}
+
+func layersOf(claims []schema.Claim) []schema.Layer {
+	layers := make([]schema.Layer, len(claims))
+	for i, c := range claims {
+		layers[i] = c.Layer
+	}
+	return layers
+}
+
+// nameless replaces a name wherever it stands as a word, or as the beginning of a name that goes on behind a
+// dash or a dot, as those of a TrainJob's children do.
+func nameless(text, name string) string {
+	if name == "" {
+		return text
+	}
+	var b strings.Builder
+	for last := byte(' '); ; {
+		i := strings.Index(text, name)
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		if i > 0 {
+			last = text[i-1]
+		}
+		b.WriteString(text[:i])
+		text = text[i+len(name):]
+		if isNameByte(last) || text != "" && isAlphanumeric(text[0]) {
+			b.WriteString(name)
+		} else {
+			b.WriteByte(0)
+		}
+		last = name[len(name)-1]
+	}
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func isNameByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
+
+// group is TrainJobs in which the same changes, and what that is.
+type group struct {
+	jobs   []*jobDiff
+	blocks []block // of the first TrainJob
+}
+
+// block is objects of one TrainJob in which the same changes.
+type block struct{ objects []*objectDiff }
+
+// groups puts together what is alike, in the order of the first of each.
+func (c *comparison) groups() []*group {
+	var groups []*group
+	known := map[string]*group{}
+	for _, j := range c.jobs {
+		g := known[j.alike]
+		if g == nil {
+			g = &group{}
+			known[j.alike] = g
+			groups = append(groups, g)
+			of := map[string]int{}
+			for _, o := range j.objects {
+				i, ok := of[o.alike]
+				if !ok {
+					i = len(g.blocks)
+					of[o.alike] = i
+					g.blocks = append(g.blocks, block{})
+				}
+				g.blocks[i].objects = append(g.blocks[i].objects, o)
+			}
+		}
+		g.jobs = append(g.jobs, j)
+	}
+	return groups
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// externalDiff lets another program compare the objects that differ, as kubectl diff does: it gets two
+// directories that hold a file per object, and says with its status whether they differ.
+func (p *program) externalDiff(command []string, c *comparison) (status int, err error) {
+	dirs := make([]string, 2)
+	for i, name := range []string{"OLD-", "NEW-"} {
+		if dirs[i], err = os.MkdirTemp("", name); err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(dirs[i]) // nothing to be done about what stays
+	}
+	for _, j := range c.jobs {
+		for _, o := range j.objects {
+			if err := c.writeObject(j, o, dirs); err != nil {
+				return 0, err
+			}
+		}
+	}
+	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], dirs...)...)
+	cmd.Stdout, cmd.Stderr = p.stdout, p.stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return exitDone, nil
+	case errors.As(err, &exit) && exit.ExitCode() == exitDiffers:
+		return exitDiffers, nil
+	default:
+		return 0, fmt.Errorf("the program of KUBECTL_EXTERNAL_DIFF failed: %s: %w; it has to end with 0 for no differences and with 1 for some", strings.Join(command, " "), err)
+	}
+}
+
+// writeObject writes both versions of an object, where there are two.
+func (c *comparison) writeObject(j *jobDiff, o *objectDiff, dirs []string) error {
+	old, new, err := c.shown(o)
+	if err != nil {
+		return err
+	}
+	for i, object := range []any{old, new} {
+		if v := reflect.ValueOf(object); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(dirs[i], o.fileName(j)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(manifest.Encode(file, manifest.YAML, object), file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileName is the name that kubectl diff gives an object's file.
+func (o *objectDiff) fileName(j *jobDiff) string {
+	version := "v1"
+	for _, object := range []any{o.old, o.new} {
+		if typed, ok := object.(runtime.Object); ok && !reflect.ValueOf(typed).IsNil() {
+			gvk := typed.GetObjectKind().GroupVersionKind()
+			version = strings.TrimPrefix(gvk.Group+"."+gvk.Version, ".")
+		}
+	}
+	name := fmt.Sprintf("%s.%s.%s.%s", version, o.key.kind, j.id.Namespace, o.key.name)
+	if o.key.number > 0 {
+		name += fmt.Sprintf(".%d", o.key.number)
+	}
+	// A name that no cluster would take might lead elsewhere.
+	return strings.ReplaceAll(name, string(filepath.Separator), "_")
+}

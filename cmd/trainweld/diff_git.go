@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// gitVersions are the paths as they are in a revision, and as they are in the working tree or in another
+// revision.
+func (p *program) gitVersions(flags diffFlags, args []string) (old, new *version, err error) {
+	in := flags.inputFlags
+	in.files = slices.Concat(args, flags.files)
+	switch {
+	case len(in.files) == 0:
+		return nil, nil, usageError{errors.New("--git compares paths with a revision: name files or directories")}
+	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patches), manifest.Stdin):
+		return nil, nil, usageError{errors.New("standard input has no revision: name a file")}
+	}
+	first, second, two := strings.Cut(flags.git, "..")
+	if strings.HasPrefix(second, ".") {
+		return nil, nil, usageError{fmt.Errorf("--git %s: three dots name a merge base: give REV..REV, the first one being what 'git merge-base' prints", flags.git)}
+	}
+	if two {
+		first, second = orHead(first), orHead(second)
+	}
+	if old, err = gitVersion(first, in); err != nil {
+		return nil, nil, err
+	}
+	new = &version{name: "the working tree", files: p.files, flags: in}
+	if two {
+		if new, err = gitVersion(second, in); err != nil {
+			old.close()
+			return nil, nil, err
+		}
+	}
+	missingIsEmpty(old, new)
+	return old, new, nil
+}
+
+func orHead(rev string) string {
+	if rev == "" {
+		return "HEAD"
+	}
+	return rev
+}
+
+// missingIsEmpty leaves out of each version the paths that it lacks and the other one has: they were added
+// or removed. What neither has stays, and so does what cannot be read; both are then reported.
+func missingIsEmpty(old, new *version) {
+	drop := func(paths func(*inputFlags) *[]string) {
+		var inOld, inNew []string
+		for _, path := range *paths(&old.flags) {
+			lackedByOld, lackedByNew := old.lacks(path), new.lacks(path)
+			if !lackedByOld || lackedByNew {
+				inOld = append(inOld, path)
+			}
+			if !lackedByNew || lackedByOld {
+				inNew = append(inNew, path)
+			}
+		}
+		*paths(&old.flags), *paths(&new.flags) = inOld, inNew
+	}
+	drop(func(f *inputFlags) *[]string { return &f.files })
+	drop(func(f *inputFlags) *[]string { return &f.runtimes })
+	drop(func(f *inputFlags) *[]string { return &f.patches })
+}
+
+// lacks says whether the version has no file for a path, and not because it cannot be read.
+func (v *version) lacks(path string) bool {
+	files := &watchedFiles{FS: v.files}
+	found, findings := manifest.Files(files, []string{path}, v.flags.recursive)
+	return len(found) == 0 && len(findings) > 0 && !files.failed
+}
+
+// watchedFiles notes failures other than that something does not exist.
+type watchedFiles struct {
+	fs.FS
+	failed bool
+}
+
+func (w *watchedFiles) note(err error) error {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.failed = true
+	}
+	return err
+}
+
+func (w *watchedFiles) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(w.FS, name)
+	return info, w.note(err)
+}
+
+func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(w.FS, name)
+	return entries, w.note(err)
+}
+
+// gitVersion is the version of a revision.
+func gitVersion(rev string, in inputFlags) (*version, error) {
+	files, err := openRevision(rev)
+	if err != nil {
+		return nil, err
+	}
+	return &version{name: rev, files: files, flags: in, prefix: rev + ":", done: files.close}, nil
+}

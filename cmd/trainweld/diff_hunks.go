@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// contextLines is how many equal lines stand around what differs.
+const contextLines = 3
+
+// hunkLine is a line of a unified diff with its mark: '-', '+', ' ', or '@' for the head of a hunk.
+type hunkLine struct {
+	mark byte
+	text string
+	path schema.Path
+	note string // a comment behind it
+}
+
+// hunks are the lines of a block's first object that differ, with their causes and some lines around them.
+// The others of the block, and of the other TrainJobs, are asked where the same causes stand.
+func (c *comparison) hunks(o *objectDiff, others []*objectDiff) ([]hunkLine, error) {
+	lines, err := diff.Lines(o.old, o.new, c.mask)
+	if err != nil {
+		return nil, err
+	}
+	moves := map[string]diff.Change{}
+	for _, change := range o.changes {
+		if change.Kind == diff.Moved {
+			moves[change.Path.String()] = change
+		}
+	}
+	shown := make([]hunkLine, 0, len(lines))
+	for _, l := range lines {
+		if h, ok := asHunkLine(l, moves); ok {
+			shown = append(shown, h)
+		}
+	}
+	var out []hunkLine
+	end := 0
+	for i := 0; i < len(shown); i++ {
+		if shown[i].mark == ' ' {
+			continue
+		}
+		start := max(i-contextLines, end)
+		if o.state == stateChanged && (start > end || end == 0) {
+			out = append(out, hunkLine{mark: '@', text: fmt.Sprintf("@@ %s @@", parent(shown[i].path))})
+		}
+		last := i
+		for j := i; j < len(shown) && j <= last+2*contextLines; j++ {
+			if shown[j].mark != ' ' {
+				last = j
+			}
+		}
+		end = min(last+1+contextLines, len(shown))
+		out = append(out, shown[start:end]...)
+		i = end - 1
+	}
+	notes := annotator{o: o, others: others}
+	for i := range out {
+		out[i].note = strings.TrimPrefix(out[i].note+"; "+notes.of(out[i]), "; ")
+		out[i].note = strings.TrimSuffix(out[i].note, "; ")
+	}
+	return out, nil
+}
+
+// asHunkLine is a line as it is shown. Of an item that moves away only the first line is.
+func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
+	h := hunkLine{mark: ' ', text: l.Text, path: l.Path}
+	move, isMove := moves[l.Path.String()]
+	switch l.Op {
+	case diff.OldOnly, diff.Was:
+		h.mark = '-'
+	case diff.NewOnly:
+		h.mark = '+'
+	case diff.MovedAway:
+		if !isMove || within(l.Path, moves) {
+			return h, false
+		}
+		h.mark, h.note = '-', fmt.Sprintf("moves to place %d", move.To+1)
+	case diff.MovedHere:
+		if isMove {
+			h.mark, h.note = '+', fmt.Sprintf("was in place %d", move.From+1)
+		}
+	}
+	return h, true
+}
+
+// within says whether a path leads into an item that moved.
+func within(path schema.Path, moves map[string]diff.Change) bool {
+	for n := range path {
+		if _, moved := moves[path[:n].String()]; moved {
+			return true
+		}
+	}
+	return false
+}
+
+// parent is the path to what a hunk begins in: the struct or the list's item around the first line that
+// differs.
+func parent(path schema.Path) string {
+	if len(path) < 2 {
+		return "."
+	}
+	return schema.Path(path[:len(path)-1]).String()
+}
+
+// annotator writes the causes of lines. Of several lines in a row with one cause the first has it.
+type annotator struct {
+	o      *objectDiff
+	others []*objectDiff
+	mark   byte
+	last   string
+}
+
+func (a *annotator) of(l hunkLine) string {
+	if l.mark != a.mark {
+		a.mark, a.last = l.mark, ""
+	}
+	if l.mark != '-' && l.mark != '+' {
+		return ""
+	}
+	side := func(o *objectDiff) *owners {
+		if l.mark == '-' {
+			return o.before
+		}
+		return o.after
+	}
+	claim, ok := soleClaim(side(a.o), l.path)
+	if !ok {
+		a.last = ""
+		return ""
+	}
+	if name := string(claim.Layer) + claim.Position.File; name == a.last {
+		return ""
+	} else {
+		a.last = name
+	}
+	text := claimText(claim)
+	var places []schema.Position
+	for _, other := range a.others {
+		if c, ok := soleClaim(side(other), l.path); ok && c.Position != claim.Position && !slices.Contains(places, c.Position) {
+			places = append(places, c.Position)
+		}
+	}
+	if len(places) > 0 {
+		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
+	}
+	if l.mark == '-' && a.o.state == stateChanged {
+		if c, ok := soleClaim(a.o.after, l.path); ok && c.Value == nil {
+			text += ", emptied by " + claimText(c)
+		}
+	}
+	return text
+}
+
+// soleClaim is the one claim on a line: of an item or element that on its presence.
+func soleClaim(o *owners, path schema.Path) (schema.Claim, bool) {
+	claims := o.of(path)
+	if len(claims) > 1 && len(path) > 0 {
+		last := path[len(path)-1]
+		_, _, isItem := last.Item()
+		if _, isElement := last.Element(); isItem || isElement {
+			claims = claims[:1]
+		}
+	}
+	if len(claims) != 1 {
+		return schema.Claim{}, false
+	}
+	return claims[0], true
+}
+
+func claimText(c schema.Claim) string {
+	return strings.TrimSpace(string(c.Layer) + " " + c.Position.String())
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"io"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The JSON of a comparison. Every TrainJob that differs is there with all its changes, whatever others have
+// the same.
+type (
+	jsonDiff struct {
+		Summary   jsonSummary `json:"summary"`
+		TrainJobs []jsonJob   `json:"trainJobs"`
+	}
+	jsonSummary struct {
+		Changed int         `json:"changed"`
+		Created int         `json:"created"`
+		Removed int         `json:"removed"`
+		Same    int         `json:"same"`
+		Causes  []jsonCause `json:"causes"`
+	}
+	jsonCause struct {
+		Name      string       `json:"name"`
+		Files     []string     `json:"files,omitempty"`
+		TrainJobs int          `json:"trainJobs"`
+		Changes   []jsonChange `json:"changes"`
+	}
+	jsonChange struct {
+		What      string `json:"what"`
+		TrainJobs int    `json:"trainJobs"`
+	}
+	jsonJob struct {
+		Kind      string       `json:"kind"`
+		Namespace string       `json:"namespace"`
+		Name      string       `json:"name"`
+		State     state        `json:"state"`
+		Objects   []jsonObject `json:"objects"`
+	}
+	jsonObject struct {
+		Kind    string      `json:"kind"`
+		Name    string      `json:"name"`
+		State   state       `json:"state"`
+		Old     any         `json:"old,omitempty"`
+		New     any         `json:"new,omitempty"`
+		Changes []jsonField `json:"changes,omitempty"`
+	}
+	jsonField struct {
+		Kind   diff.Kind   `json:"kind"`
+		Path   schema.Path `json:"path"`
+		Old    any         `json:"old,omitempty"`
+		New    any         `json:"new,omitempty"`
+		From   *int        `json:"from,omitempty"`
+		To     *int        `json:"to,omitempty"`
+		Before []jsonClaim `json:"before,omitempty"`
+		After  []jsonClaim `json:"after,omitempty"`
+	}
+	jsonClaim struct {
+		Layer  schema.Layer `json:"layer"`
+		File   string       `json:"file,omitempty"`
+		Line   int          `json:"line,omitempty"`
+		Column int          `json:"column,omitempty"`
+	}
+)
+
+// writeJSON writes the comparison for programs.
+func (c *comparison) writeJSON(w io.Writer) error {
+	s := c.summary()
+	out := jsonDiff{
+		Summary: jsonSummary{
+			Changed: s.counts[stateChanged], Created: s.counts[stateCreated], Removed: s.counts[stateRemoved], Same: s.same,
+			Causes: []jsonCause{},
+		},
+		TrainJobs: []jsonJob{},
+	}
+	for _, by := range s.causes {
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs)}
+		for _, row := range by.rows {
+			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
+		}
+		out.Summary.Causes = append(out.Summary.Causes, cause)
+	}
+	for _, j := range c.jobs {
+		job := jsonJob{Kind: j.id.Kind, Namespace: j.id.Namespace, Name: j.id.Name, State: j.state, Objects: []jsonObject{}}
+		for _, o := range j.objects {
+			object, err := c.jsonObject(o)
+			if err != nil {
+				return err
+			}
+			job.Objects = append(job.Objects, object)
+		}
+		out.TrainJobs = append(out.TrainJobs, job)
+	}
+	return report.EncodeJSON(w, out)
+}
+
+func (c *comparison) jsonObject(o *objectDiff) (jsonObject, error) {
+	object := jsonObject{Kind: o.key.kind, Name: o.key.name, State: o.state}
+	if o.state != stateChanged {
+		var err error
+		object.Old, object.New, err = c.shown(o)
+		return object, err
+	}
+	for _, change := range o.changes {
+		field := jsonField{
+			Kind: change.Kind, Path: change.Path, Old: change.Old, New: change.New,
+			Before: jsonClaims(change.Before), After: jsonClaims(change.After),
+		}
+		if change.From != diff.NoItem {
+			field.From = &change.From
+		}
+		if change.To != diff.NoItem {
+			field.To = &change.To
+		}
+		object.Changes = append(object.Changes, field)
+	}
+	return object, nil
+}
+
+// shown are both versions of an object as they may be shown, as encoding/json makes them or as they are.
+func (c *comparison) shown(o *objectDiff) (old, new any, err error) {
+	if !c.mask.Mask {
+		return o.old, o.new, nil
+	}
+	return diff.Mask(o.old, o.new)
+}
+
+func jsonClaims(claims []schema.Claim) []jsonClaim {
+	out := make([]jsonClaim, len(claims))
+	for i, c := range claims {
+		out[i] = jsonClaim{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// mostMarkdown is how long a comment GitHub takes: 65,536 characters. Bytes are counted here, of which
+// there are never fewer.
+const mostMarkdown = 65536
+
+// leastSection is how much room there must be for a section to be begun that has to be cut.
+const leastSection = 2000
+
+// writeMarkdown writes the comparison for a comment on a pull request: the summary, and a collapsed section
+// per group of TrainJobs in which the same changes. What does not fit into a comment is left out, and the
+// last line says how much that is.
+func (c *comparison) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	c.summary().markdown(&b)
+	const reserve = 300 // for the last line
+	hidden, cut := 0, false
+	for _, g := range c.groups() {
+		room := mostMarkdown - reserve - b.Len()
+		if cut || room < leastSection {
+			hidden += len(g.jobs)
+			continue
+		}
+		section, whole, err := c.section(g, room)
+		if err != nil {
+			return err
+		}
+		b.WriteString(section)
+		cut = !whole
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "\n**%s**, not shown here: a comment holds %d characters. `trainweld diff` shows all.\n", moreDiffer(hidden, c.noun), mostMarkdown)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func moreDiffer(n int, noun string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 more %s differs", noun)
+	}
+	return fmt.Sprintf("%d more %ss differ", n, noun)
+}
+
+// section is the part of one group, no longer than there is room for, and whether it is whole.
+func (c *comparison) section(g *group, room int) (text string, whole bool, err error) {
+	var lines []string
+	for _, b := range g.blocks {
+		block, err := c.block(g, b)
+		if err != nil {
+			return "", false, err
+		}
+		for _, l := range block {
+			lines = append(lines, l.String())
+		}
+	}
+	fence := fenceFor(lines)
+	head := fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", g.htmlTitle(), fence)
+	foot := fence + "\n\n</details>\n"
+	const more = 60 // the line that says what is left out
+	room -= len(head) + len(foot) + more
+	var b strings.Builder
+	b.WriteString(head)
+	for i, line := range lines {
+		if room -= len(line) + 1; room < 0 {
+			fmt.Fprintf(&b, "# … %s, not shown here\n", report.Count(len(lines)-i, "more line"))
+			return b.String() + foot, false, nil
+		}
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	return b.String() + foot, true, nil
+}
+
+// fenceFor is a fence of code that no line can end.
+func fenceFor(lines []string) string {
+	longest := 2
+	for _, line := range lines {
+		longest = max(longest, backticks(line))
+	}
+	return strings.Repeat("`", longest+1)
+}
+
+// backticks is how many of them stand in a row at most.
+func backticks(text string) int {
+	longest, run := 0, 0
+	for _, c := range text {
+		if c != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// htmlTitle is the title, for a summary in HTML.
+func (g *group) htmlTitle() string {
+	first := g.jobs[0]
+	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
+	if len(g.jobs) == 1 {
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(first.id.Namespace+"/"+first.id.Name), first.state)
+	}
+	ids := make([]schema.Object, len(g.jobs))
+	for i, j := range g.jobs {
+		ids[i] = j.id
+	}
+	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.id.Kind)), first.state, code(firstNames(ids, 10)))
+}
+
+// markdown writes the summary, shorter where it would take too much of a comment.
+func (s summary) markdown(w io.Writer) {
+	for _, most := range []struct{ causes, rows int }{{20, mostRows}, {10, 4}, {3, 1}, {0, 0}} {
+		var b strings.Builder
+		fmt.Fprintf(&b, "### trainweld: %s\n", s.headline())
+		for i, by := range s.causes {
+			if i == 0 {
+				b.WriteByte('\n')
+			}
+			if i == most.causes {
+				fmt.Fprintf(&b, "- and %s\n", report.Count(len(s.causes)-i, "more cause"))
+				break
+			}
+			by.markdown(&b, s.noun, most.rows)
+		}
+		if b.Len() <= mostMarkdown/3 || most.causes == 0 {
+			_, _ = io.WriteString(w, b.String()) // into memory
+			return
+		}
+	}
+}
+
+func (c *cause) markdown(w io.Writer, noun string, most int) {
+	place := c.place()
+	if len(c.files) == 1 {
+		place = " in " + codeSpan(c.files[0])
+	}
+	fmt.Fprintf(w, "- %s%s: %s\n", codeSpan(c.name), place, report.Count(len(c.jobs), noun))
+	for i, row := range c.rows {
+		if i == most {
+			fmt.Fprintf(w, "  - and %s\n", report.Count(len(c.rows)-i, "more change"))
+			return
+		}
+		of := ""
+		if len(row.jobs) < len(c.jobs) {
+			of = " of " + codeSpan(firstNames(row.jobs, 5))
+		}
+		fmt.Fprintf(w, "  - %s%s\n", codeSpan(row.what), of)
+	}
+}
+
+// codeSpan is text as code of Markdown, whatever is in it.
+func codeSpan(text string) string {
+	text = report.Printable(text)
+	n := backticks(text)
+	if n == 0 {
+		return "`" + text + "`"
+	}
+	fence := strings.Repeat("`", n+1)
+	return fence + " " + text + " " + fence
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// summary is what changes and why, over all TrainJobs.
+type summary struct {
+	noun   string
+	counts map[state]int
+	same   int
+	causes []*cause // those of most TrainJobs first
+}
+
+// cause is who sets what changes: a runtime, a manager, a section of the TrainJobs.
+type cause struct {
+	name  string
+	files []string // in which it does, sorted
+	jobs  []schema.Object
+	rows  []*summaryRow
+}
+
+// summaryRow is one change, and in which TrainJobs.
+type summaryRow struct {
+	what string
+	jobs []schema.Object
+}
+
+// summary goes over all changes.
+func (c *comparison) summary() summary {
+	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same}
+	known := map[string]*cause{}
+	for _, j := range c.jobs {
+		s.counts[j.state]++
+		if j.state != stateChanged {
+			continue
+		}
+		for _, o := range j.objects {
+			if o.state != stateChanged {
+				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.key.kind))
+			}
+			for _, change := range o.changes {
+				s.add(known, j, whoChanges(change), what(o.key.kind, change))
+			}
+		}
+	}
+	slices.SortStableFunc(s.causes, func(a, b *cause) int { return len(b.jobs) - len(a.jobs) })
+	return s
+}
+
+// owning are the owners of the object that is there.
+func (o *objectDiff) owning() *owners {
+	if o.new == nil {
+		return o.before
+	}
+	return o.after
+}
+
+// whoChanges are the claims that make a change: those that are new, or, where nobody sets the field now,
+// those that are gone.
+func whoChanges(c diff.Change) []schema.Claim {
+	if len(c.After) > 0 {
+		return c.After
+	}
+	return c.Before
+}
+
+// what says a change in a few words.
+func what(kind string, c diff.Change) string {
+	if kind == jobSetKind {
+		return fmt.Sprintf("%s %s", c.Kind, c.Path)
+	}
+	return fmt.Sprintf("%s %s %s", c.Kind, kind, c.Path)
+}
+
+func (s *summary) add(known map[string]*cause, j *jobDiff, claims []schema.Claim, what string) {
+	if len(claims) == 0 {
+		claims = []schema.Claim{{Layer: "unknown"}}
+	}
+	for _, claim := range claims {
+		name := string(claim.Layer)
+		if claim.Layer == schema.Runtime && j.runtime != (schema.Object{}) {
+			name = j.runtime.String()
+		}
+		by := known[name]
+		if by == nil {
+			by = &cause{name: name}
+			known[name] = by
+			s.causes = append(s.causes, by)
+		}
+		if file := claim.Position.File; file != "" && !slices.Contains(by.files, file) {
+			by.files = append(by.files, file)
+			slices.Sort(by.files)
+		}
+		by.jobs = appendNew(by.jobs, j.id)
+		i := slices.IndexFunc(by.rows, func(r *summaryRow) bool { return r.what == what })
+		if i < 0 {
+			i = len(by.rows)
+			by.rows = append(by.rows, &summaryRow{what: what})
+		}
+		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.id)
+	}
+}
+
+func appendNew(ids []schema.Object, id schema.Object) []schema.Object {
+	// The TrainJobs come one after the other.
+	if n := len(ids); n > 0 && ids[n-1] == id {
+		return ids
+	}
+	return append(ids, id)
+}
+
+// place is the file in which a cause stands, or how many there are.
+func (c *cause) place() string {
+	switch len(c.files) {
+	case 0:
+		return ""
+	case 1:
+		return " in " + c.files[0]
+	default:
+		return fmt.Sprintf(" in %d files", len(c.files))
+	}
+}
+
+// headline says how many TrainJobs differ, and how.
+func (s summary) headline() string {
+	total := s.same
+	var parts []string
+	for _, state := range []state{stateChanged, stateCreated, stateRemoved} {
+		if n := s.counts[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+			total += n
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("nothing differs in %s", report.Count(total, s.noun))
+	}
+	return fmt.Sprintf("%d of %s differ: %s", total-s.same, report.Count(total, s.noun), strings.Join(parts, ", "))
+}
+
+// mostRows is how many changes of a cause a summary lists.
+const mostRows = 12
+
+// firstNames lists the first of some objects, all of one kind.
+func firstNames(ids []schema.Object, most int) string {
+	var list []string
+	for i, id := range ids {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(ids)-most)
+		}
+		list = append(list, id.Namespace+"/"+id.Name)
+	}
+	return strings.Join(list, ", ")
+}

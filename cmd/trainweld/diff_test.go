@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestNameless takes the name of a TrainJob out of what is rendered of it.
+func TestNameless(t *testing.T) {
+	for _, tc := range []struct{ text, name, want, reason string }{
+		{"llm", "llm", "\x00", "the name itself"},
+		{"llm-node-0-0.llm", "llm", "\x00-node-0-0.\x00", "a host in its network"},
+		{`"value":"llm-node-0-0.llm:29400"`, "llm", "\"value\":\"\x00-node-0-0.\x00:29400\"", "within JSON"},
+		{"my-llm llms xllm llm1", "llm", "my-llm llms xllm llm1", "part of another name"},
+		{"llmllm llm", "llm", "llmllm \x00", "twice in a row is another name"},
+		{"a a-a.a", "a", "\x00 \x00-a.\x00", "a name of one letter"},
+		{"llm", "", "llm", "no name"},
+	} {
+		if got := nameless(tc.text, tc.name); got != tc.want {
+			t.Errorf("%s: %q without %q is %q, want %q", tc.reason, tc.text, tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestCodeSpan writes code that no text can end.
+func TestCodeSpan(t *testing.T) {
+	for _, tc := range []struct{ text, want, reason string }{
+		{`.spec["a"]`, "`.spec[\"a\"]`", "a path"},
+		{"a`b", "`` a`b ``", "one backtick"},
+		{"a```b`", "```` a```b` ````", "several"},
+		{"a\nb", "`a\\nb`", "a line break"},
+	} {
+		if got := codeSpan(tc.text); got != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// TestSummaryOfManyCausesFits shortens a summary that would leave no room in a comment.
+func TestSummaryOfManyCausesFits(t *testing.T) {
+	for _, causes := range []int{1, 15, 200} {
+		s := summary{noun: "TrainJob", counts: map[state]int{stateChanged: causes}}
+		for range causes {
+			by := &cause{name: strings.Repeat("m", 250), jobs: []schema.Object{{Name: "a"}}}
+			for range 50 {
+				by.rows = append(by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
+			}
+			s.causes = append(s.causes, by)
+		}
+		var b strings.Builder
+		s.markdown(&b)
+		if b.Len() > mostMarkdown/3 {
+			t.Errorf("the summary of %d causes has %d bytes", causes, b.Len())
+		}
+		if !strings.Contains(b.String(), "more cause") && !strings.Contains(b.String(), "more change") {
+			t.Errorf("the summary of %d causes does not say what it leaves out:\n%s", causes, b.String())
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// writeText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
+// diff of each group of TrainJobs in which the same changes. Where nothing differs it writes nothing.
+func (c *comparison) writeText(w io.Writer, paint painter) error {
+	out := bufio.NewWriter(w)
+	if len(c.jobs) > 1 {
+		c.summary().text(out, paint)
+	}
+	for i, g := range c.groups() {
+		if i > 0 || len(c.jobs) > 1 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintln(out, paint.paint(bold, report.Printable(g.title())))
+		for _, b := range g.blocks {
+			lines, err := c.block(g, b)
+			if err != nil {
+				return err
+			}
+			for _, l := range lines {
+				fmt.Fprintln(out, l.painted(paint))
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// title names the TrainJobs of a group.
+func (g *group) title() string {
+	first := g.jobs[0]
+	if len(g.jobs) == 1 {
+		return fmt.Sprintf("%s is %s", first.id, first.state)
+	}
+	ids := make([]schema.Object, len(g.jobs))
+	for i, j := range g.jobs {
+		ids[i] = j.id
+	}
+	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.id.Kind), first.state, firstNames(ids, 10))
+}
+
+// block is the unified diff of a group's objects, shown for the first of them.
+func (c *comparison) block(g *group, b block) ([]hunkLine, error) {
+	first := b.objects[0]
+	others := append([]*objectDiff(nil), b.objects[1:]...)
+	for _, j := range g.jobs[1:] {
+		for _, o := range j.objects {
+			if o.alike == first.alike {
+				others = append(others, o)
+			}
+		}
+	}
+	hunks, err := c.hunks(first, others)
+	if err != nil {
+		return nil, err
+	}
+	name := b.title(g.jobs[0].id.Namespace)
+	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.name + ": " + name}, {mark: 'b', text: "+++ " + c.new.name + ": " + name}}
+	switch first.state {
+	case stateCreated:
+		lines[0].text = "--- /dev/null"
+	case stateRemoved:
+		lines[1].text = "+++ /dev/null"
+	}
+	return append(lines, hunks...), nil
+}
+
+// title names the objects of a block.
+func (b block) title(namespace string) string {
+	const most = 5
+	var list []string
+	for i, o := range b.objects {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(b.objects)-most)
+		}
+		name := namespace + "/" + o.key.name
+		if i == 0 || b.objects[i-1].key.kind != o.key.kind {
+			name = o.key.kind + " " + name
+		}
+		if o.key.number > 0 {
+			name += fmt.Sprintf(" (number %d)", o.key.number+1)
+		}
+		list = append(list, name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// String is the line as it is written, with nothing in it that a terminal would act on but tabs.
+func (l hunkLine) String() string {
+	parts := strings.Split(l.text, "\t")
+	for i := range parts {
+		parts[i] = report.Printable(parts[i])
+	}
+	text := strings.Join(parts, "\t")
+	if l.note != "" {
+		text += "  # " + report.Printable(l.note)
+	}
+	if l.mark == '@' || l.mark == 'a' || l.mark == 'b' {
+		return text
+	}
+	return string(l.mark) + text
+}
+
+func (l hunkLine) painted(paint painter) string {
+	switch l.mark {
+	case '-':
+		return paint.paint(red, l.String())
+	case '+':
+		return paint.paint(green, l.String())
+	case '@':
+		return paint.paint(cyan, l.String())
+	case 'a', 'b':
+		return paint.paint(bold, l.String())
+	default:
+		return l.String()
+	}
+}
+
+// text writes the summary.
+func (s summary) text(w io.Writer, paint painter) {
+	fmt.Fprintln(w, paint.paint(bold, s.headline()))
+	for _, by := range s.causes {
+		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
+		for i, row := range by.rows {
+			if i == mostRows {
+				fmt.Fprintf(w, "    and %s\n", report.Count(len(by.rows)-mostRows, "more change"))
+				break
+			}
+			of := ""
+			if len(row.jobs) < len(by.jobs) {
+				of = fmt.Sprintf(" (%s)", firstNames(row.jobs, 5))
+			}
+			fmt.Fprintf(w, "    %s\n", report.Printable(row.what+of))
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"io/fs"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// version is one version of the inputs, and what they render to.
+type version struct {
+	name   string // what the report calls it
+	files  fs.FS
+	flags  inputFlags
+	prefix string       // what goes before the names of files in the report: that of a revision
+	done   func() error // gives back what reading took; nil where there is nothing
+
+	in       *input
+	jobs     []versionJob
+	findings schema.Findings
+}
+
+// versionJob is what a TrainJob, or a JobSet that was given itself, becomes.
+type versionJob struct {
+	id      schema.Object
+	runtime schema.Object // that of the TrainJob; zero for a JobSet
+	objects []versionObject
+}
+
+// versionObject is one rendered object.
+type versionObject struct {
+	key    objectKey
+	object any
+	// owners says who set its fields. It is a function because most objects never differ.
+	owners func() *diff.Owners
+	locate func(schema.Claim) schema.Position
+}
+
+// objectKey tells the objects of one TrainJob apart. Pods of a Job may share the prefix of their names, and
+// are then told apart by their number.
+type objectKey struct {
+	group, kind, name string
+	number            int
+}
+
+func (v *version) close() {
+	if v.done != nil {
+		_ = v.done() // everything has been read
+	}
+}
+
+// render reads and renders the version. What is wrong is among its findings.
+func (v *version) render(p *program, flags diffFlags, opts render.Options) {
+	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: opts.As == render.Stored}}
+	if flags.to != "jobset" {
+		v.flags.spelled, opts.As = true, render.Applied
+	}
+	reader := *p
+	reader.files = v.files
+	v.in = reader.read(v.flags)
+	v.findings = v.in.findings
+	further := v.in.furtherPatches()
+	for _, j := range v.in.jobs {
+		found, out := v.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		v.findings = append(v.findings, found...)
+		if out.jobSet == nil || found.Err() != nil {
+			continue
+		}
+		job := versionJob{id: render.ObjectOf(j.TrainJob), runtime: render.RuntimeOf(j.TrainJob)}
+		if flags.to == "jobset" {
+			job.objects = v.jobSetOf(j, out)
+		} else {
+			job.objects = v.childrenOf(j, out, flags.to, podOpts)
+		}
+		v.jobs = append(v.jobs, job)
+	}
+	if flags.to != "jobset" {
+		for _, js := range v.in.jobSets {
+			j := job{TrainJob: js.asTrainJob(), document: js.document}
+			v.jobs = append(v.jobs, versionJob{
+				id:      schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name},
+				objects: v.childrenOf(j, made{jobSet: js.JobSet}, flags.to, podOpts),
+			})
+		}
+	}
+	v.label()
+}
+
+// label puts the revision before the names of the files in findings.
+func (v *version) label() {
+	for i := range v.findings {
+		f := &v.findings[i]
+		f.Position = v.at(f.Position)
+		for c := range f.Claims {
+			f.Claims[c].Position = v.at(f.Claims[c].Position)
+		}
+	}
+}
+
+func (v *version) at(p schema.Position) schema.Position {
+	if p.File != "" {
+		p.File = v.prefix + p.File
+	}
+	return p
+}
+
+// locator says where the claims of a TrainJob stand.
+func (v *version) locator(j job) func(schema.Claim) schema.Position {
+	return func(c schema.Claim) schema.Position {
+		if c.Position == (schema.Position{}) {
+			c.Position = v.in.claimPosition(j, c)
+		}
+		return v.at(c.Position)
+	}
+}
+
+// jobSetOf are the JobSet and what is beside it.
+func (v *version) jobSetOf(j job, out made) []versionObject {
+	locate := v.locator(j)
+	objects := []versionObject{{
+		key: keyOf(out.jobSet), object: out.jobSet,
+		owners: func() *diff.Owners { return diff.OwnersOf(out.owners) }, locate: locate,
+	}}
+	for _, companion := range out.companions {
+		objects = append(objects, versionObject{
+			key: keyOf(companion), object: companion, locate: locate,
+			owners: func() *diff.Owners { return diff.OwnedBy(v.companionClaim(j, companion)) },
+		})
+	}
+	return objects
+}
+
+// companionClaim says which policy of the runtime made an object beside the JobSet.
+func (v *version) companionClaim(j job, companion runtime.Object) schema.Claim {
+	claim := schema.Claim{Layer: schema.Runtime}
+	at := schema.Fields("spec", "mlPolicy")
+	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
+	case gvk.Kind != "PodGroup":
+		spec, _ := v.in.runtimes.Find(j.TrainJob)
+		if spec == nil || spec.MLPolicy == nil {
+			break
+		}
+		for name, set := range map[string]bool{"mpi": spec.MLPolicy.MPI != nil, "flux": spec.MLPolicy.Flux != nil} {
+			if set {
+				claim.Layer, at = schema.Policy(name), at.Append(schema.Field(name))
+			}
+		}
+	case strings.Contains(gvk.Group, "volcano"):
+		claim.Layer, at = schema.Scheduler("volcano"), schema.Fields("spec", "podGroupPolicy", "volcano")
+	default:
+		claim.Layer, at = schema.Scheduler("coscheduling"), schema.Fields("spec", "podGroupPolicy", "coscheduling")
+	}
+	claim.Position = v.in.runtimePosition(j, at)
+	return claim
+}
+
+// childrenOf are the Jobs, or the Pods, that the JobSet becomes.
+func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions) []versionObject {
+	f := children(out.jobSet, out.companions, renderFlags{to: to}, opts)
+	if out.owners == nil {
+		for i := range f.findings {
+			f.findings[i].Position = j.document.Position(f.findings[i].Path)
+		}
+	} else {
+		v.in.locate(j, f.findings)
+	}
+	v.findings = append(v.findings, f.findings...)
+	if f.objects == nil {
+		return nil
+	}
+	locate := v.locator(j)
+	var whole *diff.Owners // of the JobSet, for all its children
+	ofJobSet := func() *diff.Owners {
+		if whole == nil {
+			whole = diff.OwnersOf(out.owners)
+		}
+		return whole
+	}
+	var objects []versionObject
+	seen := map[objectKey]int{}
+	for object, err := range f.objects {
+		if err != nil {
+			v.findings = append(v.findings, schema.Finding{
+				Code: schema.CodeNoName, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob),
+				Position: j.document.Position(nil), Message: err.Error(), Help: "mend the JobSet",
+			})
+			return nil
+		}
+		o := versionObject{key: keyOf(object), object: object, locate: locate}
+		n := seen[o.key]
+		seen[o.key]++
+		o.key.number = n
+		o.owners = func() *diff.Owners {
+			switch child := object.(type) {
+			case *batchv1.Job:
+				return ofJobSet().Job(child)
+			case *corev1.Pod:
+				return ofJobSet().Pod(child)
+			default:
+				return diff.OwnedBy(schema.Claim{Layer: schema.JobSet})
+			}
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// keyOf is the kind and the name of an object, or what its name begins with.
+func keyOf(object any) objectKey {
+	var key objectKey
+	if o, ok := object.(runtime.Object); ok {
+		gvk := o.GetObjectKind().GroupVersionKind()
+		key.group, key.kind = gvk.Group, gvk.Kind
+	}
+	if m, ok := object.(metav1.Object); ok {
+		if key.name = m.GetName(); key.name == "" {
+			key.name = m.GetGenerateName()
+		}
+	}
+	return key
+}
