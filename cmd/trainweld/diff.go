@@ -37,7 +37,8 @@ func (p *program) diffCommand() *cobra.Command {
 		Long: `Render two versions of the inputs and show, per TrainJob, what changes in its JobSet and the objects
 beside it or, with --to, in its Jobs or Pods. Containers, variables, volumes and all other items of lists
 are matched by their merge keys, never by position. Each change is followed by its cause: the layer that
-sets the value, and where it stands. TrainJobs in which the same changes are shown once.
+sets the value, and where it stands. TrainJobs, Jobs and Pods in which the same changes, but for their names
+and indexes, are shown once; JSON has all of them.
 
 OLD and NEW are files, directories, quoted globs or - for standard input; what -f, -r and --patch name
 belongs to both. With --git REV, all paths are read twice: as they are in that revision, and as

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -203,16 +204,27 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 	if err != nil {
 		return nil, err
 	}
-	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(o.key.name, j.id.Name), nameless(string(text), j.id.Name))
+	name, whole := o.key.name, string(text)
+	if o.isChild() {
+		whole = indexes.ReplaceAllString(nameless(whole, strings.TrimSuffix(name, "-")), "")
+		name = ""
+	}
+	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(name, j.id.Name), nameless(whole, j.id.Name))
 	return o, nil
 }
+
+// isChild says whether the object is one of many that a JobSet has of its kind.
+func (o *objectDiff) isChild() bool { return o.key.kind == "Job" || o.key.kind == "Pod" }
+
+// indexes are the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
+var indexes = regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
 
 // alike is equal for two objects in which the same changes for the same cause, whatever their TrainJobs are
 // called and wherever the causes stand.
 func alike(j *jobDiff, o *objectDiff, changes diff.Changes) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, o.key.kind)
-	if o.key.kind != "Pod" && o.key.kind != "Job" {
+	if !o.isChild() {
 		fmt.Fprintln(&b, nameless(o.key.name, j.id.Name))
 	}
 	for i, c := range changes {
