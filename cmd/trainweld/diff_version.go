@@ -147,10 +147,11 @@ func (v *version) companionClaim(j job, companion runtime.Object) schema.Claim {
 		if spec == nil || spec.MLPolicy == nil {
 			break
 		}
-		for name, set := range map[string]bool{"mpi": spec.MLPolicy.MPI != nil, "flux": spec.MLPolicy.Flux != nil} {
-			if set {
-				claim.Layer, at = schema.Policy(name), at.Append(schema.Field(name))
-			}
+		switch {
+		case spec.MLPolicy.MPI != nil:
+			claim.Layer, at = schema.Policy("mpi"), schema.Fields("spec", "mlPolicy", "mpi")
+		case spec.MLPolicy.Flux != nil:
+			claim.Layer, at = schema.Policy("flux"), schema.Fields("spec", "mlPolicy", "flux")
 		}
 	case strings.Contains(gvk.Group, "volcano"):
 		claim.Layer, at = schema.Scheduler("volcano"), schema.Fields("spec", "podGroupPolicy", "volcano")
