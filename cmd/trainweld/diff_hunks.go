@@ -158,7 +158,8 @@ func (a *annotator) of(l hunkLine) string {
 	return text
 }
 
-// soleClaim is the one claim on a line: of an item or element that on its presence.
+// soleClaim is the one claim on a line: of an item or element that on its presence, of a struct that a null
+// left empty that null.
 func soleClaim(o *owners, path schema.Path) (schema.Claim, bool) {
 	claims := o.of(path)
 	if len(claims) > 1 && len(path) > 0 {
@@ -167,6 +168,10 @@ func soleClaim(o *owners, path schema.Path) (schema.Claim, bool) {
 		if _, isElement := last.Element(); isItem || isElement {
 			claims = claims[:1]
 		}
+	}
+	said := slices.DeleteFunc(slices.Clone(claims), func(c schema.Claim) bool { return c.Value == any(schema.Presence{}) })
+	if len(said) == 1 && said[0].Value == nil {
+		claims = said
 	}
 	if len(claims) != 1 {
 		return schema.Claim{}, false
