@@ -25,6 +25,7 @@
 package conflict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,10 +86,11 @@ func Find(r *merge.Result) Conflicts {
 		panic("conflict.Find: the merge was made without owners; set merge.Options.Owners")
 	}
 	var found Conflicts
+	layers := r.Owners.Layers()
 	for f := range r.Owners.Patched() {
 		if f.Contested() {
-			found = append(found, overlap(f))
-		} else if c, ok := emptied(f); ok {
+			found = append(found, overlap(f, layers))
+		} else if c, ok := emptied(f, layers); ok {
 			found = append(found, c)
 		}
 		for _, u := range f.Type().Unions {
@@ -101,17 +103,18 @@ func Find(r *merge.Result) Conflicts {
 }
 
 // overlap is the conflict on a contested field.
-func overlap(f merge.PatchedField) Conflict {
+func overlap(f merge.PatchedField, layers []schema.Layer) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	if hasNull(c.Claims) {
 		c.addBelow(f)
+		c.inOrder(layers)
 	}
 	return c
 }
 
 // emptied finds a null of one manager on a struct in which another sets a field.
-func emptied(f merge.PatchedField) (Conflict, bool) {
+func emptied(f merge.PatchedField, layers []schema.Layer) (Conflict, bool) {
 	if f.Type().Kind != schema.Struct || !f.HasClaims() {
 		return Conflict{}, false
 	}
@@ -121,7 +124,24 @@ func emptied(f merge.PatchedField) (Conflict, bool) {
 		return Conflict{}, false
 	}
 	c.addBelow(f)
+	c.inOrder(layers)
 	return c, emptiesAnothers(c.Claims)
+}
+
+// inOrder brings the claims on several fields into the order in which they were written.
+func (c *Conflict) inOrder(layers []schema.Layer) {
+	order := make([]int, len(c.Claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(slices.Index(layers, c.Claims[i].Layer), slices.Index(layers, c.Claims[j].Layer))
+	})
+	claims, fields := c.Claims, c.Fields
+	c.Claims, c.Fields = make([]schema.Claim, len(order)), make([]schema.Path, len(order))
+	for to, from := range order {
+		c.Claims[to], c.Fields[to] = claims[from], fields[from]
+	}
 }
 
 func (c *Conflict) add(path schema.Path, claims []schema.Claim) {
@@ -249,9 +269,12 @@ func (c Conflict) Managers() []string {
 
 // Error is the conflict on one line: the field, every manager with its value, and who would win.
 // Values of environment variables are masked.
-func (c Conflict) Error() string {
+func (c Conflict) Error() string { return c.Path.String() + ": " + c.detail() }
+
+// detail is what is wrong, and what each manager sets.
+func (c Conflict) detail() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: ", c.Path, c.message())
+	b.WriteString(c.message() + ": ")
 	for i, claim := range c.Claims {
 		if i > 0 {
 			b.WriteString(", ")
@@ -279,10 +302,10 @@ func (c Conflict) message() string {
 
 func (c Conflict) help() string {
 	if c.Kind == Union {
-		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps"
+		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps, and --force-manager=NAME renders what would be with that manager's"
 	}
 	last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-	return fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's, and --on-conflict=last renders that", last)
+	return fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's: --on-conflict=last renders that, and --force-manager=NAME lets another one win", last)
 }
 
 // Finding is the conflict as a finding on the rendered object. Severity is Error; under a rule that

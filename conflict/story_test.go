@@ -168,7 +168,7 @@ var stories = []story{
 			`.volumes[name="v"].scaleIO.secretRef.name: sdk="x"`,
 			`.volumes[name="v"].scaleIO.system: runtime="s" sdk="s" queue="s"`,
 		},
-		conflicts: []string{`overlap .volumes[name="v"].scaleIO.secretRef: queue=null sdk="x"`},
+		conflicts: []string{`overlap .volumes[name="v"].scaleIO.secretRef: sdk="x" queue=null`},
 	},
 	{
 		name:    "rule 3: two nulls agree",

@@ -47,10 +47,7 @@ func TestOf(t *testing.T) {
 }
 
 func ExampleOf() {
-	page, _ := docs.Of(schema.CodeUnion)
-	fmt.Println(page.Title)
+	page, _ := docs.Of(schema.CodeOldVersion)
 	fmt.Println(page.Mend)
-	// Output:
-	// managers set different members of a union
-	// keep the member that is meant, and drop the other from its patch.
+	// Output: write `apiVersion: trainer.kubeflow.org/v1alpha1`.
 }

@@ -31,6 +31,10 @@ func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
 	}
 }
 
+// Layers returns who wrote or could write, in the order of writing: the runtime, the managers in the order
+// of their patches, and then whoever Write recorded.
+func (o *Ownership) Layers() []schema.Layer { return slices.Clone(o.log.layers) }
+
 // walk goes through the template and the log side by side.
 type walk struct {
 	log   *log

@@ -47,6 +47,7 @@ const (
 	CodeOverride Code = "TW302" // a patch changes what the runtime set
 	CodeShadowed Code = "TW303" // a later layer replaces what an earlier one set
 	CodeNoMerge  Code = "TW304" // a patch that the cluster cannot merge, so that it refuses the TrainJob
+	CodeForced   Code = "TW305" // a claim gave way to a manager that was let win
 )
 
 // What rendering found.

@@ -1,0 +1,177 @@
+package conflict
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Decision is a conflict that Force decided.
+type Decision struct {
+	// Conflict is the conflict as it stood.
+	Conflict Conflict
+	// Manager is the name of the manager who was let win.
+	Manager string
+	// Lost are the claims of the conflict that gave way.
+	Lost []schema.Claim
+}
+
+// Force lets managers win every conflict in which they take part, and returns the patches that are then
+// left, with every decision that was taken. Where two of the managers disagree, the one that is named
+// first wins. A manager without a patch wins nothing. It changes neither the template nor the patches,
+// and returns the same list where there is nothing to decide.
+//
+// What is taken away from the patches of others is what stands against the manager's claims and no
+// more. Of an overlap that is a claim with another value, a null over what the manager sets, and what
+// others set within that which the manager empties with a null. Of a union it is every member that the
+// manager does not set. So the merge of what is returned equals that of the patches without these
+// claims, and no conflict is left in which the manager takes part. The law holds for patches that
+// schema.Check passes.
+//
+// A patch cannot leave out every field: where the API's encoding names a field in any case, as the
+// claimName of a volume, it takes the value that the manager sets there, and shares the claim.
+//
+// The error is that of merge.Apply.
+func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, managers ...string) ([]trainer.RuntimePatch, []Decision, error) {
+	var decisions []Decision
+	for _, manager := range managers {
+		// One decision can bring another conflict to light: a profile that another manager set for the
+		// type that has lost. Each round takes something away, so there is an end.
+		for {
+			result, err := merge.Apply(template, patches, merge.Options{Owners: true})
+			if err != nil {
+				return nil, nil, err
+			}
+			more, left := decide(Find(result), patches, manager)
+			if len(more) == 0 {
+				break
+			}
+			decisions, patches = append(decisions, more...), left
+		}
+	}
+	return patches, decisions, nil
+}
+
+// decide settles the conflicts in which the manager takes part, and returns what is left of the patches.
+func decide(found Conflicts, patches []trainer.RuntimePatch, manager string) ([]Decision, []trainer.RuntimePatch) {
+	var decisions []Decision
+	e := editor{patches: patches, winner: manager}
+	for _, c := range found {
+		d := Decision{Conflict: c, Manager: manager}
+		for i, path := range c.against(schema.Manager(manager)) {
+			if path == nil {
+				continue
+			}
+			loser, _ := c.Claims[i].Layer.Manager()
+			if e.takeAway(loser, path) {
+				d.Lost = append(d.Lost, c.Claims[i])
+			}
+		}
+		if d.Lost != nil {
+			decisions = append(decisions, d)
+		}
+	}
+	return decisions, e.patches
+}
+
+// against returns for each claim the field that has to be taken from its patch for the layer to win, nil
+// for a claim that may stay.
+func (c Conflict) against(layer schema.Layer) []schema.Path {
+	paths := make([]schema.Path, len(c.Claims))
+	for i, other := range c.Claims {
+		if other.Layer == layer {
+			continue
+		}
+		if c.Kind == Union {
+			paths[i] = c.otherMember(i, layer)
+			continue
+		}
+		for j, own := range c.Claims {
+			if own.Layer == layer && paths[i] == nil {
+				paths[i] = c.overlapping(i, j)
+			}
+		}
+	}
+	return paths
+}
+
+// overlapping is the field of claim i that claim j cannot stand beside, nil where it can.
+func (c Conflict) overlapping(i, j int) schema.Path {
+	theirs, own := c.Fields[i], c.Fields[j]
+	switch {
+	case c.Claims[i].Value == nil && c.Claims[j].Value == nil:
+		return nil
+	case c.Claims[j].Value == nil && theirs.HasPrefix(own):
+		return own
+	case c.Claims[i].Value == nil && own.HasPrefix(theirs):
+		return theirs
+	case slices.Equal(theirs, own) && !sameValue(c.Claims[i].Value, c.Claims[j].Value):
+		return theirs
+	default:
+		return nil
+	}
+}
+
+// otherMember is the field of the union in which claim i stands, nil where the layer's own claims are in
+// it, too, or in none.
+func (c Conflict) otherMember(i int, layer schema.Layer) schema.Path {
+	member := c.Fields[i][:len(c.Path)+1]
+	takesPart := false
+	for j, own := range c.Claims {
+		if own.Layer == layer {
+			takesPart = true
+			if c.Fields[j].HasPrefix(member) {
+				return nil
+			}
+		}
+	}
+	if !takesPart {
+		return nil
+	}
+	return member
+}
+
+// sameValue compares two values by their encoding, as the merge does.
+func sameValue(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// Finding is the decision as a warning on the rendered object: a cluster knows nothing of it. The
+// winner's claims come last.
+func (d Decision) Finding(object schema.Object) schema.Finding {
+	layer := schema.Manager(d.Manager)
+	claims := slices.Clone(d.Lost)
+	for _, c := range d.Conflict.Claims {
+		if c.Layer == layer {
+			claims = append(claims, c)
+		}
+	}
+	losers := strings.Join(Conflict{Claims: d.Lost}.Managers(), ", ")
+	return schema.Finding{
+		Code: schema.CodeForced, Severity: schema.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
+		Message: fmt.Sprintf("%s wins over %s by force", d.Manager, losers),
+		Help:    fmt.Sprintf("%s: take the field out of the patch of %s", d.inCluster(), losers),
+	}
+}
+
+// inCluster says what becomes of the conflict where nobody decides it.
+func (d Decision) inCluster() string {
+	if d.Conflict.Kind == Union {
+		return "the cluster keeps both members and refuses the object"
+	}
+	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Layer
+	name, _ := last.Manager()
+	if last == schema.Manager(d.Manager) {
+		return "the cluster lets it win, too, as long as its patch is the last one"
+	}
+	return fmt.Sprintf("the cluster lets the last patch win, which is %s's", name)
+}
