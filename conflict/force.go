@@ -158,7 +158,7 @@ func (d Decision) Finding(object schema.Object) schema.Finding {
 	losers := strings.Join(Conflict{Claims: d.Lost}.Managers(), ", ")
 	return schema.Finding{
 		Code: schema.CodeForced, Severity: schema.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
-		Message: fmt.Sprintf("%s wins over %s by force", d.Manager, losers),
+		Message: fmt.Sprintf("%s wins by force, and what %s sets gives way", d.Manager, losers),
 		Help:    fmt.Sprintf("%s: take the field out of the patch of %s", d.inCluster(), losers),
 	}
 }

@@ -149,7 +149,7 @@ func TestForce(t *testing.T) {
 			var got []string
 			for _, d := range decisions {
 				f := d.Finding(schema.Object{Kind: schema.TrainJobKind, Name: "llm"})
-				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " by force"), " wins over ")
+				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " sets gives way"), " wins by force, and what ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
 				if last := f.Claims[len(f.Claims)-1].Layer; last != schema.Manager(d.Manager) || f.Severity != schema.Warning || f.Code != schema.CodeForced {
@@ -243,5 +243,5 @@ func ExampleForce() {
 	}
 	// Output:
 	// reserved
-	// sdk.example.com/user wins over queue.example.com/admission by force
+	// sdk.example.com/user wins by force, and what queue.example.com/admission sets gives way
 }

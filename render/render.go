@@ -80,6 +80,9 @@ const (
 type Options struct {
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
+	// ForceManagers are managers that win every conflict in which they take part, the first one first; each
+	// decision is a warning. See conflict.Force. OnConflict is for the conflicts that are left.
+	ForceManagers []string
 	// Owners asks for Output.Owners.
 	Owners bool
 	// As is Applied or Stored.
@@ -139,16 +142,10 @@ func (r *renderer) render(opts Options) {
 	if len(r.in.Patches) > 0 {
 		patches = slices.Concat(patches, r.in.Patches)
 	}
-	for _, f := range schema.Check(&r.in.Runtime.Template, patches) {
-		if f.Object.Kind == schema.TrainJobKind {
-			f.Object = r.trainJob()
-		} else {
-			f.Object = r.runtime()
-		}
-		r.report(f)
-	}
+	left, decisions := r.force(prune(patches), opts.ForceManagers)
+	r.check(patches, left, decisions)
 	r.checkEnv()
-	merged, err := merge.Apply(&r.in.Runtime.Template, prune(patches), merge.Options{Owners: true})
+	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
@@ -184,6 +181,40 @@ func (r *renderer) noMerge(err error) schema.Finding {
 		f.Help = "mend this field of the patch"
 	}
 	return f
+}
+
+// force lets managers win, and returns what is left of the patches. Patches that cannot be merged stay as
+// they are: the merge then says why.
+func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
+	left, decisions, err := conflict.Force(&r.in.Runtime.Template, patches, managers...)
+	if err != nil {
+		return patches, nil
+	}
+	return left, decisions
+}
+
+// check reports what is wrong with the patches, but for errors that have gone with the claims that gave
+// way to a manager, and then these decisions.
+func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision) {
+	found := schema.Check(&r.in.Runtime.Template, patches)
+	if decisions != nil {
+		var still []string
+		for _, f := range schema.Check(&r.in.Runtime.Template, left) {
+			still = append(still, f.Error())
+		}
+		found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && !slices.Contains(still, f.Error()) })
+	}
+	for _, f := range found {
+		if f.Object.Kind == schema.TrainJobKind {
+			f.Object = r.trainJob()
+		} else {
+			f.Object = r.runtime()
+		}
+		r.report(f)
+	}
+	for _, d := range decisions {
+		r.report(d.Finding(r.trainJob()))
+	}
 }
 
 // own makes the merge's owners those of the JobSet.

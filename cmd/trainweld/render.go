@@ -26,6 +26,7 @@ type renderFlags struct {
 	outputDir  string
 	to, as     string
 	onConflict string
+	force      []string
 	strict     bool
 	showValues bool
 	showNotes  bool
@@ -61,6 +62,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # As the cluster would, also where managers disagree: the last patch wins, with a warning
   trainweld render -f job.yaml -r runtime.yaml --on-conflict=last
 
+  # As if one manager's patch won wherever managers disagree, with a warning for each value that gives way
+  trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
+
   # Every TrainJob below a directory to a file of its own
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
 
@@ -91,6 +95,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
 	f.BoolVar(&flags.secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.fluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
@@ -137,7 +142,11 @@ func (p *program) render(flags renderFlags) error {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
 		flags.spelled, opts.As = true, render.Applied
 	}
+	opts.ForceManagers = flags.force
 	in := p.read(flags.inputFlags)
+	if err := in.unknownManager(flags.force); err != nil {
+		return err
+	}
 	findings := in.findings
 	further := in.furtherPatches()
 	var all []rendered

@@ -8,6 +8,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
@@ -27,6 +28,9 @@ type Input struct {
 	Namespace string
 	// OnConflict says what becomes of managers that disagree.
 	OnConflict render.OnConflict
+	// ForceManagers are managers that win every conflict in which they take part, with a warning for each:
+	// see conflict.Force. The cluster knows no such thing, so this judges what would be.
+	ForceManagers []string
 	// PriorityClasses are the names of those that exist, besides the system's two.
 	PriorityClasses []string
 }
@@ -58,6 +62,9 @@ type checker struct {
 	job *object // nil where it cannot be read
 	// typed is the TrainJob with defaults and further patches.
 	typed *trainer.TrainJob
+	// patches are those of typed, without what gave way to ForceManagers, and lost who it was taken from.
+	patches []trainer.RuntimePatch
+	lost    []schema.Layer
 	// merged is the runtime's template with all patches, before the policies; nil where the cluster's
 	// own merge fails.
 	merged *merge.Result
@@ -148,11 +155,19 @@ func (c *checker) follow(ctx context.Context) {
 			fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", c.in.Runtime.id), "mend the runtime, or name another one")
 	}
 	spec := &c.in.Runtime.spec
-	if merged, err := merge.Apply(&spec.Template, c.typed.Spec.RuntimePatches, merge.Options{Owners: true}); err == nil {
-		c.merged = merged
-		c.webhook()
+	if patches, decisions, err := conflict.Force(&spec.Template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...); err == nil {
+		c.patches = patches
+		for _, d := range decisions {
+			for _, claim := range d.Lost {
+				c.lost = append(c.lost, claim.Layer)
+			}
+		}
+		if merged, err := merge.Apply(&spec.Template, patches, merge.Options{Owners: true}); err == nil {
+			c.merged = merged
+			c.webhook()
+		}
 	}
-	c.output, _ = render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: c.in.OnConflict})
+	c.output, _ = render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
 	for _, f := range c.output.Findings {
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here

@@ -101,8 +101,9 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	spec := &before.in.Runtime.spec
-	was, _ := render.JobSet(render.Input{TrainJob: before.typed, Runtime: spec}, render.Options{OnConflict: render.Last})
-	is, _ := render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: render.Last})
+	opts := render.Options{OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
+	was, _ := render.JobSet(render.Input{TrainJob: before.typed, Runtime: spec}, opts)
+	is, _ := render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, opts)
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}

@@ -65,7 +65,10 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 		c.about(schema.CodeIdlePatch, schema.Warning, path, "the patch says nothing", "drop it")
 		return
 	}
-	others := slices.Delete(slices.Clone(c.typed.Spec.RuntimePatches), i, i+1)
+	if slices.Contains(c.lost, schema.Manager(patch.Manager)) {
+		return // that what it says was taken away has been said
+	}
+	others := slices.Delete(slices.Clone(c.patches), i, i+1)
 	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
 	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
 		return

@@ -19,8 +19,8 @@ func (o Options) prose(f schema.Finding) []string {
 		if at := c.Position.String(); at != "" {
 			line += fmt.Sprintf(" (%s)", printable(at))
 		}
-		if wins(f, i) {
-			line += ", wins in the cluster"
+		if mark := mark(f, i); mark != "" {
+			line += ", " + mark
 		}
 		lines = append(lines, line)
 	}

@@ -181,7 +181,16 @@ func memberAt(f schema.Finding, c schema.Claim) int {
 	return 0
 }
 
-// wins reports whether a claim is the one that the cluster lets win.
-func wins(f schema.Finding, claim int) bool {
-	return claim == len(f.Claims)-1 && f.Code == schema.CodeOverlap
+// mark says of the claim that wins why it does, "" of others: it is the last one.
+func mark(f schema.Finding, claim int) string {
+	switch {
+	case claim < len(f.Claims)-1:
+		return ""
+	case f.Code == schema.CodeOverlap:
+		return "wins in the cluster"
+	case f.Code == schema.CodeForced:
+		return "wins by force"
+	default:
+		return ""
+	}
 }

@@ -45,11 +45,7 @@ func (t text) claims(f schema.Finding) {
 	rows := make([][]string, len(all))
 	var widths []int
 	for i, c := range all {
-		mark := ""
-		if wins(f, i) {
-			mark = "wins in the cluster"
-		}
-		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark}
+		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark(f, i)}
 		for j, cell := range rows[i] {
 			if i == 0 {
 				widths = append(widths, 0)

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
+// line names so far.
+func (p *program) addForceManager(cmd *cobra.Command, managers *[]string, flags *inputFlags) {
+	cmd.Flags().StringArrayVar(managers, "force-manager", nil, "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		read := *flags
+		read.files = slices.Concat(read.files, args)
+		return p.read(read).managers(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// managers are the names of all managers with a patch, each once, in order.
+func (in *input) managers() []string {
+	var names []string
+	for _, j := range in.jobs {
+		for i := range j.Spec.RuntimePatches {
+			names = append(names, j.Spec.RuntimePatches[i].Manager)
+		}
+	}
+	for i := range in.patches {
+		names = append(names, in.patches[i].Patch.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// unknownManager is the mistake of letting somebody win who has no patch. Where something could not be
+// read there may well be such a patch, and nil is returned.
+func (in *input) unknownManager(force []string) error {
+	known := in.managers()
+	for _, name := range force {
+		if slices.Contains(known, name) || in.findings.Err() != nil {
+			continue
+		}
+		hint := didYouMean(name, known)
+		if hint == "" && len(known) > 0 {
+			hint = fmt.Sprintf("; the managers are %q", known)
+		}
+		return usageError{fmt.Errorf("--force-manager: no patch is of manager %q%s", name, hint)}
+	}
+	return nil
+}
