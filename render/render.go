@@ -138,10 +138,7 @@ type renderer struct {
 }
 
 func (r *renderer) render(opts Options) {
-	patches := r.in.TrainJob.Spec.RuntimePatches
-	if len(r.in.Patches) > 0 {
-		patches = slices.Concat(patches, r.in.Patches)
-	}
+	patches := r.patches()
 	left, decisions := r.force(prune(patches), opts.ForceManagers)
 	r.check(patches, left, decisions)
 	r.checkEnv()
@@ -150,13 +147,7 @@ func (r *renderer) render(opts Options) {
 		r.report(r.noMerge(err))
 		return
 	}
-	for _, c := range conflict.Find(merged) {
-		f := c.Finding(r.trainJob())
-		if opts.OnConflict == Last && c.Kind == conflict.Overlap {
-			f.Severity = schema.Warning
-		}
-		r.report(f)
-	}
+	r.conflicts(merged, opts.OnConflict)
 	for _, f := range conflict.Review(&r.in.Runtime.Template, merged) {
 		f.Object = r.trainJob()
 		r.report(f)
@@ -181,6 +172,14 @@ func (r *renderer) noMerge(err error) schema.Finding {
 		f.Help = "mend this field of the patch"
 	}
 	return f
+}
+
+// patches are all patches, in the order in which they are laid over the template.
+func (r *renderer) patches() []trainer.RuntimePatch {
+	if len(r.in.Patches) == 0 {
+		return r.in.TrainJob.Spec.RuntimePatches
+	}
+	return slices.Concat(r.in.TrainJob.Spec.RuntimePatches, r.in.Patches)
 }
 
 // force lets managers win, and returns what is left of the patches. Patches that cannot be merged stay as
@@ -212,9 +211,7 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		}
 		r.report(f)
 	}
-	for _, d := range decisions {
-		r.report(d.Finding(r.trainJob()))
-	}
+	r.decided(decisions)
 }
 
 // own makes the merge's owners those of the JobSet.

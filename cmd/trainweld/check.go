@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ type checkFlags struct {
 	inputFlags
 	old        string
 	onConflict string
+	force      []string
 	severity   []string
 	format     string
 	strict     bool
@@ -75,6 +75,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
 	f.StringArrayVar(&flags.severity, "severity", nil, "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
@@ -92,6 +93,10 @@ func (p *program) check(flags checkFlags) error {
 		return usageError{err}
 	}
 	j := p.newJudge(flags, onConflict)
+	if err := j.in.unknownManager(flags.force); err != nil {
+		j.in.progress.end()
+		return err
+	}
 	found := j.judge(context.Background())
 	j.in.progress.end()
 	found = levels.apply(found)
@@ -111,8 +116,8 @@ func (flags checkFlags) parse() (severities, render.OnConflict, error) {
 	if len(flags.files) == 0 {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
-	if formats := report.Formats(); !slices.Contains(formats, flags.format) {
-		return nil, 0, fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), didYouMean(flags.format, formats))
+	if err := knownFormat(flags.format); err != nil {
+		return nil, 0, err
 	}
 	onConflict, err := parseOnConflict(flags.onConflict)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
@@ -20,17 +22,19 @@ func (p *program) addForceManager(cmd *cobra.Command, managers *[]string, flags 
 
 // managers are the names of all managers with a patch, each once, in order.
 func (in *input) managers() []string {
-	var names []string
-	for _, j := range in.jobs {
-		for i := range j.Spec.RuntimePatches {
-			names = append(names, j.Spec.RuntimePatches[i].Manager)
-		}
-	}
+	names := slices.Clone(in.patchers)
 	for i := range in.patches {
 		names = append(names, in.patches[i].Patch.Manager)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// patchedBy notes the managers of a TrainJob.
+func (in *input) patchedBy(job *trainer.TrainJob) {
+	for i := range job.Spec.RuntimePatches {
+		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)
+	}
 }
 
 // unknownManager is the mistake of letting somebody win who has no patch. Where something could not be

@@ -26,6 +26,7 @@ type input struct {
 	runtimes render.Runtimes
 	sources  map[schema.Object]runtimeSource // by the runtime, or by the TrainJob of a snapshot
 	patches  []manifest.Patch
+	patchers []string                             // the managers of the TrainJobs' own patches
 	broken   map[schema.Object]bool               // runtimes that are there and cannot be read
 	byName   map[schema.Object]*manifest.Document // the TrainJobs
 	read     map[string]bool                      // files of -f, which -r may name again
@@ -255,6 +256,7 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 		return
 	}
 	in.byName[id] = d
+	in.patchedBy(o)
 	render.DefaultTrainJob(o)
 	in.jobs = append(in.jobs, job{o, d})
 }

@@ -123,6 +123,9 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case kind == trainer.TrainJobKind && all:
 		j.count.jobs++
 		j.onlyOnce(d)
+		if job, ok := d.Object.(*trainer.TrainJob); ok {
+			j.in.patchedBy(job)
+		}
 		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.trainJob(ctx, d) })
 	case kind == jobSetKind && all:
 		j.count.jobSets++
@@ -196,7 +199,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	}
 	job := job{outline(fields, cmp.Or(j.flags.namespace, "default")), d}
 	in := admission.Input{
-		TrainJob: fields, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, PriorityClasses: j.classes,
+		TrainJob: fields, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {

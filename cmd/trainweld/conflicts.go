@@ -1,0 +1,148 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// conflictsFlags are the flags of conflicts.
+type conflictsFlags struct {
+	inputFlags
+	force      []string
+	format     string
+	showValues bool
+}
+
+func (p *program) conflictsCommand() *cobra.Command {
+	var flags conflictsFlags
+	cmd := &cobra.Command{
+		Use:   "conflicts PATH... [-r PATH]... [--patch FILE]... [flags]",
+		Short: "List what the managers of TrainJobs disagree on",
+		Long: `List what the managers of TrainJobs disagree on, and nothing else: the object, the field, every manager
+with its value and its place, who would win in the cluster, and the ways out.
+
+An overlap is one field with several values: the cluster lets the last patch win in silence. A union is
+several members of which an object may have only one, such as two sources of a volume: the cluster keeps
+all of them, and refuses the object.
+
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes, as
+YAML or JSON; other kinds are passed over. What keeps a TrainJob from being looked at, such as an unreadable
+file or a missing runtime, is reported, too. The report goes to standard output, a summary to standard error.
+
+Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at, 2 usage, input or output failed.`,
+		Example: `  # One TrainJob, its runtime from another file
+  trainweld conflicts job.yaml -r runtime.yaml
+
+  # Everything below a directory, with the platform's and Kueue's patches laid over it
+  trainweld conflicts -R manifests/ --patch platform.yaml --patch kueue.yaml
+
+  # What is left to settle when Kueue wins where it takes part
+  trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
+
+  # Beside the lines of a pull request on GitHub
+  trainweld conflicts jobs/ -r runtimes/ -o github`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.files = append(flags.files, args...)
+			return p.conflicts(flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&flags.files, "filename", "f", nil, "look at a file, directory, glob or -, as at a PATH (repeatable)")
+	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (p *program) conflicts(flags conflictsFlags) error {
+	if err := flags.check(); err != nil {
+		return usageError{err}
+	}
+	in := p.read(flags.inputFlags)
+	if err := in.unknownManager(flags.force); err != nil {
+		return err
+	}
+	found := report.Distinct(inOrder(in.conflicts(flags.force), in.order))
+	opts := report.Options{
+		ShowValues: flags.showValues, Color: p.color, Line: in.line, Version: programVersion(), Files: in.order,
+	}
+	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "looked at %s: %s\n", report.Count(len(in.jobs), "TrainJob"), cmp.Or(report.Summary(flags.format, found), "no conflict"))
+	return failure(found, false)
+}
+
+// check refuses what can only be a mistake.
+func (flags conflictsFlags) check() error {
+	if len(flags.files) == 0 {
+		return errors.New("nothing to look at: name files or directories, or - for standard input")
+	}
+	if err := knownFormat(flags.format); err != nil {
+		return err
+	}
+	return flags.checkPaths()
+}
+
+// knownFormat refuses formats that reports do not have.
+func knownFormat(format string) error {
+	formats := report.Formats()
+	if slices.Contains(formats, format) {
+		return nil
+	}
+	return fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), didYouMean(format, formats))
+}
+
+// conflicts are the conflicts of all TrainJobs, and what kept one from being looked at.
+func (in *input) conflicts(force []string) schema.Findings {
+	var found schema.Findings
+	for _, f := range in.findings {
+		if f.Severity >= schema.Error {
+			found = append(found, f)
+		}
+	}
+	further := in.furtherPatches()
+	for _, j := range in.jobs {
+		found = append(found, in.conflictsOf(j, further, force)...)
+	}
+	if len(in.jobs) == 0 && found == nil {
+		found = append(found, schema.Finding{
+			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+			Message: "the inputs hold no TrainJob", Help: "name files that hold some; -r is for runtimes only, and -R descends into directories",
+		})
+	}
+	return found
+}
+
+// conflictsOf are the conflicts of one TrainJob, or why nobody can tell.
+func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []string) schema.Findings {
+	spec, missing := in.runtimes.Find(j.TrainJob)
+	var found schema.Findings
+	switch {
+	case missing == nil:
+		found = render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further}, render.Options{ForceManagers: force})
+	case in.broken[render.RuntimeOf(j.TrainJob)]:
+		return nil // its own findings say what is wrong with it
+	default:
+		found = schema.Findings{*missing}
+	}
+	in.locate(j, found)
+	found.Sort()
+	return found
+}
