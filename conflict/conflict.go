@@ -22,6 +22,12 @@
 // Equal values are shared, and so is the presence of an item: two managers may well name one
 // container. Values are equal when their encodings are. Both laws hold for patches that
 // schema.Check passes, and property tests hold them against the controller's own merge.
+//
+// # What to do about one
+//
+// The cluster lets the last patch win an overlap, and refuses the object of a union. [Force] lets a manager
+// win instead, by taking from the patches of others what stands against its claims. [Conflicts.ErrorList]
+// is what a validating webhook returns.
 package conflict
 
 import (

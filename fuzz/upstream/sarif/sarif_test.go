@@ -4,6 +4,7 @@ package sarif
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -116,6 +117,30 @@ func TestReports(t *testing.T) {
 		}
 	}
 	t.Logf("%d reports", len(reports))
+}
+
+// TestProgram validates what the program reports on all recorded cases: nearly every code, in hundreds of
+// files.
+func TestProgram(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "trainweld")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/trainweld")
+	build.Dir = filepath.Join("..", "..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	check := exec.Command(binary, "check", "-R", "testdata/cluster", "-o", "sarif", "--show-notes")
+	check.Dir = build.Dir
+	report, err := check.Output()
+	var status *exec.ExitError
+	if !errors.As(err, &status) || status.ExitCode() != 1 {
+		t.Fatalf("the cases hold errors, and check ends with %v", err)
+	}
+	if results := bytes.Count(report, []byte(`"ruleId"`)); results < 1000 {
+		t.Errorf("%d results", results)
+	}
+	if err := validate(published(t), report); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestSchemaRefuses sees that the schema is one: what it is to find, it finds.

@@ -28,17 +28,17 @@ func (o Options) source(p schema.Position) (string, bool) {
 		return "", false
 	}
 	line := o.Line(p)
-	if len(line) > longestLine || strings.TrimSpace(line) == "" {
+	if len(line) > longestLine || isBlank(line) {
 		return "", false
 	}
 	if o.ShowValues {
 		return line, true
 	}
-	if o.insideSecret(p, line) {
-		return "", false
+	if o.insideSecret(p, line) || strings.IndexAny(strings.TrimLeft(line, " \t-"), "?:") == 0 {
+		return "", false // the latter is a key or a value by itself, and the other half elsewhere
 	}
 	key := secretKey.FindStringIndex(line)
-	if key == nil || strings.TrimSpace(line[key[1]:]) == "" {
+	if key == nil || isBlank(line[key[1]:]) {
 		return line, true
 	}
 	// Behind the key there is nothing to point at but the value itself.
@@ -46,28 +46,31 @@ func (o Options) source(p schema.Position) (string, bool) {
 	return masked, p.Column <= len([]rune(masked))
 }
 
-// insideSecret reports whether the line is part of the value of a secret's key on a line before it:
-// one that stands further to the left than all lines between.
+// insideSecret reports whether the line is part of the value of a secret's key on a line before it: one
+// that stands further to the left than all lines between, or, for a line without a key of its own, the
+// one right before it.
 func (o Options) insideSecret(p schema.Position, line string) bool {
-	left := indent(line)
-	for n := p.Line - 1; n > 0 && left > 0; n-- {
+	left, next := indent(line), !strings.Contains(line, ":")
+	for n := p.Line - 1; n > 0 && (left > 0 || next); n-- {
 		if p.Line-n > farthest {
 			return true
 		}
 		above := o.Line(schema.Position{File: p.File, Line: n, Column: 1})
-		if strings.TrimSpace(above) == "" {
+		if isBlank(above) {
 			continue
 		}
 		if strings.HasPrefix(above, "---") {
 			return false
 		}
-		if key := secretKey.FindStringSubmatchIndex(above); key != nil && key[4] < left {
+		if key := secretKey.FindStringSubmatchIndex(above); key != nil && (key[4] < left || next && isBlank(above[key[1]:])) {
 			return true
 		}
-		left = min(left, indent(above))
+		left, next = min(left, indent(above)), false
 	}
 	return false
 }
+
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // indent is how far to the right a line begins.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
