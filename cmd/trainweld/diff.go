@@ -32,7 +32,7 @@ type diffFlags struct {
 func (p *program) diffCommand() *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV[..REV] PATH... [-r PATH]... [--patch FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs and show, per TrainJob, what changes in its JobSet and the objects
 beside it or, with --to, in its Jobs or Pods. Containers, variables, volumes and all other items of lists
@@ -41,9 +41,9 @@ sets the value, and where it stands. TrainJobs, Jobs and Pods in which the same 
 and indexes, are shown once; JSON has all of them.
 
 OLD and NEW are files, directories, quoted globs or - for standard input; what -f, -r and --patch name
-belongs to both. With --git REV, all paths are read twice: as they are in that revision, and as
-they are in the working tree, or in the second revision of REV..REV. A path that one of the two lacks is
-empty there.
+belongs to both. With --git REV, all paths are read twice: as they are in that revision, and as they are in
+the working tree. REV..REV compares two revisions, and REV...REV what the second one changed since it went
+apart from the first, as a pull request does. A path that one of the two lacks is empty there.
 
 Managers that disagree are rendered as in the cluster, where the last patch wins; what they disagree on
 in the new version is told on standard error. Literal values of environment variables are masked; where
@@ -64,7 +64,7 @@ not render.`,
   trainweld diff before/ after/ -R --to=pods
 
   # A comment for a pull request
-  trainweld diff --git origin/main..HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
+  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return usageError{errors.New("--git: no revision; name a branch, a tag or a commit")}
@@ -73,7 +73,7 @@ not render.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV compares two revisions")
+	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringArrayVarP(&flags.files, "filename", "f", nil, "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob of both versions, after its own (repeatable)")

@@ -22,11 +22,14 @@ func (p *program) gitVersions(flags diffFlags, args []string) (old, new *version
 		return nil, nil, usageError{errors.New("standard input has no revision: name a file")}
 	}
 	first, second, two := strings.Cut(flags.git, "..")
-	if strings.HasPrefix(second, ".") {
-		return nil, nil, usageError{fmt.Errorf("--git %s: three dots name a merge base: give REV..REV, the first one being what 'git merge-base' prints", flags.git)}
-	}
 	if two {
-		first, second = orHead(first), orHead(second)
+		rest, fromBase := strings.CutPrefix(second, ".")
+		first, second = orHead(first), orHead(rest)
+		if fromBase {
+			if first, err = mergeBase(first, second); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	if old, err = gitVersion(first, in); err != nil {
 		return nil, nil, err
@@ -40,6 +43,25 @@ func (p *program) gitVersions(flags diffFlags, args []string) (old, new *version
 	}
 	missingIsEmpty(old, new)
 	return old, new, nil
+}
+
+// mergeBase is the revision from which two others go apart, by its short name.
+func mergeBase(first, second string) (string, error) {
+	for _, rev := range []string{first, second} {
+		r, err := openRevision(rev)
+		if err != nil {
+			return "", err
+		}
+		if err := r.close(); err != nil {
+			return "", err
+		}
+	}
+	base, err := git("merge-base", first, second)
+	if err != nil {
+		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
+	}
+	short, err := git("rev-parse", "--short", strings.TrimSpace(string(base)))
+	return strings.TrimSpace(string(short)), err
 }
 
 func orHead(rev string) string {
