@@ -24,6 +24,7 @@ type diffFlags struct {
 	format     string
 	to, as     string
 	onConflict string
+	force      []string
 	color      string
 	exitZero   bool
 	showValues bool
@@ -83,6 +84,7 @@ not render.`,
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
+	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -112,6 +114,12 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	defer new.close()
 	old.render(p, flags, opts)
 	new.render(p, flags, opts)
+	for _, manager := range flags.force {
+		// One version may well lack the manager.
+		if err := new.in.unknownManager([]string{manager}); err != nil && old.in.unknownManager([]string{manager}) != nil {
+			return err
+		}
+	}
 	findings := toldByDiff(old.findings, new.findings)
 	if len(old.jobs)+len(new.jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, schema.Finding{
@@ -158,7 +166,7 @@ func (p *program) writeDiff(c *comparison, flags diffFlags, paint painter) (int,
 }
 
 // toldByDiff are the findings that diff tells: the errors of both versions, and what managers of the new one
-// disagree on. All else is for render and check to say.
+// disagree on or had to give way in. All else is for render and check to say.
 func toldByDiff(old, new schema.Findings) schema.Findings {
 	var told schema.Findings
 	for _, f := range old {
@@ -167,7 +175,7 @@ func toldByDiff(old, new schema.Findings) schema.Findings {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= schema.Error || f.Code == schema.CodeOverlap {
+		if f.Severity >= schema.Error || f.Code == schema.CodeOverlap || f.Code == schema.CodeForced {
 			told = append(told, f)
 		}
 	}
@@ -176,7 +184,7 @@ func toldByDiff(old, new schema.Findings) schema.Findings {
 
 // options reads the flags that have words for values.
 func (flags *diffFlags) options() (render.Options, error) {
-	opts := render.Options{Owners: true}
+	opts := render.Options{Owners: true, ForceManagers: flags.force}
 	for _, f := range []struct {
 		name, value string
 		allowed     []string
