@@ -66,9 +66,9 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			// A list's own tags decide how it merges, so its type is not shared with other lists.
 			keyed := *f.Type
 			keyed.Key = g.tag.Get("patchMergeKey")
-			keyed.Kind = ListMap
-			if keyed.Key == "" {
-				keyed.Kind = Set
+			keyed.Kind = Set
+			if keyed.Key != "" {
+				keyed.Kind, keyed.key = ListMap, keyed.Elem.Field(keyed.Key)
 			}
 			f.Type = &keyed
 		}
@@ -77,6 +77,7 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			t.patchable = append(t.patchable, f)
 		}
 	}
+	t.scan = scanOf(t.patchable)
 }
 
 type goField struct {
@@ -102,6 +103,7 @@ func goFields(t reflect.Type, outer []int) []goField {
 				Index:     index,
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
+				kind:      f.Type.Kind(),
 			}})
 		}
 	}

@@ -69,6 +69,8 @@ type Type struct {
 	Unions []Union
 
 	patchable []*StructField
+	key       *StructField
+	scan      []scanStep
 }
 
 // StructField is one field of a Struct.
@@ -113,6 +115,8 @@ type Slot struct {
 	Index []int
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
+
+	kind reflect.Kind
 }
 
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
@@ -122,21 +126,26 @@ func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	for _, i := range s.Index[1:] {
 		value = value.Field(i)
 	}
+	return value, s.encodes(value)
+}
+
+// encodes reports whether JSON would hold the field that has the value.
+func (s *Slot) encodes(value reflect.Value) bool {
 	if s.OmitZero && isZero(value) {
-		return value, false
+		return false
 	}
 	if !s.OmitEmpty {
-		return value, true
+		return true
 	}
 	switch value.Kind() {
 	case reflect.Pointer:
-		return value, !value.IsNil()
+		return !value.IsNil()
 	case reflect.String, reflect.Slice, reflect.Map:
-		return value, value.Len() > 0
+		return value.Len() > 0
 	case reflect.Struct:
-		return value, true
+		return true
 	default:
-		return value, !value.IsZero()
+		return !value.IsZero()
 	}
 }
 
@@ -156,8 +165,11 @@ func isZero(value reflect.Value) bool {
 // v2.3.0 pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
 func JobSetTemplate() *Type { return jobSetTemplate() }
 
+// templatePatch is the Go type of the patches.
+var templatePatch = reflect.TypeFor[trainer.JobSetTemplatePatch]()
+
 var jobSetTemplate = sync.OnceValue(func() *Type {
-	t := compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), reflect.TypeFor[trainer.JobSetTemplatePatch]())
+	t := compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), templatePatch)
 	// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
 	// template.metadata and looks at nothing else there.
 	metadata := t.Field("metadata")
@@ -174,6 +186,7 @@ var jobSetTemplate = sync.OnceValue(func() *Type {
 		ignored.Patch = nil
 		restricted.Fields = append(restricted.Fields, &ignored)
 	}
+	restricted.scan = scanOf(restricted.patchable)
 	metadata.Type = &restricted
 	return t
 })
@@ -195,6 +208,9 @@ func (t *Type) Field(name string) *StructField {
 	}
 	return nil
 }
+
+// KeyField returns the field of a ListMap's items that holds their merge key.
+func (t *Type) KeyField() *StructField { return t.key }
 
 // Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The
 // slice is shared: it is to be read only.
