@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -74,6 +75,10 @@ func clone(dst, src reflect.Value) {
 			dst.SetZero()
 			return
 		}
+		if src.Type() == reflect.TypeFor[[]corev1.Toleration]() && src.CanAddr() && dst.CanAddr() {
+			*dst.Addr().Interface().(*[]corev1.Toleration) = cloneTolerations(*src.Addr().Interface().(*[]corev1.Toleration))
+			return
+		}
 		list := reflect.MakeSlice(src.Type(), src.Len(), src.Len())
 		reflect.Copy(list, src)
 		if isDeep(src.Type().Elem()) {
@@ -106,6 +111,20 @@ func clone(dst, src reflect.Value) {
 	default:
 		dst.Set(src)
 	}
+}
+
+// cloneTolerations is clone for the list that patches replace most.
+func cloneTolerations(src []corev1.Toleration) []corev1.Toleration {
+	list := make([]corev1.Toleration, len(src))
+	for i := range src {
+		src[i].DeepCopyInto(&list[i])
+	}
+	return list
+}
+
+// isPlain reports whether values of the kind are copied by assigning them.
+func isPlain(k reflect.Kind) bool {
+	return k == reflect.String || k == reflect.Bool || k == reflect.Int32 || k == reflect.Int64
 }
 
 func isDeep(t reflect.Type) bool {

@@ -19,14 +19,6 @@ const (
 )
 
 func hasDirective(m reflect.Value) bool {
-	if plain, ok := m.Interface().(map[string]string); ok {
-		for key := range plain {
-			if strings.HasPrefix(key, "$") {
-				return true
-			}
-		}
-		return false
-	}
 	for entries := m.MapRange(); entries.Next(); {
 		if strings.HasPrefix(entries.Key().String(), "$") {
 			return true
@@ -66,6 +58,7 @@ func (m *merger) directives(dst, src reflect.Value, at node) error {
 		default:
 			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, fmt.Sprint(directive.Interface()), patchDirective)
 		}
+		m.removed = true
 		for _, key := range sortedKeys(dst) {
 			if _, kept := patch[key]; !kept {
 				k := reflect.ValueOf(key).Convert(dst.Type().Key())

@@ -2,8 +2,10 @@ package merge
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,23 +15,40 @@ import (
 // merger lays one patch after the other over a template that it may change. It walks the Go values
 // of both along the merge schema.
 type merger struct {
-	log   *log // nil when nobody asked for owners
-	layer int32
-	left  int // how many patches are left after this one
+	log    *log
+	spine  *spine
+	owners bool // whether claims are wanted
+	layer  int32
+	left   int // how many patches are left after this one
 	// verbatim is set within an item that is new in a list which the template has: upstream then
 	// takes the item as it is, and does not look for directives in it.
 	verbatim bool
 	// fresh is set within an item or a struct that a patch has just made: nothing in it, not even a
 	// field that is encoded empty, is the runtime's.
 	fresh bool
+	// copied is set within an item or a struct that has been copied from the patch in one go: all
+	// that is left to do is to claim its fields.
+	copied bool
+	// byField asks for the walk over the schema alone, without the short cuts for the types that most
+	// patches are made of. Tests compare the two.
+	byField bool
 	// raw are the lists and maps of which this patch left something that only JSON can tell apart: a
 	// list with an item that has no key at all, a map emptied by a directive. A patch that names one
 	// job twice comes upon them again; for the next patch they have gone through the Go types.
 	raw []uintptr
 
-	lists  []*itemList // memory for lists, by how deep they nest
-	depth  int
-	fronts []front
+	// removed is set once a directive or a null has taken away entries of maps.
+	removed bool
+
+	lists   []opened
+	visits  int32 // to open lists
+	targets []int32
+	named   []int32
+	pairs   []pair
+
+	// Memory for open lists, many in one piece.
+	spareEntries []entry
+	spareOrder   []int32
 }
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
@@ -62,31 +81,39 @@ func within(step schema.Step, err error) error {
 }
 
 // structure merges what the patch src says into the struct dst, field by field, but for the merge
-// key of a list item.
-func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
-	for _, f := range t.Patchable() {
-		from, encoded := f.Patch.Of(src)
-		if !encoded || f == key {
+// key of a list item. It reports whether the patch says anything.
+func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) (said bool, err error) {
+	for f, from := range t.Encoded(src) {
+		said = true
+		if f == key {
 			continue
 		}
-		to, present := f.Template.Of(dst)
-		child := m.field(at, f)
-		switch from.Kind() {
-		case reflect.Pointer:
-			if from.IsNil() {
-				m.null(f.Type, to, present, child)
-				continue
-			}
-			from = from.Elem()
-		case reflect.Slice, reflect.Map:
-			if from.IsNil() {
-				m.null(f.Type, to, present, child)
-				continue
-			}
+		if err := m.encoded(f, dst, from, at); err != nil {
+			return true, err
 		}
-		if err := m.value(f.Type, to, present, from, child); err != nil {
-			return within(schema.Field(f.Name), err)
+	}
+	return said, nil
+}
+
+// encoded merges one encoded field of a patch's struct into the struct dst.
+func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node) error {
+	to, present := f.Template.Of(dst)
+	child := m.field(at, f)
+	switch from.Kind() {
+	case reflect.Pointer:
+		if from.IsNil() {
+			m.null(f.Type, to, present, child)
+			return nil
 		}
+		from = from.Elem()
+	case reflect.Slice, reflect.Map:
+		if from.IsNil() {
+			m.null(f.Type, to, present, child)
+			return nil
+		}
+	}
+	if err := m.value(f.Type, to, present, from, child); err != nil {
+		return within(schema.Field(f.Name), err)
 	}
 	return nil
 }
@@ -96,20 +123,7 @@ func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src ref
 func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	switch t.Kind {
 	case schema.Struct:
-		outer := m.fresh
-		if dst.Kind() == reflect.Pointer {
-			if dst.IsNil() {
-				dst.Set(reflect.New(dst.Type().Elem()))
-				m.fresh = true
-			}
-			dst = dst.Elem()
-		}
-		if m.log != nil && saysNothing(t, src) {
-			m.presence(at, present)
-		}
-		err := m.structure(t, nil, dst, src, at)
-		m.fresh = outer
-		return err
+		return m.object(t, dst, present, src, at)
 	case schema.Map:
 		return m.mapping(dst, src, at)
 	case schema.ListMap:
@@ -123,14 +137,41 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 	}
 }
 
+// object merges a struct.
+func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	fresh, copied := m.fresh, m.copied
+	if dst.Kind() == reflect.Pointer {
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
+			m.fresh, m.copied = true, !m.byField && copyWhole(dst.Elem(), src)
+		}
+		dst = dst.Elem()
+	}
+	var err error
+	if m.owners || !m.copied {
+		var said bool
+		if said, err = m.structure(t, nil, dst, src, at); !said {
+			m.presence(at, present)
+		}
+	}
+	m.fresh, m.copied = fresh, copied
+	return err
+}
+
 // replace sets a scalar or an atomic list to a copy of the patch's value.
 func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) {
+	if m.copied {
+		m.claim(at, dst)
+		return
+	}
 	m.keepOld(at, t, dst, present)
 	absent := !present || dst.Kind() == reflect.Slice && dst.IsNil()
 	if dst.Kind() == reflect.Pointer {
-		p := reflect.New(dst.Type().Elem())
-		clone(p.Elem(), src)
-		dst.Set(p)
+		// Claims hold on to the pointer, so what it points to stays.
+		if dst.IsNil() || !isPlain(src.Kind()) || !src.Equal(dst.Elem()) {
+			dst.Set(reflect.New(dst.Type().Elem()))
+			clone(dst.Elem(), src)
+		}
 	} else {
 		clone(dst, src)
 	}
@@ -143,21 +184,28 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 // null empties a field: a patch says null where a pointer or list without omitempty is nil.
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
 	m.keepOld(at, t, dst, present)
+	m.removed = true
+	if at != noNode {
+		m.finish(at)
+	}
 	dst.SetZero()
 	m.claimNull(at)
 }
 
 // mapping merges two maps key by key.
 func (m *merger) mapping(dst, src reflect.Value, at node) error {
+	if plain, ok := src.Interface().(map[string]string); ok {
+		if m.readPairs(plain) {
+			return m.directives(dst, src, at)
+		}
+		m.stringMap(dst.Addr().Interface().(*map[string]string), at)
+		return nil
+	}
 	if hasDirective(src) {
 		return m.directives(dst, src, at)
 	}
 	if dst.Len() == 0 {
 		dst.Set(reflect.MakeMapWithSize(dst.Type(), src.Len()))
-	}
-	if to, ok := dst.Addr().Interface().(*map[string]string); ok {
-		m.stringMap(*to, src.Interface().(map[string]string), at)
-		return nil
 	}
 	for _, key := range sortedKeys(src) {
 		k := reflect.ValueOf(key).Convert(dst.Type().Key())
@@ -166,22 +214,69 @@ func (m *merger) mapping(dst, src reflect.Value, at node) error {
 	return nil
 }
 
-// stringMap is mapping for what nearly all maps are: labels, annotations, selectors.
-func (m *merger) stringMap(dst, src map[string]string, at node) {
-	if m.log == nil {
-		for key, value := range src {
-			dst[key] = value
-		}
-		return
+// pair is a key of a map with its value.
+type pair struct{ key, value string }
+
+// readPairs reads a patch's map into m.pairs, sorted, and reports whether it holds directives.
+func (m *merger) readPairs(src map[string]string) (directives bool) {
+	m.pairs = m.pairs[:0]
+	for key, value := range src {
+		m.pairs = append(m.pairs, pair{key, value})
+		directives = directives || strings.HasPrefix(key, "$")
 	}
-	for _, key := range m.log.sorted(src) {
-		entry := m.keyed(at, key)
-		if old, ok := dst[key]; ok {
+	if len(m.pairs) > 1 && m.owners {
+		slices.SortFunc(m.pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	}
+	return directives
+}
+
+// smallMap is the number of entries up to which a Go map does not grow.
+const smallMap = 8
+
+// stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
+func (m *merger) stringMap(dst *map[string]string, at node) {
+	if most := len(*dst) + len(m.pairs); len(*dst) == 0 {
+		*dst = make(map[string]string, most)
+	} else if len(*dst) <= smallMap && most > smallMap {
+		m.growMap(dst)
+	}
+	for _, p := range m.pairs {
+		if !m.owners {
+			(*dst)[p.key] = p.value
+			continue
+		}
+		old, had := (*dst)[p.key]
+		entry := noNode
+		if had || m.removed {
+			entry = m.log.child(at, nil, p.key)
+		} else {
+			entry = m.log.grow(at, nil, p.key) // what is not in the map was never claimed
+		}
+		if had {
 			m.keepOldText(entry, old)
 		}
-		dst[key] = src[key]
-		m.claimText(entry, src[key])
+		if !had || old != p.value {
+			(*dst)[p.key] = p.value
+		}
+		m.claimText(entry, p.value)
 	}
+}
+
+// growMap makes room for the new keys of this patch, and for as many from every patch that is left:
+// managers that each add a label would otherwise have the map grown several times.
+func (m *merger) growMap(dst *map[string]string) {
+	added := 0
+	for _, p := range m.pairs {
+		if _, had := (*dst)[p.key]; !had {
+			added++
+		}
+	}
+	if added == 0 {
+		return
+	}
+	grown := make(map[string]string, len(*dst)+added*(1+m.left))
+	maps.Copy(grown, *dst)
+	*dst = grown
 }
 
 // entry sets one key of a map.
@@ -205,22 +300,9 @@ func (m *merger) metadata(template *metav1.ObjectMeta, patch *metav1.ObjectMeta,
 		if f.Name == "annotations" {
 			dst, src = &template.Annotations, patch.Annotations
 		}
-		if len(src) == 0 {
-			continue
-		}
-		if *dst == nil {
-			*dst = make(map[string]string, len(src))
-		}
-		m.stringMap(*dst, src, m.field(at, f))
-	}
-}
-
-// saysNothing reports whether the patch names the struct and no field of it.
-func saysNothing(t *schema.Type, src reflect.Value) bool {
-	for _, f := range t.Patchable() {
-		if _, encoded := f.Patch.Of(src); encoded {
-			return false
+		if len(src) > 0 {
+			m.readPairs(src)
+			m.stringMap(dst, m.field(at, f))
 		}
 	}
-	return true
 }

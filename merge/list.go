@@ -1,347 +1,182 @@
 package merge
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/schema"
 )
 
-// listMap merges a list item by item, by merge key, and orders the result as upstream does
+// Lists are what patches are mostly about, so they are merged as the Go types that they are: the schema
+// says how, and the kinds below say of what.
+
+// itemKind is what the merge has to know of the Go types of a list's items, in the template and in
+// patches, besides the schema.
+type itemKind[T, P any] struct {
+	key      func(*T) *string
+	patchKey func(*P) *string
+	// whole sets an empty item to a copy of the patch's, where a plain copy is what merging it field
+	// by field gives, and reports whether it did; nil where it never is.
+	whole func(*T, *P) bool
+}
+
+// listMap merges the lists that patches and the template can hold. A test finds them all here.
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	switch from := src.Addr().Interface().(type) {
+	case *[]trainer.ReplicatedJobPatch:
+		return mergeList(m, &jobItems, t, dst.Addr().Interface().(*[]jobset.ReplicatedJob), present, *from, at)
+	case *[]trainer.ContainerPatch:
+		return mergeList(m, &containerItems, t, dst.Addr().Interface().(*[]corev1.Container), present, *from, at)
+	case *[]corev1.Volume:
+		return mergeList(m, &volumeItems, t, dst.Addr().Interface().(*[]corev1.Volume), present, *from, at)
+	case *[]corev1.EnvVar:
+		return mergeList(m, &variableItems, t, dst.Addr().Interface().(*[]corev1.EnvVar), present, *from, at)
+	case *[]corev1.VolumeMount:
+		return mergeList(m, &mountItems, t, dst.Addr().Interface().(*[]corev1.VolumeMount), present, *from, at)
+	case *[]corev1.LocalObjectReference:
+		return mergeList(m, &referenceItems, t, dst.Addr().Interface().(*[]corev1.LocalObjectReference), present, *from, at)
+	case *[]corev1.PodSchedulingGate:
+		return mergeList(m, &gateItems, t, dst.Addr().Interface().(*[]corev1.PodSchedulingGate), present, *from, at)
+	case *[]metav1.OwnerReference:
+		return mergeList(m, &ownerItems, t, dst.Addr().Interface().(*[]metav1.OwnerReference), present, *from, at)
+	default:
+		panic(fmt.Sprintf("merge: a list-map of %T is new to it", from))
+	}
+}
+
+var (
+	jobItems = itemKind[jobset.ReplicatedJob, trainer.ReplicatedJobPatch]{
+		key:      func(j *jobset.ReplicatedJob) *string { return &j.Name },
+		patchKey: func(j *trainer.ReplicatedJobPatch) *string { return &j.Name },
+	}
+	containerItems = itemKind[corev1.Container, trainer.ContainerPatch]{
+		key:      func(c *corev1.Container) *string { return &c.Name },
+		patchKey: func(c *trainer.ContainerPatch) *string { return &c.Name },
+	}
+	volumeItems    = sameKind(func(v *corev1.Volume) *string { return &v.Name }, copyVolume)
+	variableItems  = sameKind(func(e *corev1.EnvVar) *string { return &e.Name }, copyVariable)
+	mountItems     = sameKind(func(m *corev1.VolumeMount) *string { return &m.MountPath }, copyMount)
+	referenceItems = sameKind(func(r *corev1.LocalObjectReference) *string { return &r.Name }, assign)
+	gateItems      = sameKind(func(g *corev1.PodSchedulingGate) *string { return &g.Name }, assign)
+	ownerItems     = sameKind(func(o *metav1.OwnerReference) *string { return (*string)(&o.UID) }, nil)
+)
+
+// sameKind is the kind of items that have one Go type in the template and in patches.
+func sameKind[T any](key func(*T) *string, whole func(*T, *T) bool) itemKind[T, T] {
+	return itemKind[T, T]{key, key, whole}
+}
+
+// mergeList merges a list item by item, by merge key, and orders the result as upstream does
 // (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). A list that
 // the template's encoding lacks is taken from the patch as it stands.
-func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	key := t.Elem.Field(t.Key)
-	if !present || dst.IsNil() {
-		return m.takeList(t, key, dst, src, at)
+func mergeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[]T, present bool, src []P, at node) error {
+	if !present || *dst == nil {
+		return takeList(m, kind, t, dst, src, at)
 	}
-	if m.isRaw(dst) {
+	if len(m.raw) > 0 && m.isRaw(reflect.ValueOf(*dst)) {
 		return errNoKey(0, t.Key)
 	}
-	list := m.openList()
-	defer m.closeList()
-	if err := list.read(t, key, dst, src); err != nil {
+	l, err := open(m, t, dst, kind.key, at)
+	if err != nil {
 		return err
 	}
-	m.arrange(dst, list)
-	verbatim, fresh := m.verbatim, m.fresh
-	for i := range src.Len() {
-		from := src.Index(i)
-		name := list.keys[list.targets[i]]
-		item, child := dst.Index(list.place[list.targets[i]]), m.keyed(at, name)
-		isNew := list.isNew(i)
-		if isNew {
-			m.verbatim, m.fresh = true, true
-			setKey(key, item, name)
+	had, first := len(l.entries), len(m.targets)
+	// Which entries the patch names, new ones for keys that the list lacks: in m.targets for each item,
+	// in m.named each once.
+	m.visits++
+	m.named = m.named[:0]
+	for i := range src {
+		name := *kind.patchKey(&src[i])
+		if !isKey(*t.KeyField().Patch, name) {
+			return errNoKey(i, t.Key)
 		}
-		m.presence(child, !isNew)
-		err := m.structure(t.Elem, key, item, from, child)
-		m.verbatim, m.fresh = verbatim, fresh
-		if err != nil {
+		target := l.find(name)
+		if target < 0 {
+			m.reserve(&l.arrangement)
+			target = l.add(name)
+		}
+		m.targets = append(m.targets, int32(target))
+		if l.entries[target].named != m.visits {
+			l.entries[target].named = m.visits
+			m.named = append(m.named, int32(target))
+		}
+	}
+	l.arrange(m.named, had, m.left)
+	next := had
+	for i := range src {
+		target := int(m.targets[first+i])
+		isNew := target == next // the first item of a new key; a twin of it is laid over it
+		if isNew {
+			next++
+		}
+		if err := mergeItem(m, kind, t, l, target, &src[i], isNew); err != nil {
+			return within(schema.Item(t.Key, l.entries[target].key), err)
+		}
+	}
+	m.targets = m.targets[:first]
+	return nil
+}
+
+// mergeItem merges one item of a patch into its place in the list.
+func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, l *openList[T], target int, from *P, isNew bool) error {
+	item, e := l.item(target), &l.entries[target]
+	if isNew {
+		verbatim, fresh, copied := m.verbatim, m.fresh, m.copied
+		defer func() { m.verbatim, m.fresh, m.copied = verbatim, fresh, copied }()
+		m.verbatim, m.fresh = true, true
+		if m.copied = kind.whole != nil && !m.byField && kind.whole(item, from); m.copied && !m.owners {
+			return nil
+		}
+		*kind.key(item) = e.key
+	}
+	if e.node == noNode {
+		if isNew && l.alone {
+			e.node = m.log.grow(l.at, nil, e.key)
+		} else {
+			e.node = m.log.child(l.at, nil, e.key)
+		}
+	}
+	m.presence(e.node, !isNew)
+	return m.fields(t, item, from, e.node)
+}
+
+// takeList sets a list that the template lacks: the patch's items as they stand, also when two of
+// them share a key or one has none.
+func takeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[]T, src []P, at node) error {
+	fresh, copied := m.fresh, m.copied
+	m.fresh = true
+	defer func() { m.fresh, m.copied = fresh, copied }()
+	list := make([]T, len(src))
+	*dst = list
+	for i := range src {
+		from, item, name := &src[i], &list[i], *kind.patchKey(&src[i])
+		if !isKey(*t.KeyField().Patch, name) {
+			m.raw = append(m.raw, reflect.ValueOf(list).Pointer())
+		}
+		if m.copied = kind.whole != nil && !m.byField && kind.whole(item, from); m.copied && !m.owners {
+			continue
+		}
+		*kind.key(item) = name
+		child := m.log.child(at, nil, name)
+		m.presence(child, false)
+		if err := m.fields(t, item, from, child); err != nil {
 			return within(schema.Item(t.Key, name), err)
 		}
 	}
 	return nil
 }
 
-// takeList sets a list that the template lacks: the patch's items as they stand, also when two of
-// them share a key or one has none.
-func (m *merger) takeList(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
-	outer := m.fresh
-	m.fresh = true
-	defer func() { m.fresh = outer }()
-	list := reflect.MakeSlice(dst.Type(), src.Len(), src.Len())
-	for i := range src.Len() {
-		from := src.Index(i)
-		name, encoded := key.Patch.Of(from)
-		if !encoded {
-			m.raw = append(m.raw, list.Pointer())
-		}
-		setKey(key, list.Index(i), name.String())
-		child := m.keyed(at, name.String())
-		m.presence(child, false)
-		if err := m.structure(t.Elem, key, list.Index(i), from, child); err != nil {
-			return within(schema.Item(t.Key, name.String()), err)
-		}
-	}
-	dst.Set(list)
-	return nil
-}
-
-// setKey writes a new item's merge key before its fields are merged: the key is no leaf, so it has
-// no claim of its own.
-func setKey(key *schema.StructField, item reflect.Value, name string) {
-	to, _ := key.Template.Of(item)
-	to.SetString(name)
-}
+// isKey reports whether an item's encoding holds a merge key.
+func isKey(slot schema.Slot, key string) bool { return key != "" || !slot.OmitEmpty }
 
 // errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
 // only where the template has the list, since a list that it lacks is taken as it stands.
 func errNoKey(index int, key string) error {
 	return within(schema.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
-}
-
-// itemList is a list-map in the course of one merge. Its memory is used again for the next list.
-type itemList struct {
-	n       int      // the length of the template's list
-	keys    []string // of the template's items, then of the new ones
-	index   map[string]int
-	targets []int // of each item of the patch: the number of its key in keys
-	named   []int // the same, each once, in the patch's order
-	mark    []bool
-	order   []int // the merged list: numbers of keys
-	place   []int // of each key: where order has it
-	twice   bool  // two items of the template share a key
-
-	// What a short list needs is part of the value, so that it takes one allocation.
-	short struct {
-		keys [smallList]string
-		ints [4][smallList]int
-		mark [smallList]bool
-	}
-}
-
-// smallList is the length up to which looking along a list beats a Go map.
-const smallList = 16
-
-// openList returns an empty list, and closeList gives it back. Lists nest: containers hold env.
-func (m *merger) openList() *itemList {
-	if m.depth == len(m.lists) {
-		l := &itemList{}
-		l.keys, l.mark = l.short.keys[:0], l.short.mark[:0]
-		l.targets, l.named, l.order, l.place = l.short.ints[0][:0], l.short.ints[1][:0], l.short.ints[2][:0], l.short.ints[3][:0]
-		m.lists = append(m.lists, l)
-	}
-	m.depth++
-	return m.lists[m.depth-1]
-}
-
-func (m *merger) closeList() { m.depth-- }
-
-// read takes the keys of the template's list and of the patch's, and works out the merged order.
-func (l *itemList) read(t *schema.Type, key *schema.StructField, old, patch reflect.Value) error {
-	l.n, l.index, l.twice = old.Len(), nil, false
-	l.keys, l.mark = l.keys[:0], l.mark[:0]
-	l.targets, l.named, l.order, l.place = l.targets[:0], l.named[:0], l.order[:0], l.place[:0]
-	if l.n+patch.Len() > smallList {
-		l.index = make(map[string]int, l.n+patch.Len())
-	}
-	for i := range l.n {
-		name, encoded := key.Template.Of(old.Index(i))
-		if !encoded {
-			return errNoKey(i, t.Key)
-		}
-		if l.find(name.String()) >= 0 {
-			l.twice = true
-		}
-		l.add(name.String())
-	}
-	for i := range patch.Len() {
-		name, encoded := key.Patch.Of(patch.Index(i))
-		if !encoded {
-			return errNoKey(i, t.Key)
-		}
-		target := l.find(name.String())
-		if target < 0 {
-			target = l.add(name.String())
-		}
-		l.targets = append(l.targets, target)
-		if !l.mark[target] {
-			l.mark[target] = true
-			l.named = append(l.named, target)
-		}
-	}
-	if l.twice {
-		l.orderWithTwins()
-	} else {
-		l.arrange()
-	}
-	l.place = append(l.place, l.order...)
-	for at, i := range l.order {
-		l.place[i] = at
-	}
-	return nil
-}
-
-// find returns the number of a key, of the first item that has it; -1 where none has.
-func (l *itemList) find(key string) int {
-	if l.index == nil {
-		return slices.Index(l.keys, key)
-	}
-	if i, found := l.index[key]; found {
-		return i
-	}
-	return -1
-}
-
-func (l *itemList) add(key string) int {
-	i := len(l.keys)
-	if _, twin := l.index[key]; l.index != nil && !twin {
-		l.index[key] = i
-	}
-	l.keys, l.mark = append(l.keys, key), append(l.mark, false)
-	return i
-}
-
-// isNew reports whether an item of the patch makes the list longer: the first one of a new key does.
-func (l *itemList) isNew(i int) bool {
-	return l.targets[i] >= l.n && slices.Index(l.targets, l.targets[i]) == i
-}
-
-// arrange merges the items that the patch names, in its order, with the others, in theirs: an other
-// item goes first only where it stood before the next named one. A new item stood nowhere, so it
-// goes before all others that are left.
-func (l *itemList) arrange() {
-	other := 0
-	for _, named := range l.named {
-		for ; named < l.n && other < named; other++ {
-			if !l.mark[other] {
-				l.order = append(l.order, other)
-			}
-		}
-		l.order = append(l.order, named)
-	}
-	for ; other < l.n; other++ {
-		if !l.mark[other] {
-			l.order = append(l.order, other)
-		}
-	}
-}
-
-// orderWithTwins is arrange for a template's list in which two items share a key. The API server
-// refuses such a list, but upstream's merge orders it all the same: twins go together.
-func (l *itemList) orderWithTwins() {
-	first := make([]int, len(l.keys))
-	var others, named []int
-	for i := range first {
-		first[i] = slices.Index(l.keys, l.keys[i])
-		if i < l.n && !l.mark[first[i]] {
-			others = append(others, i)
-		}
-	}
-	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(first[a], first[b]) })
-	for _, i := range l.named {
-		for j := range first {
-			if first[j] == i {
-				named = append(named, j)
-			}
-		}
-	}
-	for len(others) > 0 && len(named) > 0 {
-		if named[0] < l.n && first[others[0]] < first[named[0]] {
-			l.order, others = append(l.order, others[0]), others[1:]
-		} else {
-			l.order, named = append(l.order, named[0]), named[1:]
-		}
-	}
-	l.order = append(append(l.order, others...), named...)
-}
-
-// front is a list that this merge has made, with room before its first item: new items go in front,
-// and managers that each add one would otherwise each copy the list. The room is for as many new
-// items from every patch that is left.
-type front struct {
-	items uintptr       // where the list's items are
-	all   reflect.Value // the room, then the list
-	room  int
-}
-
-// arrange brings the template's list into the merged order, new items empty.
-func (m *merger) arrange(dst reflect.Value, l *itemList) {
-	added := len(l.order) - l.n
-	if added == 0 && slices.IsSorted(l.order) {
-		return
-	}
-	if added == 0 || slices.Min(l.order[:added]) < l.n || !slices.IsSorted(l.order[added:]) {
-		list := reflect.MakeSlice(dst.Type(), len(l.order), len(l.order))
-		for to, from := range l.order {
-			if from < l.n {
-				list.Index(to).Set(dst.Index(from))
-			}
-		}
-		dst.Set(list)
-		return
-	}
-	// All new items go in front, and the others stay as they are.
-	f := m.frontOf(dst)
-	if f.room < added {
-		f.room = added * (1 + m.left)
-		f.all = reflect.MakeSlice(dst.Type(), f.room+l.n, f.room+l.n)
-		reflect.Copy(f.all.Slice(f.room, f.room+l.n), dst)
-	}
-	f.room -= added
-	list := f.all.Slice(f.room, f.all.Len())
-	f.items = list.Pointer()
-	dst.Set(list)
-}
-
-func (m *merger) frontOf(list reflect.Value) *front {
-	for i := range m.fronts {
-		if m.fronts[i].items == list.Pointer() {
-			return &m.fronts[i]
-		}
-	}
-	m.fronts = append(m.fronts, front{})
-	return &m.fronts[len(m.fronts)-1]
-}
-
-// set merges two lists of strings by union, in the order of a list-map.
-func (m *merger) set(dst, src reflect.Value, at node) {
-	old, patch := dst.Interface().([]string), src.Interface().([]string)
-	for _, element := range patch {
-		m.presence(m.keyed(at, element), slices.Contains(old, element))
-	}
-	if len(old) == 0 {
-		dst.Set(reflect.ValueOf(slices.Clone(patch)))
-		return
-	}
-	server, union := dedupe(old, patch)
-	place := func(list []string) func(a, b string) int {
-		return func(a, b string) int { return cmp.Compare(slices.Index(list, a), slices.Index(list, b)) }
-	}
-	var named, others []string
-	for _, element := range union {
-		if slices.Contains(patch, element) {
-			named = append(named, element)
-		} else {
-			others = append(others, element)
-		}
-	}
-	slices.SortStableFunc(named, place(patch))
-	slices.SortStableFunc(others, place(server))
-	merged := make([]string, 0, len(union))
-	for len(named) > 0 && len(others) > 0 {
-		if slices.Contains(server, named[0]) && place(server)(others[0], named[0]) < 0 {
-			merged, others = append(merged, others[0]), others[1:]
-		} else {
-			merged, named = append(merged, named[0]), named[1:]
-		}
-	}
-	dst.Set(reflect.ValueOf(append(append(merged, named...), others...)))
-}
-
-// dedupe returns the elements of both lists, each once, and the list old as upstream then sees it.
-// Upstream fills a twin's place with the last element of all, and where the decoder left room
-// behind the old list it does so within that very list: an element of the patch can then count as
-// one that stood there before. It takes an old list with twins to notice.
-func dedupe(old, patch []string) (server, union []string) {
-	room := 1
-	for room < len(old) {
-		room *= 2 // as append grows a list that is decoded element by element
-	}
-	server = append(make([]string, 0, room), old...)
-	union = append(server, patch...)
-	for i := 0; i < len(union); i++ {
-		for j := i + 1; j < len(union); j++ {
-			if union[i] == union[j] {
-				union[j] = union[len(union)-1]
-				union = union[:len(union)-1]
-				j--
-			}
-		}
-	}
-	return server, union
 }

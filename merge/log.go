@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -13,15 +14,16 @@ import (
 
 // log is what the patches claimed, in the order of writing, on a tree of the fields that they
 // touched. It grows with what the patches say and not with the template: what the runtime set and
-// no patch touched stands in the merged template itself.
+// no patch touched stands in the merged template itself. Of a merge that nobody asked for owners it is
+// the tree alone, without leaves.
 type log struct {
 	layers   []schema.Layer
 	managers int32   // how many of layers are managers', from 1 on
 	ids      []int32 // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
-	wide     map[node]map[string]node // children by key, of nodes that have many
-	keys     []string                 // scratch
+	values   []anyValue
+	wide     map[node]*childIndex
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -35,42 +37,57 @@ const (
 type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
+	list                      int32 // the number of the open list, -1 where none is
+	children                  uint8 // up to wideNode+1
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
-	children  int32
-	typ       *schema.Type
 	field     *schema.StructField // the step to a field, else
 	key       string              // the merge key, map key or set element, by the parent's kind
 }
 
 // claim is one layer's write to one field.
 type claim struct {
-	at, layer int32
-	next      int32 // the next claim on the same field
-	kind      valueKind
-	text      string
-	any       any
+	next int32 // the next claim on the same field
+	tag  uint32
+	text string
 }
+
+func claimOf(layer int32, kind valueKind, text string) claim {
+	return claim{next: -1, tag: uint32(layer)<<8 | uint32(kind), text: text}
+}
+
+func (c *claim) layer() int32    { return int32(c.tag >> 8) }
+func (c *claim) kind() valueKind { return valueKind(c.tag) }
 
 type valueKind uint8
 
 const (
-	anyValue valueKind = iota
+	otherValue valueKind = iota
 	textValue
+	trueValue
+	falseValue
 	nullValue
 	presenceValue
 )
 
+// anyValue is the value of a claim that is no text.
+type anyValue struct {
+	claim int32
+	value any
+}
+
 const runtimeLayer = 0
 
-func newLog(patches []trainer.RuntimePatch) *log {
+func newLog(patches []trainer.RuntimePatch, owners bool) *log {
 	l := &log{
 		layers: make([]schema.Layer, 1, len(patches)+1),
 		ids:    make([]int32, len(patches)),
-		// A guess at what patches of usual size say: growing costs more than a guess that is too high.
-		nodes:  make([]pathNode, 1, 64+40*len(patches)),
-		claims: make([]claim, 0, 32+48*len(patches)),
 	}
+	nodes, claims := 64, 0
+	if owners {
+		nodes, claims = sizes(patches)
+	}
+	l.nodes, l.claims = make([]pathNode, 1, nodes), make([]claim, 0, claims)
 	l.layers[0] = schema.Runtime
 	for i := range patches {
 		// Two patches of one manager, which schema.Check refuses, are one layer: nobody disagrees with
@@ -78,112 +95,74 @@ func newLog(patches []trainer.RuntimePatch) *log {
 		l.ids[i] = l.layerID(schema.Manager(patches[i].Manager))
 	}
 	l.managers = int32(len(l.layers) - 1)
-	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, typ: schema.JobSetTemplate()}
+	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, list: -1}
 	return l
 }
 
-// sorted returns the keys of a map in order, valid until the next call.
-func (l *log) sorted(m map[string]string) []string {
-	l.keys = l.keys[:0]
-	for key := range m {
-		l.keys = append(l.keys, key)
-	}
-	slices.Sort(l.keys)
-	return l.keys
-}
-
-// wideNode is the number of children from which a node gets an index.
-const wideNode = 16
-
-// lookup finds the child of a node by field, or by key where field is nil.
-func (l *log) lookup(at node, field *schema.StructField, key string) node {
-	if at == noNode {
-		return noNode
-	}
-	if field == nil && l.nodes[at].children > wideNode {
-		if child, ok := l.wide[at][key]; ok {
-			return child
-		}
-		return noNode
-	}
-	child := l.nodes[at].child
-	for child != noNode && (l.nodes[child].field != field || l.nodes[child].key != key) {
-		child = l.nodes[child].next
-	}
-	return child
-}
-
-func (l *log) child(at node, field *schema.StructField, key string) node {
-	if found := l.lookup(at, field, key); found != noNode {
-		return found
-	}
-	child := node(len(l.nodes))
-	parent := &l.nodes[at]
-	n := pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key}
-	if field != nil {
-		n.typ = field.Type
-	} else {
-		n.typ = parent.typ.Elem
-	}
-	if parent.tail == noNode {
-		parent.child = child
-	} else {
-		l.nodes[parent.tail].next = child
-	}
-	parent.tail = child
-	parent.children++
-	l.nodes = append(l.nodes, n)
-	if field == nil && l.nodes[at].children > wideNode {
-		l.indexChild(at, child)
-	}
-	return child
-}
-
-func (l *log) indexChild(at, child node) {
-	if l.wide == nil {
-		l.wide = map[node]map[string]node{}
-	}
-	if l.wide[at] == nil {
-		l.wide[at] = make(map[string]node, 4*wideNode)
-		for other := l.nodes[at].child; other != noNode; other = l.nodes[other].next {
-			l.wide[at][l.nodes[other].key] = other
-		}
-	}
-	l.wide[at][l.nodes[child].key] = child
-}
-
-func (l *log) add(at node, c claim) {
+// add claims a field.
+func (l *log) add(at node, layer int32, kind valueKind, text string) {
 	n := &l.nodes[at]
 	i := int32(len(l.claims))
-	c.at, c.next = int32(at), -1
+	l.claims = append(l.claims, claimOf(layer, kind, text))
 	if n.first < 0 {
 		n.first = i
 	} else {
 		last := &l.claims[n.last]
-		n.contested = n.contested || l.isManager(last.layer) && l.isManager(c.layer) && last.layer != c.layer && !last.equal(&c)
 		last.next = i
+		n.contested = n.contested || l.isManager(last.layer()) && l.isManager(layer) && last.layer() != layer && !l.equal(n.last, i)
 	}
 	n.last = i
-	l.claims = append(l.claims, c)
+}
+
+// addValue claims a field with its value.
+func (l *log) addValue(at node, layer int32, v reflect.Value) {
+	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Bool {
+		v = v.Elem()
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		l.add(at, layer, textValue, v.String())
+	case v.Kind() != reflect.Bool:
+		l.values = append(l.values, anyValue{int32(len(l.claims)), v.Interface()})
+		l.add(at, layer, otherValue, "")
+	case v.Bool():
+		l.add(at, layer, trueValue, "")
+	default:
+		l.add(at, layer, falseValue, "")
+	}
 }
 
 // isManager reports whether the layer is a manager's patch: the runtime comes before them, and the
 // layers that Write records come after.
 func (l *log) isManager(layer int32) bool { return layer > runtimeLayer && layer <= l.managers }
 
-// equal compares two values as the cluster sees them: 1Gi is 1024Mi.
-func (c *claim) equal(d *claim) bool {
-	if c.kind != d.kind {
+// equal compares two claimed values as the cluster sees them: 1Gi is 1024Mi.
+func (l *log) equal(i, j int32) bool {
+	c, d := &l.claims[i], &l.claims[j]
+	if c.kind() != d.kind() {
 		return false
 	}
-	switch c.kind {
+	switch c.kind() {
 	case textValue:
 		return c.text == d.text
-	case anyValue:
-		return sameValue(c.any, d.any)
+	case otherValue:
+		x, y := l.other(i), l.other(j)
+		return samePointer(x, y) || sameValue(x, y)
 	default:
 		return true
 	}
+}
+
+// other is the value of a claim that is no text.
+func (l *log) other(claim int32) any {
+	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int { return cmp.Compare(v.claim, claim) })
+	return l.values[i].value
+}
+
+// samePointer is a short cut: where managers agree on a number, the field keeps its memory.
+func samePointer(a, b any) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.Kind() == reflect.Pointer && y.Kind() == reflect.Pointer && x.Pointer() == y.Pointer()
 }
 
 // sameValue compares two values by their encoding.
@@ -196,58 +175,51 @@ func sameValue(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// value is what a reader of the claim sees.
-func (c *claim) value() any {
-	switch c.kind {
+// valueOf is what a reader of a claim sees.
+func (l *log) valueOf(i int32) any {
+	switch c := &l.claims[i]; c.kind() {
 	case textValue:
 		return c.text
+	case trueValue, falseValue:
+		return c.kind() == trueValue
 	case nullValue:
 		return nil
 	case presenceValue:
 		return schema.Presence{}
 	default:
-		if v := reflect.ValueOf(c.any); v.Kind() == reflect.Pointer {
+		value := l.other(i)
+		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
 			return v.Elem().Interface()
 		}
-		return c.any
+		return value
 	}
 }
 
-// claimOf is a claim with the value of a field.
-func claimOf(layer int32, v reflect.Value) claim {
-	switch v.Kind() {
-	case reflect.String:
-		return claim{layer: layer, kind: textValue, text: v.String()}
-	case reflect.Bool:
-		return claim{layer: layer, any: v.Bool()}
-	default:
-		return claim{layer: layer, any: v.Interface()}
-	}
-}
-
-// The methods below are the merger's side of the log. Without a log each is one comparison.
+// The methods below are the merger's side of the log. Unless somebody asked for owners each is one comparison, and leaves are no nodes.
 
 var scalar = &schema.Type{Kind: schema.Scalar}
 
+// field is the node of a struct's field, noNode where only claims would need it.
 func (m *merger) field(at node, f *schema.StructField) node {
-	if m.log == nil {
+	if !m.owners && f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap {
 		return noNode
 	}
 	return m.log.child(at, f, "")
 }
 
+// keyed is the node of an entry or element.
 func (m *merger) keyed(at node, key string) node {
-	if m.log == nil {
+	if !m.owners {
 		return noNode
 	}
 	return m.log.child(at, nil, key)
 }
 
-func (m *merger) untouched(at node) bool { return m.log != nil && m.log.nodes[at].first < 0 }
+func (m *merger) untouched(at node) bool { return m.owners && m.log.nodes[at].first < 0 }
 
 // keepOld notes what the runtime set, when a patch is the first to touch a field.
 func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present bool) {
-	if m.log == nil || m.fresh || !present {
+	if !m.owners || m.fresh || !present {
 		return
 	}
 	if old.Kind() == reflect.Pointer || old.Kind() == reflect.Slice {
@@ -258,7 +230,7 @@ func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present boo
 	if t.Kind == schema.Struct {
 		m.log.keepStruct(at, t, old)
 	} else if m.untouched(at) {
-		m.log.add(at, claimOf(runtimeLayer, old))
+		m.log.addValue(at, runtimeLayer, old)
 	}
 }
 
@@ -276,45 +248,45 @@ func (l *log) keepStruct(at node, t *schema.Type, old reflect.Value) {
 		}
 		empty = false
 		if child := l.child(at, f, ""); l.nodes[child].first < 0 {
-			l.add(child, claimOf(runtimeLayer, v))
+			l.addValue(child, runtimeLayer, v)
 		}
 	}
 	if empty && l.nodes[at].first < 0 {
-		l.add(at, claim{layer: runtimeLayer, kind: presenceValue})
+		l.add(at, runtimeLayer, presenceValue, "")
 	}
 }
 
 func (m *merger) keepOldText(at node, old string) {
 	if m.untouched(at) {
-		m.log.add(at, claim{layer: runtimeLayer, kind: textValue, text: old})
+		m.log.add(at, runtimeLayer, textValue, old)
 	}
 }
 
 func (m *merger) claim(at node, value reflect.Value) {
-	if m.log != nil {
-		m.log.add(at, claimOf(m.layer, value))
+	if m.owners {
+		m.log.addValue(at, m.layer, value)
 	}
 }
 
 func (m *merger) claimText(at node, text string) {
-	if m.log != nil {
-		m.log.add(at, claim{layer: m.layer, kind: textValue, text: text})
+	if m.owners {
+		m.log.add(at, m.layer, textValue, text)
 	}
 }
 
 func (m *merger) claimNull(at node) {
-	if m.log != nil {
-		m.log.add(at, claim{layer: m.layer, kind: nullValue})
+	if m.owners {
+		m.log.add(at, m.layer, nullValue, "")
 	}
 }
 
 // presence claims that an item, an element or an empty struct is there.
 func (m *merger) presence(at node, present bool) {
-	if m.log == nil {
+	if !m.owners {
 		return
 	}
 	if present && !m.fresh && m.untouched(at) {
-		m.log.add(at, claim{layer: runtimeLayer, kind: presenceValue})
+		m.log.add(at, runtimeLayer, presenceValue, "")
 	}
-	m.log.add(at, claim{layer: m.layer, kind: presenceValue})
+	m.log.add(at, m.layer, presenceValue, "")
 }

@@ -65,12 +65,12 @@ type Claim = schema.Claim
 // The error is a [*PatchError], which names the manager and the field where the controller's own merge
 // would fail: an item without its merge key, an unknown directive. There is then no result.
 func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
+	return apply(template, patches, merger{log: newLog(patches, opts.Owners), spine: theSpine(), owners: opts.Owners})
+}
+
+func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, m merger) (*Result, error) {
 	result := &Result{}
 	template.DeepCopyInto(&result.Template)
-	m := merger{}
-	if opts.Owners {
-		m.log = newLog(patches)
-	}
 	target := reflect.ValueOf(&result.Template.Spec).Elem()
 	metadata, spec := schema.JobSetTemplate().Field("metadata"), schema.JobSetTemplate().Field("spec")
 	for i := range patches {
@@ -78,16 +78,13 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		if runtimeSpec == nil || runtimeSpec.Template == nil {
 			continue
 		}
-		m.left, m.raw = len(patches)-i-1, m.raw[:0]
-		if m.log != nil {
-			m.layer = m.log.ids[i]
-		}
+		m.left, m.raw, m.layer = len(patches)-i-1, m.raw[:0], m.log.ids[i]
 		if patch := runtimeSpec.Template.Metadata; patch != nil {
 			m.metadata(&result.Template.ObjectMeta, patch, metadata)
 		}
 		if patch := runtimeSpec.Template.Spec; patch != nil {
-			at := m.field(rootNode, spec)
-			err := m.structure(spec.Type, nil, target, reflect.ValueOf(patch).Elem(), at)
+			at := m.log.child(rootNode, spec, "")
+			_, err := m.structure(spec.Type, nil, target, reflect.ValueOf(patch).Elem(), at)
 			if err != nil {
 				failed := within(schema.Field("spec"), err).(*PatchError)
 				failed.Manager = patches[i].Manager
@@ -95,8 +92,9 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 			}
 		}
 	}
+	m.finish(rootNode)
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	if opts.Owners {
+	if m.owners {
 		result.Owners = &Ownership{log: m.log, template: &result.Template}
 	}
 	return result, nil

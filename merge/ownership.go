@@ -74,8 +74,7 @@ func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	if !v.IsValid() {
 		return true
 	}
-	c := claimOf(runtimeLayer, v)
-	return w.yield(path, []Claim{w.log.export(&c, path)})
+	return w.yield(path, []Claim{w.log.export(runtimeLayer, plainValue(v), path)})
 }
 
 // presence yields the claims on an item or an empty struct.
@@ -86,8 +85,7 @@ func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
 	if !isThere {
 		return true
 	}
-	c := claim{layer: runtimeLayer, kind: presenceValue}
-	return w.yield(path, []Claim{w.log.export(&c, path)})
+	return w.yield(path, []Claim{w.log.export(runtimeLayer, schema.Presence{}, path)})
 }
 
 func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
@@ -119,12 +117,13 @@ func (w *walk) mapping(v reflect.Value, at node, path schema.Path) bool {
 		keys = append(keys, sortedKeys(v)...)
 	}
 	slices.Sort(keys)
+	find := w.log.finder(at)
 	for _, key := range slices.Compact(keys) {
 		var value reflect.Value
 		if v.IsValid() {
 			value = v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key()))
 		}
-		if !w.leaf(value, w.log.lookup(at, nil, key), path.Append(schema.Key(key))) {
+		if !w.leaf(value, find(key), path.Append(schema.Key(key))) {
 			return false
 		}
 	}
@@ -135,10 +134,10 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) 
 	if !v.IsValid() {
 		return true
 	}
-	key := t.Elem.Field(t.Key)
+	key, find := t.KeyField(), w.log.finder(at)
 	for i := range v.Len() {
 		text := keyText(key, v.Index(i))
-		item, child := path.Append(schema.Item(t.Key, text)), w.log.lookup(at, nil, text)
+		item, child := path.Append(schema.Item(t.Key, text)), find(text)
 		if !w.presence(true, child, item) || !w.value(t.Elem, key, v.Index(i), child, item) {
 			return false
 		}
@@ -156,13 +155,26 @@ func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
 	if !v.IsValid() {
 		return true
 	}
+	find := w.log.finder(at)
 	for i := range v.Len() {
 		element := v.Index(i).String()
-		if !w.presence(true, w.log.lookup(at, nil, element), path.Append(schema.Element(element))) {
+		if !w.presence(true, find(element), path.Append(schema.Element(element))) {
 			return false
 		}
 	}
 	return true
+}
+
+// plainValue is a field's value as claims have it: text of every type is a string.
+func plainValue(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.Elem().Interface()
+	case reflect.String:
+		return v.String()
+	default:
+		return v.Interface()
+	}
 }
 
 func isNil(v reflect.Value) bool {
@@ -202,14 +214,14 @@ func (l *log) claimsOf(at node, path schema.Path) []Claim {
 	}
 	var claims []Claim
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		claims = append(claims, l.export(&l.claims[i], path))
+		claims = append(claims, l.export(l.claims[i].layer(), l.valueOf(i), path))
 	}
 	return claims
 }
 
 // export is a claim as others see it.
-func (l *log) export(c *claim, path schema.Path) Claim {
-	out := Claim{Layer: l.layers[c.layer], Value: c.value()}
+func (l *log) export(layer int32, value any, path schema.Path) Claim {
+	out := Claim{Layer: l.layers[layer], Value: value}
 	if manager, ok := out.Layer.Manager(); ok {
 		out.Source = schema.PatchPath(manager).Append(path...)
 	} else if out.Layer == schema.Runtime {
@@ -230,7 +242,7 @@ func (l *log) path(at node) schema.Path {
 
 func (l *log) step(at node) schema.Step {
 	n := &l.nodes[at]
-	parent := l.nodes[n.parent].typ
+	parent := l.typ(n.parent)
 	switch {
 	case n.field != nil:
 		return schema.Field(n.field.Name)

@@ -47,7 +47,7 @@ func (f PatchedField) Name() string {
 }
 
 // Type says how the field merges.
-func (f PatchedField) Type() *schema.Type { return f.log.nodes[f.at].typ }
+func (f PatchedField) Type() *schema.Type { return f.log.typ(f.at) }
 
 // Contested reports whether two managers claimed the field with different values.
 func (f PatchedField) Contested() bool { return f.log.nodes[f.at].contested }
@@ -61,26 +61,41 @@ func (f PatchedField) Claims() []Claim { return f.log.claimsOf(f.at, f.Path()) }
 // HasClaims reports whether the field itself is claimed, and not only a field within it.
 func (f PatchedField) HasClaims() bool { return f.log.nodes[f.at].first >= 0 }
 
+// HasNull reports whether a claim on the field itself empties it.
+func (f PatchedField) HasNull() bool {
+	for i := f.log.nodes[f.at].first; i >= 0; i = f.log.claims[i].next {
+		if f.log.claims[i].kind() == nullValue {
+			return true
+		}
+	}
+	return false
+}
+
+// HasSeveral reports whether patches reached more than one field directly within this one.
+func (f PatchedField) HasSeveral() bool {
+	n := &f.log.nodes[f.at]
+	return n.child != n.tail
+}
+
 // Overrides reports whether patches changed what the runtime set: the runtime claims the field, and
 // the value in force is another.
 func (f PatchedField) Overrides() bool {
 	n := &f.log.nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.log.claims[n.first].layer != runtimeLayer {
+	if n.first < 0 || n.first == n.last || f.log.claims[n.first].layer() != runtimeLayer {
 		return false
 	}
-	first, last := &f.log.claims[n.first], &f.log.claims[n.last]
-	return !first.equal(last)
+	return !f.log.equal(n.first, n.last)
 }
 
 // Replaced reports whether a layer that comes after the patches wrote another value over what the
 // runtime, a manager or an earlier such layer had set.
 func (f PatchedField) Replaced() bool {
 	n := &f.log.nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.log.claims[n.last].layer <= f.log.managers {
+	if n.first < 0 || n.first == n.last || f.log.claims[n.last].layer() <= f.log.managers {
 		return false
 	}
 	for i := n.first; i != n.last; i = f.log.claims[i].next {
-		if !f.log.claims[i].equal(&f.log.claims[n.last]) {
+		if !f.log.equal(i, n.last) {
 			return true
 		}
 	}

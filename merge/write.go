@@ -30,7 +30,7 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 	at := rootNode
 	var key *schema.StructField
 	for _, step := range path {
-		t := l.nodes[at].typ
+		t := l.typ(at)
 		key = nil
 		if name, ok := step.Field(); ok {
 			f := t.Field(name)
@@ -48,7 +48,7 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 		}
 		at = l.child(at, nil, name)
 	}
-	w.value(l.nodes[at].typ, key, at, indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now)))
+	w.value(l.typ(at), key, at, indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now)))
 }
 
 // layerID is the number of a layer, a new one where the log has not met it.
@@ -94,12 +94,12 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 		return
 	}
 	if w.nodes[at].first < 0 && before.IsValid() {
-		w.add(at, claimOf(runtimeLayer, before))
+		w.addValue(at, runtimeLayer, before)
 	}
 	if now.IsValid() {
-		w.add(at, claimOf(w.layer, now))
+		w.addValue(at, w.layer, now)
 	} else if before.IsValid() {
-		w.add(at, claim{layer: w.layer, kind: nullValue})
+		w.add(at, w.layer, nullValue, "")
 	}
 }
 
@@ -121,12 +121,12 @@ func (w writer) presence(at node, before, now bool) {
 		return
 	}
 	if before && w.nodes[at].first < 0 {
-		w.add(at, claim{layer: runtimeLayer, kind: presenceValue})
+		w.add(at, runtimeLayer, presenceValue, "")
 	}
 	if now {
-		w.add(at, claim{layer: w.layer, kind: presenceValue})
+		w.add(at, w.layer, presenceValue, "")
 	} else if before {
-		w.add(at, claim{layer: w.layer, kind: nullValue})
+		w.add(at, w.layer, nullValue, "")
 	}
 }
 
@@ -161,7 +161,7 @@ func (w writer) mapping(at node, before, now reflect.Value) {
 }
 
 func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
-	key := t.Elem.Field(t.Key)
+	key := t.KeyField()
 	items := func(list reflect.Value) (names []string, byName map[string]reflect.Value) {
 		byName = map[string]reflect.Value{}
 		for i := 0; list.IsValid() && i < list.Len(); i++ {

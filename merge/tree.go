@@ -1,0 +1,112 @@
+package merge
+
+import "github.com/trainweld/trainweld/schema"
+
+// typ says how the field at a node merges.
+func (l *log) typ(at node) *schema.Type {
+	n := &l.nodes[at]
+	switch {
+	case at == rootNode:
+		return schema.JobSetTemplate()
+	case n.field != nil:
+		return n.field.Type
+	default:
+		return l.typ(n.parent).Elem
+	}
+}
+
+func (l *log) isWithin(at, outer node) bool {
+	for at != noNode && at != outer {
+		at = l.nodes[at].parent
+	}
+	return at == outer
+}
+
+// lookup finds the child of a node by field, or by key where field is nil.
+func (l *log) lookup(at node, field *schema.StructField, key string) node {
+	if at == noNode {
+		return noNode
+	}
+	child := l.nodes[at].child
+	for child != noNode && (l.nodes[child].field != field || l.nodes[child].key != key) {
+		child = l.nodes[child].next
+	}
+	return child
+}
+
+// finder finds many children of a node by their keys, and changes nothing.
+func (l *log) finder(at node) func(key string) node {
+	if at == noNode || l.nodes[at].children <= wideNode {
+		return func(key string) node { return l.lookup(at, nil, key) }
+	}
+	index := childIndex{byKey: map[string]node{}}
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		index.byKey[l.nodes[child].key] = child
+	}
+	return index.find
+}
+
+// child finds the child of a node as lookup does, and makes it where there is none.
+func (l *log) child(at node, field *schema.StructField, key string) node {
+	found := noNode
+	if field == nil && l.nodes[at].children > wideNode {
+		found = l.indexOf(at).find(key)
+	} else {
+		found = l.lookup(at, field, key)
+	}
+	if found == noNode {
+		found = l.grow(at, field, key)
+	}
+	return found
+}
+
+// grow makes a child that is known not to be there.
+func (l *log) grow(at node, field *schema.StructField, key string) node {
+	child := node(len(l.nodes))
+	parent := &l.nodes[at]
+	if parent.tail == noNode {
+		parent.child = child
+	} else {
+		l.nodes[parent.tail].next = child
+	}
+	parent.tail = child
+	parent.children = min(parent.children+1, wideNode+1)
+	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, list: -1, field: field, key: key})
+	return child
+}
+
+// wideNode is the number of children from which a node gets an index.
+const wideNode = 32
+
+// childIndex knows the children of a node by key, up to one of them.
+type childIndex struct {
+	byKey map[string]node
+	last  node
+}
+
+// indexOf returns the index of a node's children, brought up to date.
+func (l *log) indexOf(at node) *childIndex {
+	index := l.wide[at]
+	if index == nil {
+		if l.wide == nil {
+			l.wide = map[node]*childIndex{}
+		}
+		index = &childIndex{byKey: make(map[string]node, 4*wideNode), last: noNode}
+		l.wide[at] = index
+	}
+	next := l.nodes[at].child
+	if index.last != noNode {
+		next = l.nodes[index.last].next
+	}
+	for ; next != noNode; next = l.nodes[next].next {
+		index.byKey[l.nodes[next].key], index.last = next, next
+	}
+	return index
+}
+
+func (i *childIndex) find(key string) node {
+	if child, ok := i.byKey[key]; ok {
+		return child
+	}
+	return noNode
+}
