@@ -92,12 +92,14 @@ func Find(r *merge.Result) Conflicts {
 		panic("conflict.Find: the merge was made without owners; set merge.Options.Owners")
 	}
 	var found Conflicts
-	layers := r.Owners.Layers()
 	for f := range r.Owners.Patched() {
 		if f.Contested() {
-			found = append(found, overlap(f, layers))
-		} else if c, ok := emptied(f, layers); ok {
+			found = append(found, overlap(f, r.Owners))
+		} else if c, ok := emptied(f, r.Owners); ok {
 			found = append(found, c)
+		}
+		if !f.HasSeveral() {
+			continue // a union takes two fields to break
 		}
 		for _, u := range f.Type().Unions {
 			if c, ok := union(f, u); ok {
@@ -109,19 +111,19 @@ func Find(r *merge.Result) Conflicts {
 }
 
 // overlap is the conflict on a contested field.
-func overlap(f merge.PatchedField, layers []schema.Layer) Conflict {
+func overlap(f merge.PatchedField, owners *merge.Ownership) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	if hasNull(c.Claims) {
 		c.addBelow(f)
-		c.inOrder(layers)
+		c.inOrder(owners.Layers())
 	}
 	return c
 }
 
 // emptied finds a null of one manager on a struct in which another sets a field.
-func emptied(f merge.PatchedField, layers []schema.Layer) (Conflict, bool) {
-	if f.Type().Kind != schema.Struct || !f.HasClaims() {
+func emptied(f merge.PatchedField, owners *merge.Ownership) (Conflict, bool) {
+	if !f.HasNull() || f.Type().Kind != schema.Struct {
 		return Conflict{}, false
 	}
 	c := Conflict{Kind: Overlap, Path: f.Path()}
@@ -130,7 +132,7 @@ func emptied(f merge.PatchedField, layers []schema.Layer) (Conflict, bool) {
 		return Conflict{}, false
 	}
 	c.addBelow(f)
-	c.inOrder(layers)
+	c.inOrder(owners.Layers())
 	return c, emptiesAnothers(c.Claims)
 }
 
@@ -166,6 +168,9 @@ func (c *Conflict) addBelow(f merge.PatchedField) {
 
 // union finds two managers in different members of a union.
 func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+	if !severalOf(f, u) {
+		return Conflict{}, false
+	}
 	if u.Discriminator != "" {
 		return discriminated(f, u)
 	}
@@ -190,6 +195,18 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 		}
 	}
 	return Conflict{}, false
+}
+
+// severalOf reports whether patches reached two fields that a union is about. It is the quick answer
+// for nearly all objects.
+func severalOf(f merge.PatchedField, u schema.Union) bool {
+	reached := 0
+	for child := range f.Children() {
+		if name := child.Name(); u.Has(name) || name == u.Discriminator {
+			reached++
+		}
+	}
+	return reached > 1
 }
 
 // discriminated gathers the claims of a union whose discriminator says which member is in use. Two
