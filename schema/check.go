@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -41,7 +42,7 @@ const longestManager = 253
 func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
 	c := checker{object: Object{Kind: RuntimeKind}}
 	spec := JobSetTemplate().Field("spec").Type
-	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), path: Fields("spec", "template", "spec"), layer: Runtime}, "")
+	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: &trail{start: Fields("spec", "template", "spec")}, layer: Runtime}, "")
 	c.object.Kind = TrainJobKind
 	c.managers(patches)
 	for i := range patches {
@@ -118,16 +119,16 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.Run
 	p := patch.TrainingRuntimeSpec.Template
 	if p.Metadata != nil {
 		c.metadata(p.Metadata, path.Append(Field("metadata")), false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), path.Append(Field("metadata"), Field("labels")))
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), path.Append(Field("metadata"), Field("annotations")))
+		c.directives(reflect.ValueOf(p.Metadata.Labels), &trail{start: path.Append(Field("metadata"), Field("labels"))})
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), &trail{start: path.Append(Field("metadata"), Field("annotations"))})
 	}
 	if p.Spec == nil {
 		return
 	}
 	layer := Manager(patch.Manager)
 	c.walk(JobSetTemplate().Field("spec").Type,
-		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), path: path.Append(Field("spec")), layer: layer},
-		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), path: Fields("spec", "template", "spec"), layer: Runtime}, "")
+		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: &trail{start: path.Append(Field("spec"))}, layer: layer},
+		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: &trail{start: Fields("spec", "template", "spec")}, layer: Runtime}, "")
 	for i := range p.Spec.ReplicatedJobs {
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.Append(Field("spec"), Field("replicatedJobs")), layer)
 	}
@@ -275,12 +276,8 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, path Path, layer 
 // only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
 // the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
 func (c *checker) metadata(m *metav1.ObjectMeta, path Path, ofPod bool) {
-	metadata := JobSetTemplate().Lookup(Path{Field("spec"), Field("replicatedJobs"), Item("name", ""), Field("template"), Field("metadata")})
-	for _, f := range metadata.Fields {
+	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
 		if f.Name == "labels" || f.Name == "annotations" {
-			continue
-		}
-		if _, set := f.Patch.Of(reflect.ValueOf(m).Elem()); !set {
 			continue
 		}
 		message := "the cluster ignores %s here: of a patch's metadata it takes labels and annotations"
@@ -290,3 +287,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path Path, ofPod bool) {
 		c.report(CodeIgnoredMetadata, Warning, path.Append(Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
+
+var jobMetadata = sync.OnceValue(func() *Type {
+	return JobSetTemplate().Lookup(Path{Field("spec"), Field("replicatedJobs"), Item("name", ""), Field("template"), Field("metadata")})
+})

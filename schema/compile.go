@@ -41,6 +41,7 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	case template.Kind() == reflect.Slice && template.Elem().Kind() != reflect.Uint8:
 		t.Kind = Atomic
+		t.maps = holdsMaps(template.Elem())
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	default:
 		t.Kind = Scalar
@@ -73,6 +74,9 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			f.Type = &keyed
 		}
 		t.Fields = append(t.Fields, f)
+		if f.Type.Kind == Struct || f.Type.Kind == ListMap {
+			t.nested = append(t.nested, f)
+		}
 		if f.Patch != nil {
 			t.patchable = append(t.patchable, f)
 		}
@@ -131,6 +135,23 @@ func elem(t reflect.Type) reflect.Type {
 func encodesItself(t reflect.Type) bool {
 	marshaler := reflect.TypeFor[json.Marshaler]()
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
+}
+
+// holdsMaps reports whether a map can be reached from values of the type.
+func holdsMaps(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Map:
+		return true
+	case reflect.Pointer, reflect.Slice:
+		return holdsMaps(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if !encodesItself(t) && holdsMaps(t.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unionsOf lists the unions of the API types that a patch can reach. Struct tags do not tell them;

@@ -71,6 +71,8 @@ type Type struct {
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
+	nested    []*StructField // the fields that are structs and list-maps
+	maps      bool           // whether an Atomic's items can hold maps
 }
 
 // StructField is one field of a Struct.

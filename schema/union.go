@@ -12,14 +12,35 @@ import (
 type side struct {
 	slot  func(*StructField) *Slot
 	value reflect.Value
-	path  Path
+	at    *trail
 	layer Layer
 }
+
+// trail is a path that is only put together when there is something to report.
+type trail struct {
+	outer *trail
+	step  Step
+	start Path // of the outermost
+}
+
+func (t *trail) path() Path {
+	if t == nil {
+		return nil
+	}
+	if t.outer == nil {
+		return t.start
+	}
+	return t.outer.path().Append(t.step)
+}
+
+func (t *trail) in(step Step) *trail { return &trail{outer: t, step: step} }
 
 func patchSlot(f *StructField) *Slot    { return f.Patch }
 func templateSlot(f *StructField) *Slot { return &f.Template }
 
 func (s side) present() bool { return s.value.IsValid() }
+
+func (s side) path() Path { return s.at.path() }
 
 // field is the side's value of a field, absent where the encoding leaves it out or reads null.
 func (s side) field(f *StructField) side {
@@ -30,6 +51,11 @@ func (s side) field(f *StructField) side {
 	if !encoded {
 		return side{}
 	}
+	return s.encoded(f, v)
+}
+
+// encoded is the side of a field that the encoding holds, absent where it reads null.
+func (s side) encoded(f *StructField, v reflect.Value) side {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -41,7 +67,7 @@ func (s side) field(f *StructField) side {
 			return side{}
 		}
 	}
-	return side{s.slot, v, s.path.Append(Field(f.Name)), s.layer}
+	return side{s.slot, v, s.at.in(Field(f.Name)), s.layer}
 }
 
 // item is the list's first item of the given key.
@@ -51,24 +77,23 @@ func (s side) item(t *Type, key string) side {
 	}
 	for i := range s.value.Len() {
 		if name := s.key(t, i); name == key {
-			return side{s.slot, s.value.Index(i), s.path.Append(Item(t.Key, key)), s.layer}
+			return side{s.slot, s.value.Index(i), s.at.in(Item(t.Key, key)), s.layer}
 		}
 	}
 	return side{}
 }
 
 func (s side) key(t *Type, i int) string {
-	v, _ := s.slot(t.Elem.Field(t.Key)).Of(s.value.Index(i))
+	v, _ := s.slot(t.key).Of(s.value.Index(i))
+	if v.Kind() == reflect.String {
+		return v.String()
+	}
 	return fmt.Sprint(v.Interface())
 }
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
 func (c *checker) walk(t *Type, patch, runtime side, parent string) {
-	from := patch
-	if !from.present() {
-		from = runtime
-	}
 	for _, u := range t.Unions {
 		if u.Discriminator == "" {
 			c.union(t, u, patch, runtime, parent)
@@ -76,29 +101,33 @@ func (c *checker) walk(t *Type, patch, runtime side, parent string) {
 			c.discriminated(t, u, patch, runtime)
 		}
 	}
-	for _, f := range t.Fields {
-		p, r := patch.field(f), runtime.field(f)
-		if patch.present() && !p.present() || !p.present() && !r.present() {
-			continue
-		}
-		at := p
-		if !at.present() {
-			at = r
-		}
-		switch f.Type.Kind {
-		case Struct:
-			c.walk(f.Type, p, r, f.Name)
-		case ListMap:
-			c.list(f, p, r)
-		case Map:
-			if p.present() {
-				c.directives(p.value, p.path)
-			}
-		case Atomic:
-			if p.present() {
-				c.nestedDirectives(p.value, p.path)
+	if !patch.present() {
+		for _, f := range t.nested {
+			if r := runtime.field(f); r.present() {
+				c.inner(f, side{}, r)
 			}
 		}
+		return
+	}
+	for f, v := range t.Encoded(patch.value) {
+		switch p := patch.encoded(f, v); {
+		case !p.present():
+		case f.Type.Kind == Struct, f.Type.Kind == ListMap:
+			c.inner(f, p, runtime.field(f))
+		case f.Type.Kind == Map:
+			c.directives(p.value, p.at)
+		case f.Type.Kind == Atomic && f.Type.maps:
+			c.nestedDirectives(p.value, p.at)
+		}
+	}
+}
+
+// inner walks on into a struct or a list-map.
+func (c *checker) inner(f *StructField, patch, runtime side) {
+	if f.Type.Kind == Struct {
+		c.walk(f.Type, patch, runtime, f.Name)
+	} else {
+		c.list(f, patch, runtime)
 	}
 }
 
@@ -111,25 +140,23 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	seen := map[string]int{}
+	var seen firsts
 	for i := range from.value.Len() {
 		key := from.key(t, i)
 		if key == "" {
-			c.keyless(f, t, from.path.Append(Index(i)))
+			c.keyless(f, t, from.path().Append(Index(i)))
 			continue
 		}
-		item := side{from.slot, from.value.Index(i), from.path.Append(Item(t.Key, key)), from.layer}
-		if first, duplicate := seen[key]; duplicate {
-			at := from.path.Append(Index(i))
+		item := side{from.slot, from.value.Index(i), from.at.in(Item(t.Key, key)), from.layer}
+		if first, duplicate := seen.add(key, i); duplicate {
+			at := from.path().Append(Index(i))
 			code := CodeDuplicateItem
 			if f.Name == "volumeMounts" && patch.present() {
 				code = CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 			}
 			c.report(code, Error, at, "merge the two into one, or give one of them another "+t.Key,
-				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path.Append(Index(first)), at)
-			item.path = at
-		} else {
-			seen[key] = i
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(Index(first)), at)
+			item.at = from.at.in(Index(i))
 		}
 		if patch.present() {
 			c.walk(t.Elem, item, runtime.item(t, key), f.Name)
@@ -140,6 +167,35 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 	if f.Name == "volumeMounts" && patch.present() {
 		c.mountNames(patch)
 	}
+}
+
+// firsts are the keys of a list's items and where each stands first. Most lists are short.
+type firsts struct {
+	keys  []string
+	index map[string]int
+}
+
+// add notes an item's key, and returns the first item that had it before.
+func (s *firsts) add(key string, i int) (first int, duplicate bool) {
+	const short = 32
+	for len(s.keys) <= i {
+		s.keys = append(s.keys, "") // also for items without a key
+	}
+	s.keys[i] = key
+	if s.index == nil && i < short {
+		first = slices.Index(s.keys, key)
+		return first, first < i
+	}
+	if s.index == nil {
+		s.index = map[string]int{}
+		for i, key := range slices.Backward(s.keys) {
+			s.index[key] = i
+		}
+	}
+	if first, duplicate = s.index[key]; !duplicate {
+		s.index[key] = i
+	}
+	return first, duplicate && first < i
 }
 
 func (c *checker) keyless(f *StructField, t *Type, path Path) {
@@ -157,11 +213,11 @@ func (c *checker) mountNames(mounts side) {
 	for i := range mounts.value.Len() {
 		name := mounts.value.Index(i).FieldByName("Name").String()
 		if first, duplicate := seen[name]; duplicate {
-			at := mounts.path.Append(Index(i))
+			at := mounts.path().Append(Index(i))
 			c.report(CodeDuplicateItem, Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
-			).Claims = twice(mounts.layer, mounts.path.Append(Index(first)), at)
+			).Claims = twice(mounts.layer, mounts.path().Append(Index(first)), at)
 		} else {
 			seen[name] = i
 		}
@@ -170,13 +226,16 @@ func (c *checker) mountNames(mounts side) {
 
 // union reports two members of one union that are both set.
 func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
-	added, there := members(t, u, patch), members(t, u, runtime)
-	at := patch.path
+	setter := patch
 	if !patch.present() {
-		at, added, there = runtime.path, there, nil
+		setter = runtime
 	}
+	added, there := members(t, u, setter), []side(nil)
 	if len(added) == 0 {
 		return // what the patch leaves alone is the runtime's own affair
+	}
+	if patch.present() {
+		there = members(t, u, runtime)
 	}
 	there = slices.DeleteFunc(there, func(r side) bool {
 		return slices.ContainsFunc(added, func(p side) bool { return fieldName(p) == fieldName(r) })
@@ -184,7 +243,7 @@ func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
 	if len(added)+len(there) < 2 {
 		return
 	}
-	code := CodeTwoSources
+	at, code := setter.path(), CodeTwoSources
 	if parent == "env" && u.Name == "value" {
 		code = CodeValueAndValueFrom
 	}
@@ -201,15 +260,18 @@ func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
 	}
 	f := c.report(code, Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
 	for _, s := range slices.Concat(there, added) {
-		f.Claims = append(f.Claims, Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path})
+		f.Claims = append(f.Claims, Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
 	}
 }
 
 // members are the members of a union that a side sets.
 func members(t *Type, u Union, s side) []side {
 	var set []side
+	if !s.present() {
+		return nil
+	}
 	for _, f := range t.Fields {
-		if m := s.field(f); u.Has(f.Name) && m.present() {
+		if m := s.field(f); m.present() && u.Has(f.Name) {
 			set = append(set, m)
 		}
 	}
@@ -218,7 +280,7 @@ func members(t *Type, u Union, s side) []side {
 
 // fieldName is the name of the field that a side's value is of.
 func fieldName(s side) string {
-	name, _ := s.path[len(s.path)-1].Field()
+	name, _ := s.at.step.Field()
 	return name
 }
 
@@ -258,9 +320,9 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 		}
 		return runtime.field(t.Field(name))
 	}
-	at := patch.path
+	at := patch.at
 	if !patch.present() {
-		at = runtime.path
+		at = runtime.at
 	}
 	chosen := field(u.Discriminator)
 	if !chosen.present() || chosen.value.String() == u.When {
@@ -271,12 +333,12 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 		if !member.present() || patch.present() && !patched {
 			continue
 		}
-		f := c.report(CodeTwoSources, Error, at,
+		f := c.report(CodeTwoSources, Error, at.path(),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
 			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
 		f.Claims = []Claim{
-			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path},
-			{Layer: member.layer, Value: member.value.Interface(), Source: member.path},
+			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path()},
+			{Layer: member.layer, Value: member.value.Interface(), Source: member.path()},
 		}
 		if member.layer == Runtime && chosen.layer != Runtime {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
@@ -286,7 +348,7 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
 // them, and so loses the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, path Path) {
+func (c *checker) directives(m reflect.Value, at *trail) {
 	var keys []string
 	for entries := m.MapRange(); entries.Next(); {
 		key := entries.Key().String()
@@ -296,34 +358,34 @@ func (c *checker) directives(m reflect.Value, path Path) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.report(CodeDirective, Error, path.Append(Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
+		c.report(CodeDirective, Error, at.in(Key(key)).path(), "drop the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
 }
 
 // nestedDirectives looks for directives in the maps within an atomic list.
-func (c *checker) nestedDirectives(v reflect.Value, path Path) {
+func (c *checker) nestedDirectives(v reflect.Value, at *trail) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			c.nestedDirectives(v.Elem(), path)
+			c.nestedDirectives(v.Elem(), at)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			c.nestedDirectives(v.Index(i), path.Append(Index(i)))
+			c.nestedDirectives(v.Index(i), at.in(Index(i)))
 		}
 	case reflect.Struct:
 		if encodesItself(v.Type()) {
 			return
 		}
 		for i := range v.NumField() {
-			at := path
+			inner := at
 			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
-				at = path.Append(Field(name))
+				inner = at.in(Field(name))
 			}
-			c.nestedDirectives(v.Field(i), at)
+			c.nestedDirectives(v.Field(i), inner)
 		}
 	case reflect.Map:
-		c.directives(v, path)
+		c.directives(v, at)
 	}
 }
