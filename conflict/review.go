@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -91,6 +92,9 @@ func envOrderIn(containers, before []corev1.Container, list schema.Path) schema.
 func tooEarly(env []corev1.EnvVar) [][2]string {
 	var pairs [][2]string
 	for i, e := range env {
+		if !strings.Contains(e.Value, "$(") {
+			continue
+		}
 		for _, match := range reference.FindAllStringSubmatch(e.Value, -1) {
 			defines := func(other corev1.EnvVar) bool { return other.Name == match[3] }
 			if slices.ContainsFunc(env[i+1:], defines) && !slices.ContainsFunc(env[:i], defines) {

@@ -13,8 +13,8 @@ func dropEmpty(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				dropEmpty(v.Field(i))
+			if f := v.Field(i); f.CanSet() {
+				dropEmpty(f)
 			}
 		}
 	case reflect.Map:

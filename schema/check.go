@@ -42,11 +42,11 @@ const longestManager = 253
 func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
 	c := checker{object: Object{Kind: RuntimeKind}}
 	spec := JobSetTemplate().Field("spec").Type
-	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: &trail{start: Fields("spec", "template", "spec")}, layer: Runtime}, "")
+	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}, "")
 	c.object.Kind = TrainJobKind
 	c.managers(patches)
 	for i := range patches {
-		c.patch(template, &patches[i], entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template")))
+		c.patch(template, &patches[i], c.trail(entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template"))))
 	}
 	return c.findings
 }
@@ -66,7 +66,10 @@ func entryPath(patches []trainer.RuntimePatch, i int) Path {
 type checker struct {
 	object   Object
 	findings Findings
+	trails   []trail // spare ones
 }
+
+func (c *checker) trail(start Path) *trail { return &trail{start: start, spare: &c.trails} }
 
 func (c *checker) report(code Code, severity Severity, path Path, help, message string, args ...any) *Finding {
 	c.findings = append(c.findings, Finding{
@@ -112,30 +115,30 @@ func twice(layer Layer, first, second Path) []Claim {
 }
 
 // patch checks one manager's patch, whose template stands at path, against the runtime's template.
-func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch, path Path) {
+func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch, path *trail) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
 	p := patch.TrainingRuntimeSpec.Template
 	if p.Metadata != nil {
-		c.metadata(p.Metadata, path.Append(Field("metadata")), false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), &trail{start: path.Append(Field("metadata"), Field("labels"))})
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), &trail{start: path.Append(Field("metadata"), Field("annotations"))})
+		c.metadata(p.Metadata, path.in(Field("metadata")), false)
+		c.directives(reflect.ValueOf(p.Metadata.Labels), path, Field("metadata"), Field("labels"))
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, Field("metadata"), Field("annotations"))
 	}
 	if p.Spec == nil {
 		return
 	}
 	layer := Manager(patch.Manager)
 	c.walk(JobSetTemplate().Field("spec").Type,
-		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: &trail{start: path.Append(Field("spec"))}, layer: layer},
-		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: &trail{start: Fields("spec", "template", "spec")}, layer: Runtime}, "")
+		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(Field("spec")), layer: layer},
+		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}, "")
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.Append(Field("spec"), Field("replicatedJobs")), layer)
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(Field("spec")).in(Field("replicatedJobs")), layer)
 	}
 }
 
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list Path, layer Layer) {
-	path := list.Append(Item("name", patch.Name))
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer Layer) {
+	path := list.in(Item("name", patch.Name))
 	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == patch.Name })
 	c.mainEnv(patch, path)
 	if patch.Name == "" {
@@ -146,42 +149,42 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(CodeUnknownJob, Error, path, "patch one of the runtime's jobs"+among(patch.Name, names),
+		c.report(CodeUnknownJob, Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		return
 	}
 	if patch.Template == nil {
 		return
 	}
-	path = path.Append(Field("template"))
+	path = path.in(Field("template"))
 	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, path.Append(Field("metadata")), false)
+		c.metadata(patch.Template.Metadata, path.in(Field("metadata")), false)
 	}
 	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return
 	}
 	pod := patch.Template.Spec.Template
-	path = path.Append(Field("spec"), Field("template"))
+	path = path.in(Field("spec")).in(Field("template"))
 	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, path.Append(Field("metadata")), true)
+		c.metadata(pod.Metadata, path.in(Field("metadata")), true)
 	}
 	if pod.Spec != nil {
-		c.pod(&jobs[i], pod.Spec, path.Append(Field("spec")), layer)
+		c.pod(&jobs[i], pod.Spec, path.in(Field("spec")), layer)
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path Path, layer Layer) {
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer Layer) {
 	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.Append(Field("containers")))
-	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.Append(Field("initContainers")))
-	c.initOrder(patch.InitContainers, pod.InitContainers, path.Append(Field("initContainers")))
-	c.tolerations(patch.Tolerations, pod.Tolerations, path.Append(Field("tolerations")), layer, job.Name)
+	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(Field("containers")))
+	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(Field("initContainers")))
+	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(Field("initContainers")))
+	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(Field("tolerations")), layer, job.Name)
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
 // only after its merge has added them, so they are admitted, and the Job is refused later for want
 // of an image.
-func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list Path) {
+func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list *trail) {
 	for i := range patches {
 		name := patches[i].Name
 		if name == "" || hasContainer(have, name) {
@@ -198,13 +201,18 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 		case len(have) == 0:
 			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		}
-		c.report(CodeUnknownContainer, Error, list.Append(Item("name", name)), help,
+		c.report(CodeUnknownContainer, Error, list.in(Item("name", name)).path(), help,
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
 	}
 }
 
 func hasContainer(list []corev1.Container, name string) bool {
-	return slices.ContainsFunc(list, func(c corev1.Container) bool { return c.Name == name })
+	for i := range list {
+		if list[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func containerNames(list []corev1.Container) []string {
@@ -218,32 +226,37 @@ func containerNames(list []corev1.Container) []string {
 // mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's name, in
 // whatever job it stands, also in one that the runtime lacks (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
-func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path Path) {
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
-	path = path.Append(Fields("template", "spec", "template", "spec", "containers")...)
-	for _, container := range patch.Template.Spec.Template.Spec.Containers {
-		api, ok := map[string]string{
-			"node":                "spec.trainer.env",
-			"dataset-initializer": "spec.initializer.dataset.env",
-			"model-initializer":   "spec.initializer.model.env",
-		}[container.Name]
-		if ok && len(container.Env) > 0 {
-			c.report(CodeEnvOnMain, Error, path.Append(Item("name", container.Name), Field("env")), "set "+api+" of the TrainJob instead",
-				"no patch may set env of a container called %q", container.Name)
+	containers := patch.Template.Spec.Template.Spec.Containers
+	for i := range containers {
+		var api string
+		switch containers[i].Name {
+		case "node":
+			api = "spec.trainer.env"
+		case "dataset-initializer":
+			api = "spec.initializer.dataset.env"
+		case "model-initializer":
+			api = "spec.initializer.model.env"
+		}
+		if api != "" && len(containers[i].Env) > 0 {
+			at := path.path().Append(Fields("template", "spec", "template", "spec", "containers")...).Append(Item("name", containers[i].Name), Field("env"))
+			c.report(CodeEnvOnMain, Error, at, "set "+api+" of the TrainJob instead",
+				"no patch may set env of a container called %q", containers[i].Name)
 		}
 	}
 }
 
 // initOrder warns of a patch that names init containers in another order than the runtime: the
 // merge puts them into the patch's order, and they run in it.
-func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list Path) {
+func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list *trail) {
 	last := -1
 	for i := range patches {
 		at := slices.IndexFunc(have, func(c corev1.Container) bool { return c.Name == patches[i].Name })
 		if at >= 0 && at < last {
-			c.report(CodeInitOrder, Warning, list.Append(Item("name", patches[i].Name)),
+			c.report(CodeInitOrder, Warning, list.in(Item("name", patches[i].Name)).path(),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -252,7 +265,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 }
 
 // tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
-func (c *checker) tolerations(patch, have []corev1.Toleration, path Path, layer Layer, job string) {
+func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer Layer, job string) {
 	if len(patch) == 0 {
 		return
 	}
@@ -266,16 +279,16 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, path Path, layer 
 	if lost == nil {
 		return
 	}
-	f := c.report(CodeDropsTolerations, Warning, path, "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(CodeDropsTolerations, Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
 	runtime := Path{Field("spec"), Field("template"), Field("spec"), Field("replicatedJobs"), Item("name", job), Field("template"), Field("spec"), Field("template"), Field("spec"), Field("tolerations")}
-	f.Claims = []Claim{{Layer: Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path}}
+	f.Claims = []Claim{{Layer: Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
 }
 
 // metadata warns of what a patch's metadata says besides labels and annotations. The API documents
 // only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
 // the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
-func (c *checker) metadata(m *metav1.ObjectMeta, path Path, ofPod bool) {
+func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
 	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
 		if f.Name == "labels" || f.Name == "annotations" {
 			continue
@@ -284,7 +297,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path Path, ofPod bool) {
 		if ofPod && f.Name == "finalizers" {
 			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 		}
-		c.report(CodeIgnoredMetadata, Warning, path.Append(Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(CodeIgnoredMetadata, Warning, path.in(Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
 

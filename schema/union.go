@@ -20,7 +20,8 @@ type side struct {
 type trail struct {
 	outer *trail
 	step  Step
-	start Path // of the outermost
+	start Path     // of the outermost
+	spare *[]trail // memory for more, in pieces
 }
 
 func (t *trail) path() Path {
@@ -33,7 +34,15 @@ func (t *trail) path() Path {
 	return t.outer.path().Append(t.step)
 }
 
-func (t *trail) in(step Step) *trail { return &trail{outer: t, step: step} }
+func (t *trail) in(step Step) *trail {
+	if len(*t.spare) == 0 {
+		*t.spare = make([]trail, 32)
+	}
+	inner := &(*t.spare)[0]
+	*t.spare = (*t.spare)[1:]
+	inner.outer, inner.step, inner.spare = t, step, t.spare
+	return inner
+}
 
 func patchSlot(f *StructField) *Slot    { return f.Patch }
 func templateSlot(f *StructField) *Slot { return &f.Template }
@@ -110,14 +119,17 @@ func (c *checker) walk(t *Type, patch, runtime side, parent string) {
 		return
 	}
 	for f, v := range t.Encoded(patch.value) {
-		switch p := patch.encoded(f, v); {
-		case !p.present():
-		case f.Type.Kind == Struct, f.Type.Kind == ListMap:
-			c.inner(f, p, runtime.field(f))
-		case f.Type.Kind == Map:
-			c.directives(p.value, p.at)
-		case f.Type.Kind == Atomic && f.Type.maps:
-			c.nestedDirectives(p.value, p.at)
+		switch f.Type.Kind {
+		case Struct, ListMap:
+			if p := patch.encoded(f, v); p.present() {
+				c.inner(f, p, runtime.field(f))
+			}
+		case Map:
+			c.directives(v, patch.at, Field(f.Name))
+		case Atomic:
+			if p := patch.encoded(f, v); f.Type.maps && p.present() {
+				c.nestedDirectives(p.value, p.at)
+			}
 		}
 	}
 }
@@ -271,8 +283,13 @@ func members(t *Type, u Union, s side) []side {
 		return nil
 	}
 	for _, f := range t.Fields {
-		if m := s.field(f); m.present() && u.Has(f.Name) {
-			set = append(set, m)
+		if s.slot(f) == nil {
+			continue
+		}
+		if v, encoded := s.slot(f).Of(s.value); encoded && u.Has(f.Name) {
+			if m := s.encoded(f, v); m.present() {
+				set = append(set, m)
+			}
 		}
 	}
 	return set
@@ -348,19 +365,31 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
 // them, and so loses the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, at *trail) {
+func (c *checker) directives(m reflect.Value, at *trail, steps ...Step) {
 	var keys []string
-	for entries := m.MapRange(); entries.Next(); {
-		key := entries.Key().String()
-		if key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") || strings.HasPrefix(key, "$deleteFromPrimitiveList") {
-			keys = append(keys, key)
+	if plain, ok := m.Interface().(map[string]string); ok {
+		for key := range plain {
+			if isDirective(key) {
+				keys = append(keys, key)
+			}
+		}
+	} else {
+		for entries := m.MapRange(); entries.Next(); {
+			if key := entries.Key().String(); isDirective(key) {
+				keys = append(keys, key)
+			}
 		}
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.report(CodeDirective, Error, at.in(Key(key)).path(), "drop the key; a patch can add and change entries of a map, and never remove any",
+		c.report(CodeDirective, Error, at.path().Append(steps...).Append(Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
+}
+
+func isDirective(key string) bool {
+	return strings.HasPrefix(key, "$") &&
+		(key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") || strings.HasPrefix(key, "$deleteFromPrimitiveList"))
 }
 
 // nestedDirectives looks for directives in the maps within an atomic list.
