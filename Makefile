@@ -32,8 +32,11 @@ lint:
 	cd fuzz/upstream && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
 
+# What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md.
 bench:
-	go test -run '^$$' -bench . -benchmem ./merge
+	go test -run '^$$' -bench Apply -benchtime 1x ./merge
+	go test -run '^$$' -bench Growth -benchmem ./merge
+	cd fuzz/upstream && go test -run '^$$' -bench JobSet -benchtime 1x .
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:

@@ -28,43 +28,65 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 )
 
-// BenchmarkApply measures one merge beside the other ways to make it: the Trainer's loop of strategic
-// merge patches over JSON, structured-merge-diff's forced applies, and, as the floor under all of
-// them, one DeepCopy of the result. All sides take turns within one run, so that a machine that slows
-// down slows all of them, and what counts are the ratios.
+// BenchmarkApply measures one merge, and the search for conflicts in its result, beside the other ways
+// to merge: the Trainer's loop of strategic merge patches over JSON, structured-merge-diff's forced
+// applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
+// one run, so that a machine that slows down slows all of them, and what counts are the ratios.
 func BenchmarkApply(b *testing.B) {
 	updater := newUpdater(b)
-	for _, managers := range []int{1, 4, 16} {
-		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
-			template, patches := benchTemplate(), benchPatches(managers)
-			result, err := merge.Apply(template, patches, merge.Options{Owners: true})
-			if err != nil {
-				b.Fatal(err)
-			}
-			sides := []*side{
-				{name: "DeepCopy", run: func() error { result.Template.DeepCopy(); return nil }},
-				{name: "Apply", run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
-				{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
-				{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
-				{name: "smd", run: updater.applies(b, template, patches)},
-			}
-			for range b.N {
-				takeTurns(b, sides)
-			}
-			floor := sides[0].median()
-			var table strings.Builder
-			fmt.Fprintf(&table, "\n%2d managers   %-14s %12s %10s\n", managers, "", "ns", "DeepCopy=1")
-			for _, s := range sides {
-				ns := s.median()
-				fmt.Fprintf(&table, "              %-14s %12.0f %10.2f\n", s.name, ns, ns/floor)
-				b.ReportMetric(ns/floor, s.name+"/DeepCopy")
-			}
-			b.ReportMetric(0, "ns/op") // of a round of all sides: says nothing
-			b.Log(table.String())
-		})
+	for _, jobs := range []int{1, 3, 5} {
+		for _, managers := range []int{1, 4, 16} {
+			b.Run(fmt.Sprintf("jobs=%d/managers=%d", jobs, managers), func(b *testing.B) {
+				benchmarkApply(b, updater, jobs, managers)
+			})
+		}
+	}
+}
+
+func benchmarkApply(b *testing.B, updater *updater, jobs, managers int) {
+	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
+	result := mustApply(b, template, patches, true)
+	sides := []*side{
+		{name: "DeepCopy", run: func() error { result.Template.DeepCopy(); return nil }},
+		{name: "Apply", run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
+		{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
+		{name: "Find", run: func() error { return conflict.Find(result).Err() }},
+		{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
+		{name: "smd", run: updater.applies(b, template, patches)},
+	}
+	for range b.N {
+		takeTurns(b, sides)
+	}
+	floor := sides[0].quick()
+	var table strings.Builder
+	fmt.Fprintf(&table, "\n%d jobs, %2d managers   %-14s %12s %10s %10s\n", jobs, managers, "", "ns", "DeepCopy=1", "allocs")
+	for _, s := range sides {
+		ns := s.quick()
+		fmt.Fprintf(&table, "                      %-14s %12.0f %10.2f %10d\n", s.name, ns, ns/floor, allocations(func() { s.run() }))
+		b.ReportMetric(ns/floor, s.name+"/DeepCopy")
+	}
+	b.ReportMetric(0, "ns/op") // of a round of all sides: says nothing
+	b.Log(table.String())
+}
+
+// BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager, job
+// or variable: a straight line keeps it level.
+func BenchmarkGrowth(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(growths)) {
+		g := growths[name]
+		for _, n := range []int{1, g.most / 16, g.most / 4, g.most} {
+			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
+				template, patches := g.input(n)
+				for b.Loop() {
+					mustApply(b, template, patches, true)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
+			})
+		}
 	}
 }
 
@@ -75,26 +97,25 @@ type side struct {
 	ns   []float64 // of one merge, a value each turn
 }
 
-func (s *side) median() float64 {
+// quick is the lower quartile of the turns: other programs on the machine only ever make a turn slower.
+func (s *side) quick() float64 {
 	sorted := slices.Sorted(slices.Values(s.ns))
-	return sorted[len(sorted)/2]
+	return sorted[len(sorted)/4]
 }
 
 // takeTurns gives every side several turns of some milliseconds, one side after the other.
 func takeTurns(b *testing.B, sides []*side) {
 	b.Helper()
-	const turns, turn = 15, 10 * time.Millisecond
+	const turns, turn = 40, 4 * time.Millisecond
 	for range turns {
 		for _, s := range sides {
 			runtime.GC() // nobody pays for another one's garbage
 			n, start := 0, time.Now()
 			for time.Since(start) < turn {
-				for range 4 {
-					if err := s.run(); err != nil {
-						b.Fatalf("%s: %v", s.name, err)
-					}
-					n++
+				if err := s.run(); err != nil {
+					b.Fatalf("%s: %v", s.name, err)
 				}
+				n++
 			}
 			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds())/float64(n))
 		}
@@ -232,13 +253,22 @@ func (u *updater) typed(b *testing.B, metadata map[string]any, spec any) *typed.
 	return value
 }
 
-// benchTemplate is a runtime of three jobs with three containers each.
-func benchTemplate() *trainer.JobSetTemplateSpec {
+// benchJobs are the names of n jobs.
+func benchJobs(n int) []string {
+	names := []string{"node", "dataset-initializer", "model-initializer"}
+	for i := len(names); i < n; i++ {
+		names = append(names, fmt.Sprintf("worker-%d", i))
+	}
+	return names[:n]
+}
+
+// benchTemplate is a runtime whose jobs have three containers each.
+func benchTemplate(jobs int) *trainer.JobSetTemplateSpec {
 	t := &trainer.JobSetTemplateSpec{ObjectMeta: metav1.ObjectMeta{
 		Labels:      map[string]string{"team": "platform", "tier": "gpu"},
 		Annotations: map[string]string{"docs": "https://example.com/runtimes"},
 	}}
-	for _, name := range []string{"dataset-initializer", "model-initializer", "node"} {
+	for _, name := range benchJobs(jobs) {
 		job := jobset.ReplicatedJob{Name: name, GroupName: "default", Replicas: 1}
 		job.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": name}
 		pod := &job.Template.Spec.Template
@@ -295,7 +325,7 @@ func benchPod(job string) corev1.PodSpec {
 
 // benchPatches are patches as managers send them: labels, a node selector, a volume with its mount,
 // a variable, a scheduling gate; some set tolerations and affinity. No two managers disagree.
-func benchPatches(managers int) []trainer.RuntimePatch {
+func benchPatches(managers, jobs int) []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, managers)
 	for i := range patches {
 		own := fmt.Sprintf("m%d", i)
@@ -303,7 +333,7 @@ func benchPatches(managers int) []trainer.RuntimePatch {
 			Metadata: &metav1.ObjectMeta{Labels: map[string]string{own + ".example.com/queue": "research"}},
 			Spec:     &trainer.JobSetSpecPatch{},
 		}
-		for _, job := range []string{"dataset-initializer", "model-initializer", "node"} {
+		for _, job := range benchJobs(jobs) {
 			user := int64(1000)
 			pod := &trainer.PodSpecPatch{
 				NodeSelector:    map[string]string{own + ".example.com/flavor": "on-demand", "pool": "gpu-large"},

@@ -1,0 +1,117 @@
+package merge_test
+
+import (
+	"fmt"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// TestAllocations holds the number of allocations to at most twice those of a DeepCopy of the result,
+// and one for every eight claims. Numbers of allocations are exact, so the test cannot fail on a slow machine.
+func TestAllocations(t *testing.T) {
+	for _, jobs := range []int{1, 3, 5} {
+		for _, managers := range []int{1, 4, 16} {
+			template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
+			result := mustApply(t, template, patches, true)
+			claims := 0
+			for _, each := range result.Owners.All() {
+				claims += len(each)
+			}
+			floor := allocations(func() { result.Template.DeepCopy() })
+			for _, owners := range []bool{false, true} {
+				got := allocations(func() { mustApply(t, template, patches, owners) })
+				most := 2 * floor
+				if owners {
+					most += claims / 8
+				}
+				if got > most {
+					t.Errorf("%d jobs, %d managers, owners %t: %d allocations for %d claims; a DeepCopy takes %d, so %d at most", jobs, managers, owners, got, claims, floor, most)
+				}
+			}
+			if n := allocations(func() { conflict.Find(result) }); n > 0 {
+				t.Errorf("%d jobs, %d managers: Find allocates %d times to say that there is no conflict", jobs, managers, n)
+			}
+		}
+	}
+}
+
+// TestGrowth holds the number of allocations to a straight line: beyond what an input takes that has
+// none, twice as many managers, jobs or variables take at most twice as many, and a tenth more since
+// maps and slices grow in steps.
+func TestGrowth(t *testing.T) {
+	for name, g := range growths {
+		for _, owners := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/owners=%t", name, owners), func(t *testing.T) {
+				count := func(n int) int {
+					template, patches := g.input(n)
+					return allocations(func() { mustApply(t, template, patches, owners) })
+				}
+				none, half := count(0), count(g.most/16)
+				for n := g.most / 8; n <= g.most; n *= 2 {
+					all := count(n)
+					if all-none > (half-none)*22/10 {
+						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is no straight line", none, half, n/2, all, n)
+					}
+					half = all
+				}
+				t.Logf("%d allocations without any, %d for %d", none, half, g.most)
+			})
+		}
+	}
+}
+
+// growth is a size of the input that can grow.
+type growth struct {
+	most  int
+	input func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch)
+}
+
+var growths = map[string]growth{
+	"managers": {64, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
+		return benchTemplate(3), benchPatches(n, 3)
+	}},
+	"jobs": {96, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
+		return benchTemplate(n), benchPatches(4, n)
+	}},
+	// All but one variable of each patch are the template's.
+	"env": {1000, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
+		return withEnv(benchTemplate(1), n), benchPatches(4, 1)
+	}},
+	// And here all are the patches'.
+	"patch-env": {1000, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
+		patches := benchPatches(4, 1)
+		for i := range patches {
+			container := &patches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0]
+			for j := range n {
+				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("M%d_%d", i, j), Value: "x"})
+			}
+		}
+		return benchTemplate(1), patches
+	}},
+}
+
+// withEnv gives the container that patches name n variables.
+func withEnv(template *trainer.JobSetTemplateSpec, n int) *trainer.JobSetTemplateSpec {
+	containers := template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers
+	env := &containers[len(containers)-1].Env
+	for i := range n {
+		*env = append(*env, corev1.EnvVar{Name: fmt.Sprintf("VARIABLE_%d", i), Value: "x"})
+	}
+	return template
+}
+
+func mustApply(t testing.TB, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, owners bool) *merge.Result {
+	t.Helper()
+	result, err := merge.Apply(template, patches, merge.Options{Owners: owners})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func allocations(f func()) int { return int(testing.AllocsPerRun(5, f)) }
