@@ -32,11 +32,19 @@ type input struct {
 	read     map[string]bool                      // files of -f, which -r may name again
 	order    []string                             // the files, as they were read
 	lines    map[string]func(int) string          // the lines of each file
+	own      []text                               // the files of -f, for those who rewrite them
 	progress *progress
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
 	findings schema.Findings
+}
+
+// text is one file and what it holds.
+type text struct {
+	name      string
+	data      []byte
+	documents []*manifest.Document
 }
 
 type job struct {
@@ -94,9 +102,11 @@ func (p *program) read(flags inputFlags) *input {
 	for _, d := range p.documents(in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
 	}
+	own := len(in.own)
 	for _, d := range p.documents(in, flags.runtimes, flags) {
 		in.add(d, flags.namespace, false)
 	}
+	in.own = in.own[:own]
 	p.readPatches(in, flags)
 	return in
 }
@@ -142,6 +152,7 @@ func (in *input) opened(file string, data []byte) {
 
 // decoded is what one file holds.
 type decoded struct {
+	file      string
 	data      []byte
 	documents []*manifest.Document
 	findings  schema.Findings
@@ -160,6 +171,7 @@ func (p *program) documents(in *input, paths []string, flags inputFlags) []*mani
 	var documents []*manifest.Document
 	p.readFiles(in, paths, flags, func(d decoded) {
 		documents = append(documents, d.documents...)
+		in.own = append(in.own, text{d.file, d.data, d.documents})
 		in.findings = append(in.findings, d.findings...)
 	})
 	return documents
@@ -180,9 +192,9 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 	ordered(len(files), func(i int) decoded {
 		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
 		if unreadable != nil {
-			return decoded{findings: schema.Findings{*unreadable}}
+			return decoded{file: files[i], findings: schema.Findings{*unreadable}}
 		}
-		d := decoded{data: data}
+		d := decoded{file: files[i], data: data}
 		d.documents, d.findings = manifest.Decode(files[i], data)
 		if !slices.Contains(paths, files[i]) {
 			d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)

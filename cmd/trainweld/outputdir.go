@@ -69,17 +69,17 @@ const (
 // rest. Files whose content is the same already are not touched, nor are any others.
 func writeDir(dir string, files []outputFile) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("--output-dir: %w; name a directory that can be written to", err)
+		return fmt.Errorf("%w; name a directory that can be written to", err)
 	}
 	journal, err := openJournal(dir)
 	if err != nil {
-		return fmt.Errorf("--output-dir: %w", err)
+		return err
 	}
 	defer func() {
 		err = errors.Join(err, journal.Close())
 	}()
 	if err := recoverDir(dir, journal); err != nil {
-		return fmt.Errorf("--output-dir: finishing what a killed run left: %w", err)
+		return fmt.Errorf("finishing what a killed run left: %w", err)
 	}
 	var changed []outputFile
 	for _, f := range files {
@@ -91,10 +91,10 @@ func writeDir(dir string, files []outputFile) (err error) {
 	}
 	if err := stage(dir, journal, changed); err != nil {
 		undo(dir, names(changed))
-		return fmt.Errorf("--output-dir: %w; nothing was changed", errors.Join(err, removeJournal(journal)))
+		return fmt.Errorf("%w; nothing was changed", errors.Join(err, removeJournal(journal)))
 	}
 	if err := finish(dir, names(changed)); err != nil {
-		return fmt.Errorf("--output-dir: %w; run it again to do the rest", err)
+		return fmt.Errorf("%w; run it again to do the rest", err)
 	}
 	return removeJournal(journal)
 }

@@ -115,7 +115,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.diffCommand(), p.explainCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

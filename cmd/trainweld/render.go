@@ -181,7 +181,7 @@ func (p *program) render(flags renderFlags) error {
 		findings = append(findings, unsafeNames(all)...)
 	}
 	findings = report.Distinct(findings)
-	if err := p.report(findings, flags); err != nil {
+	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
 		return err
 	}
 	if err := failure(findings, flags.strict); err != nil {
@@ -192,7 +192,10 @@ func (p *program) render(flags renderFlags) error {
 		if err != nil {
 			return err
 		}
-		return writeDir(flags.outputDir, files)
+		if err := writeDir(flags.outputDir, files); err != nil {
+			return fmt.Errorf("--output-dir: %w", err)
+		}
+		return nil
 	}
 	if flags.asTable() {
 		for _, r := range all {
@@ -211,9 +214,9 @@ func (p *program) render(flags renderFlags) error {
 
 // report writes the findings to standard error, as text. They stand beside the objects, so they go
 // without source lines.
-func (p *program) report(findings schema.Findings, flags renderFlags) error {
+func (p *program) report(findings schema.Findings, opts report.Options) error {
 	const format = "text"
-	if err := report.Write(p.stderr, format, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+	if err := report.Write(p.stderr, format, findings, opts); err != nil {
 		return err
 	}
 	if summary := report.Summary(format, findings); summary != "" {

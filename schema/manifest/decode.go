@@ -126,7 +126,7 @@ func invalidAt(data []byte) int {
 }
 
 func (d *decoder) chunk(c chunk) {
-	s := &source{file: d.file, text: c.text, line: c.line, column: 1}
+	s := &source{file: d.file, text: c.text, offset: c.offset, line: c.line, column: 1}
 	if start := bytes.TrimLeft(c.text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		switch err := checkJSON(c.text); err {
 		case nil:

@@ -118,9 +118,9 @@ func (f *file) line(n int) string {
 type source struct {
 	file *file
 	text []byte
-	// line and column are where text begins.
-	line, column int
-	json         bool
+	// offset, line and column are where text begins in the file.
+	offset, line, column int
+	json                 bool
 	// doubtful says that the text may have a key that is read as another text than it shows.
 	doubtful bool
 

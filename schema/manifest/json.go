@@ -111,7 +111,7 @@ func (r *jsonReader) part(s *source) *source {
 	if _, err := r.value(0); err != nil {
 		r.pos = len(r.text)
 	}
-	p.text = r.text[start:r.pos]
+	p.text, p.offset = r.text[start:r.pos], s.offset+start
 	return p
 }
 

@@ -7,8 +7,9 @@ import (
 
 // chunk is one document of a YAML stream: YAML, or one or more JSON values.
 type chunk struct {
-	text []byte
-	line int // the line of the file on which text begins, from 1
+	text   []byte
+	line   int // the line of the file on which text begins, from 1
+	offset int // where in the file it begins
 }
 
 // split cuts a YAML stream into its documents and leaves out those without content. The rules are
@@ -39,7 +40,7 @@ func split(data []byte) iter.Seq[chunk] {
 			text := data[i:end]
 			switch rest, kind := marker(text); {
 			case kind == separator:
-				if content && !yield(chunk{data[start:i], startLine}) {
+				if content && !yield(chunk{data[start:i], startLine, start}) {
 					return
 				}
 				if directive && !content {
@@ -54,7 +55,7 @@ func split(data []byte) iter.Seq[chunk] {
 					content = true
 				}
 			case kind == terminator:
-				if content && !yield(chunk{data[start:i], startLine}) {
+				if content && !yield(chunk{data[start:i], startLine, start}) {
 					return
 				}
 				reset(next, line+1, false)
@@ -71,7 +72,7 @@ func split(data []byte) iter.Seq[chunk] {
 			i = next
 		}
 		if content {
-			yield(chunk{data[start:], startLine})
+			yield(chunk{data[start:], startLine, start})
 		}
 	}
 }

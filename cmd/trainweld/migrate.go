@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// migrateFlags are the flags of migrate.
+type migrateFlags struct {
+	inputFlags
+	manager    string
+	inPlace    bool
+	diff       bool
+	list       bool
+	strict     bool
+	showValues bool
+	showNotes  bool
+}
+
+// sdkManager is the manager that the Kubeflow SDK writes its patches as.
+const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
+
+func (p *program) migrateCommand() *cobra.Command {
+	var flags migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate PATH... [-r PATH]... [flags]",
+		Short: "Rewrite objects of earlier versions as Trainer 2.3 has them",
+		Long: `Rewrite objects of earlier versions as Trainer 2.3 has them. A TrainJob of Trainer 2.0 or 2.1, with
+spec.podTemplateOverrides, spec.labels or spec.annotations, becomes one with a patch of one manager in
+spec.runtimePatches.
+
+The rewrite is proved: both forms are rendered with the TrainJob's runtime, and must give the same
+JobSet. Where they do not, or where something cannot be said in today's API, a finding says what and why,
+and nothing is written.
+
+A PATH is a file, a directory, a quoted glob or - for standard input; runtimes may also come with -r. The
+files go to standard output, rewritten, and what is not migrated in them as it was, comments
+and order included. With -w they are written in place; -d shows the changes, -l lists the files that
+have any.
+
+Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+		Example: `  # A TrainJob, proved with its runtime
+  trainweld migrate job.yaml -r runtime.yaml
+
+  # What would change below a directory
+  trainweld migrate -R jobs/ -r runtimes/ -d
+
+  # The files themselves, under another manager's name
+  trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags.files = append(flags.files, args...)
+			if err := flags.check(); err != nil {
+				return usageError{err}
+			}
+			return p.migrate(flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&flags.files, "filename", "f", nil, "rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all or none, instead of to standard output")
+	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
+	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
+	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{sdkManager}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check refuses flags that do not go together.
+func (flags migrateFlags) check() error {
+	if len(flags.files) == 0 {
+		return errors.New("nothing to migrate: name files, or - for standard input")
+	}
+	stdin := 0
+	for _, path := range append(append([]string{}, flags.files...), flags.runtimes...) {
+		switch path {
+		case manifest.Stdin:
+			stdin++
+		case "":
+			return errors.New("an empty path: name a file, a directory, a glob or -")
+		}
+	}
+	switch {
+	case stdin > 1:
+		return errors.New("standard input can be read once: name - once only")
+	case stdin > 0 && flags.inPlace:
+		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
+	case flags.manager == "":
+		return errors.New(`--manager: an empty name; name the manager as a domain and a path, such as "team-a.example.com/defaults"`)
+	}
+	return nil
+}
+
+// rewritten is one file before and after.
+type rewritten struct {
+	name     string
+	old, new []byte
+}
+
+func (r rewritten) changed() bool { return !bytes.Equal(r.old, r.new) }
+
+// migration is one run of the verb.
+type migration struct {
+	*input
+	flags    migrateFlags
+	findings schema.Findings
+}
+
+func (p *program) migrate(flags migrateFlags) error {
+	m := migration{input: p.read(flags.inputFlags), flags: flags}
+	m.findings = m.input.findings
+	var files []rewritten
+	for _, text := range m.own {
+		var edits []manifest.Edit
+		for _, d := range text.documents {
+			edits = append(edits, m.document(d)...)
+		}
+		files = append(files, rewritten{text.name, text.data, manifest.ApplyEdits(text.data, edits)})
+	}
+	findings := report.Distinct(m.findings)
+	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+		return err
+	}
+	if err := failure(findings, flags.strict); err != nil {
+		return err
+	}
+	if flags.inPlace {
+		if err := writeInPlace(files); err != nil {
+			return err
+		}
+	}
+	return p.showRewritten(files, flags)
+}
+
+// document is what becomes of one object: the edits of its text, none where it is of today's API.
+func (m *migration) document(d *manifest.Document) []manifest.Edit {
+	return nil
+}
+
+// showRewritten writes what was asked for to standard output.
+func (p *program) showRewritten(files []rewritten, flags migrateFlags) error {
+	var out bytes.Buffer
+	for _, f := range files {
+		switch {
+		case flags.list || flags.diff:
+			if flags.list && f.changed() {
+				fmt.Fprintln(&out, f.name)
+			}
+			if flags.diff && f.changed() {
+				out.Write(diff.Diff(f.name+".orig", f.old, f.name, f.new))
+			}
+		case !flags.inPlace:
+			separate(&out, f.new)
+			out.Write(f.new)
+		}
+	}
+	_, err := p.stdout.Write(out.Bytes())
+	return err
+}
+
+// separate puts what comes between two files of a stream: a line break, and the separator unless the next
+// file brings its own.
+func separate(out *bytes.Buffer, next []byte) {
+	if out.Len() == 0 {
+		return
+	}
+	if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	if !bytes.HasPrefix(next, []byte("---")) {
+		out.WriteString("---\n")
+	}
+}
+
+// writeInPlace writes the files that change, all or none: of each directory the files are complete
+// beside their places before the first is renamed.
+func writeInPlace(files []rewritten) error {
+	byDir := map[string][]outputFile{}
+	var dirs []string
+	for _, f := range files {
+		if !f.changed() {
+			continue
+		}
+		path, err := filepath.EvalSymlinks(f.name)
+		if err != nil {
+			return fmt.Errorf("-w: %w", err)
+		}
+		dir := filepath.Dir(path)
+		if byDir[dir] == nil {
+			dirs = append(dirs, dir)
+		}
+		byDir[dir] = append(byDir[dir], outputFile{filepath.Base(path), f.new})
+	}
+	for _, dir := range dirs {
+		if err := writeDir(dir, byDir[dir]); err != nil {
+			return fmt.Errorf("-w: %w", err)
+		}
+	}
+	return nil
+}
