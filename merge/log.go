@@ -18,8 +18,9 @@ import (
 // the tree alone, without leaves.
 type log struct {
 	layers   []schema.Layer
-	managers int32   // how many of layers are managers', from 1 on
-	ids      []int32 // the layer of each patch
+	rename   func(Claim) Claim // nil for claims as they are
+	managers int32             // how many of layers are managers', from 1 on
+	ids      []int32           // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
 	values   []anyValue

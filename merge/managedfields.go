@@ -52,8 +52,9 @@ func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
 
 	entries := make([]metav1.ManagedFieldsEntry, len(sets))
 	for i, set := range sets {
-		manager := string(o.log.layers[i])
-		if name, ok := o.log.layers[i].Manager(); ok {
+		layer := o.log.layerName(o.log.layers[i])
+		manager := string(layer)
+		if name, ok := layer.Manager(); ok {
 			manager = name
 		}
 		entries[i] = metav1.ManagedFieldsEntry{
@@ -86,7 +87,7 @@ func (l *log) inForce(claims []Claim) []bool {
 
 func (l *log) layerOf(layer schema.Layer) int {
 	for i := range l.layers {
-		if l.layers[i] == layer {
+		if l.layerName(l.layers[i]) == layer {
 			return i
 		}
 	}

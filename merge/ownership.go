@@ -33,7 +33,26 @@ func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
 
 // Layers returns who wrote or could write, in the order of writing: the runtime, the managers in the order
 // of their patches, and then whoever Write recorded.
-func (o *Ownership) Layers() []schema.Layer { return slices.Clone(o.log.layers) }
+func (o *Ownership) Layers() []schema.Layer {
+	layers := slices.Clone(o.log.layers)
+	for i := range layers {
+		layers[i] = o.log.layerName(layers[i])
+	}
+	return layers
+}
+
+// Rename has claims yielded by other layers and sources from now on, where patches were made of something
+// else than managers' entries. It is given each claim as it would be; its layer must depend on the layer
+// alone, and tell apart what was apart.
+func (o *Ownership) Rename(rename func(Claim) Claim) { o.log.rename = rename }
+
+// layerName is a layer as claims have it.
+func (l *log) layerName(layer schema.Layer) schema.Layer {
+	if l.rename == nil {
+		return layer
+	}
+	return l.rename(Claim{Layer: layer}).Layer
+}
 
 // walk goes through the template and the log side by side.
 type walk struct {
@@ -226,6 +245,9 @@ func (l *log) export(layer int32, value any, path schema.Path) Claim {
 		out.Source = schema.PatchPath(manager).Append(path...)
 	} else if out.Layer == schema.Runtime {
 		out.Source = schema.Fields("spec", "template").Append(path...)
+	}
+	if l.rename != nil {
+		return l.rename(out)
 	}
 	return out
 }

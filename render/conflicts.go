@@ -12,7 +12,10 @@ import (
 // the error that says why. It changes none of its input.
 func Conflicts(in Input, opts Options) schema.Findings {
 	r := renderer{in: in, out: &Output{}}
-	left, decisions := r.force(prune(r.patches()), opts.ForceManagers)
+	_, left, decisions, ok := r.laid(opts)
+	if !ok {
+		return r.out.Findings
+	}
 	merged, err := merge.Apply(&in.Runtime.Template, left, merge.Options{Owners: true})
 	if err != nil {
 		return schema.Findings{r.noMerge(err)}
@@ -25,6 +28,9 @@ func Conflicts(in Input, opts Options) schema.Findings {
 // conflicts reports what managers disagree on.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 	for _, c := range conflict.Find(merged) {
+		if r.in.Overrides != nil && c.Kind == conflict.Overlap {
+			continue // overrides have one author, and an order that is documented
+		}
 		f := c.Finding(r.trainJob())
 		if rule == Last && c.Kind == conflict.Overlap {
 			f.Severity = schema.Warning

@@ -40,6 +40,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // Input is a TrainJob and the runtime that it names, as the API server stores them: with the
@@ -51,6 +52,9 @@ type Input struct {
 	Runtime *trainer.TrainingRuntimeSpec
 	// Patches are further managers' patches, laid over those of the TrainJob in this order.
 	Patches []trainer.RuntimePatch
+	// Overrides are what the TrainJob says in the API of Trainer 2.1, nil for one of today's. Beside
+	// patches they are refused: no version of the Trainer reads both. They are never changed.
+	Overrides *legacy.Overrides
 }
 
 // OnConflict says what becomes of managers that disagree.
@@ -138,8 +142,11 @@ type renderer struct {
 }
 
 func (r *renderer) render(opts Options) {
-	patches := r.patches()
-	left, decisions := r.force(prune(patches), opts.ForceManagers)
+	patches, left, decisions, ok := r.laid(opts)
+	if !ok {
+		return
+	}
+	r.checkOverrides()
 	r.check(patches, left, decisions)
 	r.checkEnv()
 	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
@@ -180,6 +187,17 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 		return r.in.TrainJob.Spec.RuntimePatches
 	}
 	return slices.Concat(r.in.TrainJob.Spec.RuntimePatches, r.in.Patches)
+}
+
+// laid are the patches, those of them that are laid over the template, and what force decided; false where
+// patches stand beside overrides.
+func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
+	patches = r.patches()
+	if o := r.in.Overrides; o != nil {
+		return o.Patches(), o.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.twoAPIs(patches)
+	}
+	left, decisions = r.force(prune(patches), opts.ForceManagers)
+	return patches, left, decisions, true
 }
 
 // force lets managers win, and returns what is left of the patches. Patches that cannot be merged stay as
@@ -224,10 +242,18 @@ func (r *renderer) own(merged *merge.Result, as View) {
 		owners.WriteChanges(schema.Default, schema.Fields("spec"), template.Spec, js.Spec)
 	}
 	template.Spec = js.Spec
+	if r.in.Overrides != nil {
+		owners.Rename(r.renamed)
+	}
 	r.out.Owners = owners
 }
 
-func (r *renderer) report(f schema.Finding) { r.out.Findings = append(r.out.Findings, f) }
+func (r *renderer) report(f schema.Finding) {
+	if r.in.Overrides != nil {
+		f = r.ofOverrides(f)
+	}
+	r.out.Findings = append(r.out.Findings, f)
+}
 
 // trainJob and runtime name the two inputs in findings.
 func (r *renderer) trainJob() schema.Object { return ObjectOf(r.in.TrainJob) }

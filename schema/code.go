@@ -2,7 +2,8 @@ package schema
 
 // Code is the stable name of a kind of finding: TW and a number. docs/findings.md has a section
 // for each. The first digit says which stage found it: 1 reading, 2 the patches, 3 the merge and
-// its conflicts, 4 rendering, 5 admission, 6 what the API server refuses later, 7 updates.
+// its conflicts, 4 rendering, 5 admission, 6 what the API server refuses later, 7 updates,
+// 8 rewriting.
 type Code string
 
 // What reading the input found.
@@ -18,6 +19,8 @@ const (
 	CodeUnreadable     Code = "TW108" // a path that cannot be read
 	CodeUnknownVersion Code = "TW109" // a version of a known kind that this program does not read
 	CodeUnknownKind    Code = "TW110" // a kind that its group does not have, or a known kind of another group
+	CodeOldAPI         Code = "TW120" // fields of Trainer 2.0 and 2.1 that 2.2 took away
+	CodeTwoAPIs        Code = "TW121" // such fields and runtimePatches in one TrainJob
 )
 
 // What the check of the patches, before any merge, found.
@@ -169,4 +172,9 @@ const (
 	CodeEndlessUpdate    Code = "TW702" // a change that the JobSet never takes, so that the Trainer tries for ever
 	CodeUpdateIgnored    Code = "TW703" // a change that does not reach the running job
 	CodeUnknownOldObject Code = "TW704" // an old object that is of another kind or name than the new one
+)
+
+// What rewriting objects of earlier versions found.
+const (
+	CodeSaidNothing Code = "TW803" // a field that had no effect, and that a rewrite leaves out
 )

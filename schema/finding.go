@@ -91,7 +91,10 @@ const (
 	Job Layer = "job"
 )
 
-const managerPrefix = "manager/"
+const (
+	managerPrefix  = "manager/"
+	overridePrefix = "override/"
+)
 
 // Manager is the layer of one manager's patch.
 func Manager(name string) Layer { return Layer(managerPrefix + name) }
@@ -101,6 +104,13 @@ func Policy(name string) Layer { return Layer("policy/" + name) }
 
 // Scheduler is the layer of one gang scheduler, such as coscheduling.
 func Scheduler(name string) Layer { return Layer("scheduler/" + name) }
+
+// Override is the layer of one override of a TrainJob of Trainer 2.1: its position in
+// spec.podTemplateOverrides, or "metadata" for spec.labels and spec.annotations.
+func Override(name string) Layer { return Layer(overridePrefix + name) }
+
+// Override returns which override it is, and whether the layer is one.
+func (l Layer) Override() (string, bool) { return strings.CutPrefix(string(l), overridePrefix) }
 
 // Manager returns the manager's name, and whether the layer is a manager's patch.
 func (l Layer) Manager() (string, bool) { return strings.CutPrefix(string(l), managerPrefix) }

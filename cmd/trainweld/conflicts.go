@@ -136,7 +136,7 @@ func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []stri
 	var found schema.Findings
 	switch {
 	case missing == nil:
-		found = render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further}, render.Options{ForceManagers: force})
+		found = render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.overrides()}, render.Options{ForceManagers: force})
 	case in.broken[render.RuntimeOf(j.TrainJob)]:
 		return nil // its own findings say what is wrong with it
 	default:

@@ -127,7 +127,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
 		})
 	}
-	if err := p.report(findings, renderFlags{showValues: flags.showValues}); err != nil {
+	if err := p.report(findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

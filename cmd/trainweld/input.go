@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -51,6 +52,9 @@ type job struct {
 	*trainer.TrainJob
 	document *manifest.Document
 }
+
+// overrides are what the TrainJob says in the fields of Trainer 2.1; nil for one of today's.
+func (j job) overrides() *legacy.Overrides { return j.document.Overrides }
 
 // jobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.
 type jobSet struct {

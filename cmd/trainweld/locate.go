@@ -64,6 +64,13 @@ func (in *input) resultPosition(j job, path schema.Path) schema.Position {
 			return j.document.Position(at)
 		}
 	}
+	if o := j.document.Overrides; o != nil {
+		for _, at := range o.SourcesOf(path) {
+			if j.document.Has(at) {
+				return j.document.Position(at)
+			}
+		}
+	}
 	if at := schema.Fields("spec", "template").Append(path...); in.runtimeHas(j, at) {
 		return in.runtimePosition(j, at)
 	}

@@ -310,7 +310,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 		in.locate(j, findings)
 		return findings, made{}
 	}
-	input.Runtime = spec
+	input.Runtime, input.Overrides = spec, j.document.Overrides
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	in.locate(j, out.Findings)

@@ -9,6 +9,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // Document is one object of an input: a document of a YAML stream, a JSON value, or an item of a List.
@@ -23,6 +24,9 @@ type Document struct {
 	// *jobset.JobSet or *corev1.ConfigMap. It is nil for kinds that this package does not read, and
 	// for a broken object.
 	Object any
+	// Overrides are what a TrainJob says in the fields that Trainer 2.2 took away: nil for an object that
+	// has none of them. Object is the rest of it.
+	Overrides *legacy.Overrides
 	// Broken says that the object is of a kind that this package reads and has findings of severity
 	// Error. So a caller that looks for a runtime can tell a broken one from none.
 	Broken bool

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // field is one field of a struct as encoding/json sees it, fields of inlined structs among them.
@@ -97,7 +99,8 @@ func patchMergeKey(item reflect.Type) string {
 	switch item {
 	case reflect.TypeFor[trainer.RuntimePatch]():
 		return "manager"
-	case reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[trainer.JobStatus]():
+	case reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[trainer.JobStatus](),
+		reflect.TypeFor[legacy.ContainerOverride]():
 		return "name"
 	}
 	switch item.PkgPath() + "." + item.Name() {

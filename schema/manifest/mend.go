@@ -10,7 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // mend reads what the fast way could not: it finds what is wrong with the value at the path, or reads it
@@ -106,6 +109,10 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 		document.raw, document.read = j.Bytes(), kind
 	}
 	object := kind.make()
+	if _, ok := object.(*trainer.TrainJob); ok && r.isOld(n) {
+		object = new(legacy.TrainJob)
+		d.findings = append(d.findings, oldAPI(document))
+	}
 	found := diagnose(s, id.object(), n, reflect.TypeOf(object), d.room())
 	if found.Err() == nil {
 		if err := d.decodeNode(r, n, object); err != nil {
@@ -122,8 +129,7 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 		document.Broken = true
 		return
 	}
-	kind.name(object)
-	document.Object = object
+	document.take(kind, object)
 }
 
 // room is how many findings the file may still have, at least one.

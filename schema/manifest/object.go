@@ -10,6 +10,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // header is what tells objects apart, and the items of a List.
@@ -126,13 +127,25 @@ func (d *decoder) object(s *source, at schema.Path, j []byte, from origin) {
 		return
 	}
 	object := kind.make()
-	if s.doubtful || !decodes(j, object) {
+	if s.doubtful || !decodes(j, object) && !d.decodesOld(j, &object) {
 		d.mend(s, at, from, nil)
 		return
 	}
-	kind.name(object)
-	document := d.add(s, at, id, f, object)
+	document := d.add(s, at, id, f, nil)
+	if _, ok := object.(*legacy.TrainJob); ok {
+		d.findings = append(d.findings, oldAPI(document))
+	}
 	document.raw, document.read = j, kind
+	document.take(kind, object)
+}
+
+// take gives a document what was decoded of it.
+func (document *Document) take(kind *readable, object any) {
+	if old, ok := object.(*legacy.TrainJob); ok {
+		object, document.Overrides = old.Split()
+	}
+	kind.name(object)
+	document.Object = object
 }
 
 func jsonItems(items []json.RawMessage) listItems {

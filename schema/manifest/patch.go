@@ -35,6 +35,12 @@ func DecodePatches(file string, data []byte) ([]Patch, schema.Findings) {
 		case *trainer.RuntimePatch:
 			patches = append(patches, Patch{Patch: *o, Document: document})
 		case *trainer.TrainJob:
+			if document.Overrides != nil {
+				f := withoutPatches(document, schema.Error, "has overrides of Trainer 2.1, which are nobody's patches")
+				f.Help = "rewrite it with trainweld migrate first, which makes them the patch of one manager"
+				d.findings = append(d.findings, f)
+				continue
+			}
 			if len(o.Spec.RuntimePatches) == 0 {
 				d.findings = append(d.findings, withoutPatches(document, schema.Warning, "has no spec.runtimePatches"))
 			}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +11,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // mirrored is the type of the runtime of which a type of the patch API is the part that managers may
@@ -28,11 +30,11 @@ func mirrored(t reflect.Type) reflect.Type {
 		return reflect.TypeFor[batchv1.JobTemplateSpec]()
 	case reflect.TypeFor[trainer.JobSpecPatch]():
 		return reflect.TypeFor[batchv1.JobSpec]()
-	case reflect.TypeFor[trainer.PodTemplatePatch]():
+	case reflect.TypeFor[trainer.PodTemplatePatch](), reflect.TypeFor[legacy.PodTemplateOverride]():
 		return reflect.TypeFor[corev1.PodTemplateSpec]()
-	case reflect.TypeFor[trainer.PodSpecPatch]():
+	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride]():
 		return reflect.TypeFor[corev1.PodSpec]()
-	case reflect.TypeFor[trainer.ContainerPatch]():
+	case reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[legacy.ContainerOverride]():
 		return reflect.TypeFor[corev1.Container]()
 	}
 	return nil
@@ -50,6 +52,9 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *schema.Finding) 
 	}
 	f.Code = schema.CodeUnpatchable
 	f.Message = fmt.Sprintf("no patch may set %s", name)
+	if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[legacy.TrainJob]().PkgPath()) {
+		f.Message = fmt.Sprintf("no override may set %s", name)
+	}
 	f.Help = d.setter(name, mirror)
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // unknownField reports a key that is no field of the struct, and what was probably meant.
@@ -114,15 +115,10 @@ func (d *diagnosis) under(name string, t reflect.Type) string {
 // breaking changes).
 func formerField(t reflect.Type, name string, f *schema.Finding) bool {
 	switch t {
-	case reflect.TypeFor[trainer.TrainJobSpec]():
-		switch name {
-		case "podTemplateOverrides", "podSpecOverrides":
-			f.Message = fmt.Sprintf("%s is gone since Trainer 2.2", name)
-			f.Help = "use .spec.runtimePatches, where each manager has an entry of its own"
-			return true
-		case "labels", "annotations":
-			f.Message = fmt.Sprintf("%s of the spec are gone since Trainer 2.2", name)
-			f.Help = fmt.Sprintf("use .spec.runtimePatches, with them in trainingRuntimeSpec.template.metadata.%s", name)
+	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
+		if name == "podSpecOverrides" {
+			f.Message = "podSpecOverrides is gone since Trainer 2.1"
+			f.Help = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
 			return true
 		}
 	case reflect.TypeFor[trainer.TorchMLPolicySource]():

@@ -1,0 +1,67 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
+)
+
+// twoAPIs reports a TrainJob that says something in the API of Trainer 2.1 and in today's, and whether it does.
+func (r *renderer) twoAPIs(patches []trainer.RuntimePatch) bool {
+	if len(patches) == 0 {
+		return false
+	}
+	f := schema.Finding{
+		Code: schema.CodeTwoAPIs, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
+		Message: "the TrainJob has spec.runtimePatches beside fields of Trainer 2.1 that 2.2 took away: no version reads both",
+		Help:    "write what spec.podTemplateOverrides, spec.labels and spec.annotations say into the patch of one manager",
+	}
+	if len(r.in.TrainJob.Spec.RuntimePatches) == 0 {
+		f.Path = schema.Fields("spec")
+		f.Message = "patches cannot be laid over a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
+		f.Help = "rewrite the TrainJob with trainweld migrate first"
+	}
+	r.report(f)
+	return true
+}
+
+// ofOverrides is a finding on the patches that the overrides were made into, as one on the overrides.
+func (r *renderer) ofOverrides(f schema.Finding) schema.Finding {
+	overrides := r.in.Overrides
+	if f.Code == schema.CodeUnknownJob {
+		_, name, _ := f.Path[len(f.Path)-1].Item()
+		f.Message = fmt.Sprintf("the runtime has no replicated job %q; Trainer 2.1 refuses the TrainJob", name)
+	}
+	f.Path = overrides.Source(f.Path)
+	f.Claims = slices.Clone(f.Claims)
+	for i := range f.Claims {
+		f.Claims[i] = r.renamed(f.Claims[i])
+	}
+	if f.Code == schema.CodeUnion {
+		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
+	}
+	f.Message, f.Help = overrides.Text(f.Message), overrides.Text(f.Help)
+	return f
+}
+
+// renamed is a claim of a patch that an override was made into, as the override's.
+func (r *renderer) renamed(c schema.Claim) schema.Claim {
+	c.Layer, c.Source = legacy.Layer(c.Layer), r.in.Overrides.Source(c.Source)
+	return c
+}
+
+// checkOverrides reports what is wrong with the overrides as such.
+func (r *renderer) checkOverrides() {
+	if r.in.Overrides == nil {
+		return
+	}
+	for _, f := range r.in.Overrides.Check() {
+		f.Object = r.trainJob()
+		r.report(f)
+	}
+}

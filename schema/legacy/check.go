@@ -1,0 +1,79 @@
+package legacy
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Check returns what is wrong with the overrides as such, whatever the runtime: what the CRD of Trainer 2.1
+// refuses, and what had no effect. What they do to a runtime's template is for schema.Check to look at, by
+// way of [Overrides.Patches]. Paths start at the TrainJob's .spec.
+func (o *Overrides) Check() schema.Findings {
+	var found schema.Findings
+	report := func(f schema.Finding) {
+		f.Object.Kind = schema.TrainJobKind
+		found = append(found, f)
+	}
+	for i := range o.PodTemplateOverrides {
+		override := &o.PodTemplateOverrides[i]
+		at := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
+		targets := at.Append(schema.Field("targetJobs"))
+		switch {
+		case override.TargetJobs == nil:
+			report(schema.Finding{
+				Code: schema.CodeMissingField, Severity: schema.Error, Path: targets,
+				Message: "the override has no targetJobs, which Trainer 2.1 requires", Help: "name the replicated jobs that it is for",
+			})
+		case len(override.TargetJobs) == 0:
+			report(schema.Finding{
+				Code: schema.CodeSaidNothing, Severity: schema.Warning, Path: targets,
+				Message: "the override names no job, and does nothing", Help: "name the replicated jobs that it is for, or take it out",
+			})
+		}
+		for j, target := range override.TargetJobs {
+			if target.Name == "" {
+				report(schema.Finding{
+					Code: schema.CodeMissingField, Severity: schema.Error, Path: targets.Append(schema.Index(j), schema.Field("name")),
+					Message: "the target has no name", Help: "name the replicated job",
+				})
+			}
+		}
+		for _, name := range ignored(override.Metadata) {
+			report(schema.Finding{
+				Code: schema.CodeIgnoredMetadata, Severity: schema.Warning, Path: at.Append(schema.Field("metadata"), schema.Field(name)),
+				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
+				Help:    "take it out",
+			})
+		}
+	}
+	return found
+}
+
+// ignored are the fields of an override's metadata that were never read.
+func ignored(m *metav1.ObjectMeta) []string {
+	if m == nil {
+		return nil
+	}
+	var names []string
+	v := reflect.ValueOf(*m)
+	for i := range v.NumField() {
+		switch name := jsonName(v.Type().Field(i).Tag); name {
+		case "labels", "annotations":
+		default:
+			if !v.Field(i).IsZero() {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func jsonName(tag reflect.StructTag) string {
+	name, _, _ := strings.Cut(tag.Get("json"), ",")
+	return name
+}

@@ -1,0 +1,112 @@
+package legacy
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// TrainJob is a TrainJob that may have the fields which Trainer 2.1 had and 2.2 took away, beside those of
+// today.
+type TrainJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   TrainJobSpec           `json:"spec,omitempty"`
+	Status trainer.TrainJobStatus `json:"status,omitempty"`
+}
+
+// TrainJobSpec is the spec of a TrainJob with the fields of both APIs.
+type TrainJobSpec struct {
+	trainer.TrainJobSpec `json:",inline"`
+	Overrides            `json:",inline"`
+}
+
+// Overrides are the fields of a TrainJob's spec that Trainer 2.2 took away. The zero value says nothing.
+type Overrides struct {
+	// Labels and Annotations are laid over those of the runtime's JobSet template.
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// PodTemplateOverrides are laid over the Pod templates of the jobs that they target, in this order.
+	PodTemplateOverrides []PodTemplateOverride `json:"podTemplateOverrides,omitempty"`
+}
+
+// PodTemplateOverride changes the Pod templates of some replicated jobs.
+type PodTemplateOverride struct {
+	// TargetJobs are the replicated jobs. None of them, and the override says nothing.
+	TargetJobs []TargetJob `json:"targetJobs,omitempty"`
+	// Metadata has labels and annotations for the Pods; its other fields were never read.
+	Metadata *metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Spec changes the Pods' spec.
+	Spec *PodTemplateSpecOverride `json:"spec,omitempty"`
+}
+
+// TargetJob names a replicated job of the runtime.
+type TargetJob struct {
+	Name string `json:"name,omitempty"`
+}
+
+// PodTemplateSpecOverride are the fields of a Pod's spec that an override can change: a part of those that
+// a patch can.
+type PodTemplateSpecOverride struct {
+	ServiceAccountName *string                       `json:"serviceAccountName,omitempty"`
+	NodeSelector       map[string]string             `json:"nodeSelector,omitempty"`
+	Affinity           *corev1.Affinity              `json:"affinity,omitempty"`
+	Tolerations        []corev1.Toleration           `json:"tolerations,omitempty"`
+	Volumes            []corev1.Volume               `json:"volumes,omitempty"`
+	InitContainers     []ContainerOverride           `json:"initContainers,omitempty"`
+	Containers         []ContainerOverride           `json:"containers,omitempty"`
+	SchedulingGates    []corev1.PodSchedulingGate    `json:"schedulingGates,omitempty"`
+	ImagePullSecrets   []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+}
+
+// ContainerOverride are the fields of a container that an override can change.
+type ContainerOverride struct {
+	Name         string               `json:"name,omitempty"`
+	Env          []corev1.EnvVar      `json:"env,omitempty"`
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+}
+
+// Split separates what a TrainJob says in today's API from what it says in that of Trainer 2.1. Both share
+// memory with it.
+func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
+	today := &trainer.TrainJob{TypeMeta: j.TypeMeta, ObjectMeta: j.ObjectMeta, Spec: j.Spec.TrainJobSpec, Status: j.Status}
+	return today, &j.Spec.Overrides
+}
+
+// Fields are the names of the fields of a TrainJob's spec that Trainer 2.2 took away.
+func Fields() []string { return []string{"labels", "annotations", "podTemplateOverrides"} }
+
+// patch is the override as a patch of a Pod template. It shares memory with the override.
+func (o *PodTemplateOverride) patch() *trainer.PodTemplatePatch {
+	patch := &trainer.PodTemplatePatch{}
+	if m := o.Metadata; m != nil && (m.Labels != nil || m.Annotations != nil) {
+		patch.Metadata = &metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}
+	}
+	if s := o.Spec; s != nil {
+		patch.Spec = &trainer.PodSpecPatch{
+			ServiceAccountName: s.ServiceAccountName,
+			NodeSelector:       s.NodeSelector,
+			Affinity:           s.Affinity,
+			Tolerations:        s.Tolerations,
+			Volumes:            s.Volumes,
+			InitContainers:     containers(s.InitContainers),
+			Containers:         containers(s.Containers),
+			SchedulingGates:    s.SchedulingGates,
+			ImagePullSecrets:   s.ImagePullSecrets,
+		}
+	}
+	return patch
+}
+
+func containers(overrides []ContainerOverride) []trainer.ContainerPatch {
+	if overrides == nil {
+		return nil
+	}
+	patches := make([]trainer.ContainerPatch, len(overrides))
+	for i, c := range overrides {
+		patches[i] = trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts}
+	}
+	return patches
+}

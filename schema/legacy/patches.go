@@ -1,0 +1,172 @@
+// Package legacy answers how a TrainJob was written before: what it says in the API of Trainer 2.1, in the
+// terms of today's.
+//
+//	var old legacy.TrainJob
+//	if err := yaml.UnmarshalStrict(data, &old); err != nil {
+//		return err
+//	}
+//	job, overrides := old.Split()
+//	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Overrides: overrides}, render.Options{})
+//
+// Trainer 2.0 and 2.1 had spec.labels, spec.annotations and, from 2.1 on, spec.podTemplateOverrides where
+// 2.2 has spec.runtimePatches. The rules of the old API (Trainer v2.1.0 pkg/runtime/core/trainingruntime.go):
+//
+//   - spec.labels and spec.annotations are laid over those of the runtime's JobSet template, key by key.
+//   - Every override is laid over the Pod templates of the jobs that it names, one after the other, as a
+//     strategic merge patch by the struct tags of PodTemplateSpec. Of its metadata only labels and
+//     annotations count.
+//   - The policies and the TrainJob's own sections come after that, as they do after patches.
+//
+// So an override is a patch of today that names each of its jobs, and [Overrides.Patches] makes it one. A
+// patch of a job that the runtime lacks would add it, where an override was left aside: the patches are for
+// the jobs that there are.
+package legacy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The overrides' patches need managers' names of their own while they are merged; [Layer] and
+// [Overrides.Source] call them by what they are.
+const (
+	managerPrefix   = "pod-template-overrides.trainer.kubeflow.org/"
+	metadataManager = managerPrefix + "metadata"
+)
+
+func overrideManager(i int) string { return managerPrefix + strconv.Itoa(i) }
+
+// Patches are the overrides as patches, in the order in which they are laid over the template: the labels
+// and annotations, then each override. They share memory with the overrides. Their managers are names that no
+// manager has; see [Layer].
+func (o *Overrides) Patches() []trainer.RuntimePatch {
+	return o.patches(func(string) bool { return true })
+}
+
+// PatchesOf are the patches without those of jobs that the template lacks, which Trainer 2.1 left aside.
+func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
+	return o.patches(func(name string) bool {
+		return slices.ContainsFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == name })
+	})
+}
+
+func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
+	var patches []trainer.RuntimePatch
+	if len(o.Labels)+len(o.Annotations) > 0 {
+		patches = append(patches, patchOf(metadataManager, &trainer.JobSetTemplatePatch{
+			Metadata: &metav1.ObjectMeta{Labels: o.Labels, Annotations: o.Annotations},
+		}))
+	}
+	for i := range o.PodTemplateOverrides {
+		override := &o.PodTemplateOverrides[i]
+		var jobs []trainer.ReplicatedJobPatch
+		for _, name := range override.targets() {
+			if has(name) {
+				jobs = append(jobs, trainer.ReplicatedJobPatch{
+					Name: name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: override.patch()}},
+				})
+			}
+		}
+		patches = append(patches, patchOf(overrideManager(i), &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: jobs}}))
+	}
+	return patches
+}
+
+func patchOf(manager string, template *trainer.JobSetTemplatePatch) trainer.RuntimePatch {
+	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: template}}
+}
+
+// targets are the names of the jobs, each once: an override that names one twice is laid over it once.
+func (o *PodTemplateOverride) targets() []string {
+	var names []string
+	for _, job := range o.TargetJobs {
+		if !slices.Contains(names, job.Name) {
+			names = append(names, job.Name)
+		}
+	}
+	return names
+}
+
+// Layer is the layer that an override's patch stands for: override/0 for the first of
+// spec.podTemplateOverrides, override/metadata for spec.labels and spec.annotations. Any other layer is itself.
+func Layer(l schema.Layer) schema.Layer {
+	if manager, ok := l.Manager(); ok {
+		if name, ok := strings.CutPrefix(manager, managerPrefix); ok {
+			return schema.Override(name)
+		}
+	}
+	return l
+}
+
+// Where steps stand in the path of a field of a patch: .spec.runtimePatches[manager=""], then, from
+// templateAt on, the path in the template, such as .spec.replicatedJobs[name=""].template.spec.template.spec.
+const (
+	managerAt  = 2
+	templateAt = 5
+	jobAt      = templateAt + 2
+	podAt      = jobAt + 4
+)
+
+// Source is where the TrainJob says what a patch of [Overrides.Patches] says at the path. Any other path is
+// itself.
+func (o *Overrides) Source(path schema.Path) schema.Path {
+	if len(path) <= managerAt || !path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
+		return path
+	}
+	_, manager, _ := path[managerAt].Item()
+	name, ok := strings.CutPrefix(manager, managerPrefix)
+	if !ok {
+		return path
+	}
+	if manager == metadataManager {
+		return schema.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
+	}
+	i, err := strconv.Atoi(name)
+	if err != nil || i >= len(o.PodTemplateOverrides) {
+		return path
+	}
+	source := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
+	if len(path) > podAt {
+		return source.Append(path[podAt:]...)
+	}
+	if len(path) > jobAt {
+		_, job, _ := path[jobAt].Item()
+		at := slices.IndexFunc(o.PodTemplateOverrides[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
+		return source.Append(schema.Field("targetJobs"), schema.Index(max(at, 0)))
+	}
+	return source
+}
+
+// SourcesOf are the places where the TrainJob may set a field of the JobSet's template, the one that wins
+// first. Whether it sets the field there is for a reader of the file to see.
+func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
+	var sources []schema.Path
+	for _, p := range slices.Backward(o.Patches()) {
+		if len(path) > jobAt-templateAt {
+			_, job, _ := path[jobAt-templateAt].Item()
+			jobs := p.TrainingRuntimeSpec.Template.Spec
+			if jobs == nil || !slices.ContainsFunc(jobs.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == job }) {
+				continue
+			}
+		}
+		sources = append(sources, o.Source(schema.PatchPath(p.Manager).Append(path...)))
+	}
+	return sources
+}
+
+// Text is a text of a finding with the names of the overrides' patches replaced by what they are.
+func (o *Overrides) Text(text string) string {
+	pairs := []string{string(schema.Manager(metadataManager)), string(schema.Override("metadata")), metadataManager, "spec.labels and spec.annotations"}
+	for i := range slices.Backward(o.PodTemplateOverrides) {
+		pairs = append(pairs, string(schema.Manager(overrideManager(i))), string(schema.Override(strconv.Itoa(i))),
+			overrideManager(i), "podTemplateOverrides["+strconv.Itoa(i)+"]")
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}

@@ -1,0 +1,64 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
+)
+
+// decodesOld decodes a TrainJob that says something in the fields which Trainer 2.2 took away.
+func (d *decoder) decodesOld(j []byte, object *any) bool {
+	if _, ok := (*object).(*trainer.TrainJob); !ok {
+		return false
+	}
+	old := new(legacy.TrainJob)
+	if !decodes(j, old) {
+		return false
+	}
+	*object = old
+	return true
+}
+
+// isOld reports whether a TrainJob's spec has one of these fields.
+func (r *reading) isOld(n *yaml.Node) bool {
+	_, spec := r.lookup(n, "spec")
+	if spec == nil {
+		return false
+	}
+	for _, name := range legacy.Fields() {
+		if key, _ := r.lookup(target(spec), name); key != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// oldAPI says that a document is written for Trainer 2.0 or 2.1.
+func oldAPI(d *Document) schema.Finding {
+	f := schema.Finding{
+		Code: schema.CodeOldAPI, Severity: schema.Warning, Object: d.ID,
+		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then it is read with the rules of Trainer 2.1",
+	}
+	var names []string
+	for _, name := range legacy.Fields() {
+		path := schema.Fields("spec", name)
+		if !d.Has(path) {
+			continue
+		}
+		if names = append(names, "spec."+name); f.Path == nil {
+			f.Path, f.Position = path, d.Position(path)
+		}
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	f.Message = fmt.Sprintf("%s %s gone since Trainer 2.2", strings.Join(names, ", "), verb)
+	return f
+}
