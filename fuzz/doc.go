@@ -21,5 +21,6 @@
 //
 // Half of the cases of a run are always the same, the other half are new in each run.
 //
-// The nested module fuzz/upstream compares whole renderings with the Trainer's own code.
+// The nested module fuzz/upstream compares whole renderings with the Trainer's own code, and fuzz/upstream21
+// those of old TrainJobs with that of Trainer 2.1.
 package fuzz

@@ -8,6 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).
@@ -60,6 +61,14 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 				}
 			}
 		}
+	}
+}
+
+// DefaultOverrides fills in what the API server of Trainer 2.1 fills in within the overrides of a TrainJob,
+// which is what today's does within patches. It changes the overrides that it is given, and accepts nil.
+func DefaultOverrides(o *legacy.Overrides) {
+	if o != nil {
+		DefaultPatches(o.Patches()) // they share the values with the overrides
 	}
 }
 

@@ -53,8 +53,13 @@ type job struct {
 	document *manifest.Document
 }
 
-// overrides are what the TrainJob says in the fields of Trainer 2.1; nil for one of today's.
-func (j job) overrides() *legacy.Overrides { return j.document.Overrides }
+// overrides are what the TrainJob says in the fields of Trainer 2.1, as the API server stores it; nil for one of
+// today's.
+func (j job) overrides() *legacy.Overrides {
+	overrides := j.document.Overrides.DeepCopy()
+	render.DefaultOverrides(overrides)
+	return overrides
+}
 
 // jobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.
 type jobSet struct {

@@ -310,7 +310,8 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 		in.locate(j, findings)
 		return findings, made{}
 	}
-	input.Runtime, input.Overrides = spec, j.document.Overrides
+	input.Runtime, input.Overrides = spec, j.document.Overrides.DeepCopy()
+	render.DefaultOverrides(input.Overrides)
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	in.locate(j, out.Findings)

@@ -1,6 +1,9 @@
 package legacy
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -109,4 +112,44 @@ func containers(overrides []ContainerOverride) []trainer.ContainerPatch {
 		patches[i] = trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts}
 	}
 	return patches
+}
+
+// DeepCopy is a copy that shares no memory with o; nil of nil.
+func (o *Overrides) DeepCopy() *Overrides {
+	if o == nil {
+		return nil
+	}
+	out := &Overrides{Labels: maps.Clone(o.Labels), Annotations: maps.Clone(o.Annotations), PodTemplateOverrides: slices.Clone(o.PodTemplateOverrides)}
+	for i := range out.PodTemplateOverrides {
+		p := &out.PodTemplateOverrides[i]
+		p.TargetJobs, p.Metadata = slices.Clone(p.TargetJobs), p.Metadata.DeepCopy()
+		if p.Spec == nil {
+			continue
+		}
+		// The patch has the same values, and the API's own code copies it.
+		spec := (&trainer.PodTemplatePatch{Spec: p.patch().Spec}).DeepCopy().Spec
+		p.Spec = &PodTemplateSpecOverride{
+			ServiceAccountName: spec.ServiceAccountName,
+			NodeSelector:       spec.NodeSelector,
+			Affinity:           spec.Affinity,
+			Tolerations:        spec.Tolerations,
+			Volumes:            spec.Volumes,
+			InitContainers:     overrides(spec.InitContainers),
+			Containers:         overrides(spec.Containers),
+			SchedulingGates:    spec.SchedulingGates,
+			ImagePullSecrets:   spec.ImagePullSecrets,
+		}
+	}
+	return out
+}
+
+func overrides(patches []trainer.ContainerPatch) []ContainerOverride {
+	if patches == nil {
+		return nil
+	}
+	out := make([]ContainerOverride, len(patches))
+	for i, c := range patches {
+		out[i] = ContainerOverride{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts}
+	}
+	return out
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// input is a TrainJob and its runtime as the program reads them.
+type input struct{ render.Input }
+
+// read decodes both as the command line does. It says with which codes reading refuses them.
+func read(trainJob, runtime []byte) (in input, refused []string, err error) {
+	documents, findings := manifest.Decode("trainjob.json", trainJob)
+	if refused = codes(findings); refused != nil {
+		return in, refused, nil
+	}
+	others, findings := manifest.Decode("runtime.json", runtime)
+	if refused = codes(findings); refused != nil {
+		return in, refused, nil
+	}
+	for _, d := range append(documents, others...) {
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			render.DefaultTrainJob(o)
+			in.TrainJob, in.Overrides = o, d.Overrides.DeepCopy()
+			render.DefaultOverrides(in.Overrides)
+		case *trainer.ClusterTrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Has)
+			in.Runtime = &o.Spec
+		default:
+			return in, nil, fmt.Errorf("%s is neither a TrainJob nor a ClusterTrainingRuntime", d.ID)
+		}
+	}
+	if in.TrainJob == nil || in.Runtime == nil {
+		return in, nil, errors.New("there is no TrainJob or no runtime")
+	}
+	return in, nil, nil
+}
+
+func (in input) render() answer {
+	out, _ := render.JobSet(in.Input, render.Options{})
+	return answer{JobSet: out.JobSet, Refused: codes(out.Findings)}
+}
+
+// codes are the codes of the findings that refuse something, nil where there are none.
+func codes(findings schema.Findings) []string {
+	var codes []string
+	for _, f := range findings {
+		if f.Severity >= schema.Error && !slices.Contains(codes, string(f.Code)) {
+			codes = append(codes, string(f.Code))
+		}
+	}
+	return codes
+}

@@ -1,0 +1,146 @@
+package fuzz
+
+import (
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
+)
+
+// OldPair is a TrainJob of Trainer 2.1 and its runtime.
+type OldPair struct {
+	// Seed is what Old was called with.
+	Seed uint64
+
+	Runtime   *trainer.ClusterTrainingRuntime
+	TrainJob  *trainer.TrainJob
+	Overrides *legacy.Overrides
+}
+
+// String names the pair by its seed. It does not print the values.
+func (p *OldPair) String() string { return fmt.Sprintf("old pair %d", p.Seed) }
+
+// Old generates a TrainJob of Trainer 2.1 whose overrides schema.Check passes. What the policies and the
+// TrainJob's own sections do otherwise in 2.1 than in 2.3 is left out: resourcesPerNode, which 2.3 merges
+// and 2.1 replaced; torchtune, whose rules changed; envInjection, which 2.1 lacks; ports of init containers,
+// of which 2.3 loses some and 2.1 none.
+func Old(seed uint64) *OldPair {
+	for attempt := range uint64(mostAttempts) {
+		s := newSource(seed, attempt, Options{Checked: true, Least: 1, Most: 5})
+		s.pair = true
+		pair := s.render(PairOptions{})
+		p := &OldPair{Seed: seed, Runtime: pair.Runtime, TrainJob: pair.TrainJob}
+		p.Overrides = s.overrides(pair)
+		p.TrainJob.Spec.RuntimePatches = nil
+		ofBothVersions(p)
+		if schema.Check(&p.Runtime.Spec.Template, p.Overrides.Patches()).Err() == nil && p.Overrides.Check().Err() == nil {
+			return p
+		}
+	}
+	panic(fmt.Sprintf("fuzz: schema.Check refused %d candidates of seed %d in a row", mostAttempts, seed))
+}
+
+// overrides says with overrides what the patches say, as far as they can.
+func (s *source) overrides(pair *Pair) *legacy.Overrides {
+	o := &legacy.Overrides{}
+	jobs := pair.Runtime.Spec.Template.Spec.ReplicatedJobs
+	for _, patch := range pair.TrainJob.Spec.RuntimePatches {
+		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+			continue
+		}
+		template := patch.TrainingRuntimeSpec.Template
+		if m := template.Metadata; m != nil && s.chance(0.5) {
+			o.Labels, o.Annotations = m.Labels, m.Annotations
+		}
+		if template.Spec == nil {
+			continue
+		}
+		for i := range template.Spec.ReplicatedJobs {
+			if override := s.override(&template.Spec.ReplicatedJobs[i], jobs); override != nil {
+				o.PodTemplateOverrides = append(o.PodTemplateOverrides, *override)
+			}
+		}
+	}
+	s.rng.Shuffle(len(o.PodTemplateOverrides), func(i, j int) {
+		list := o.PodTemplateOverrides
+		list[i], list[j] = list[j], list[i]
+	})
+	return o
+}
+
+func (s *source) override(patch *trainer.ReplicatedJobPatch, jobs []jobset.ReplicatedJob) *legacy.PodTemplateOverride {
+	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
+		return nil
+	}
+	pod := patch.Template.Spec.Template
+	o := &legacy.PodTemplateOverride{TargetJobs: []legacy.TargetJob{{Name: patch.Name}}, Metadata: pod.Metadata}
+	if spec := pod.Spec; spec != nil {
+		o.Spec = &legacy.PodTemplateSpecOverride{
+			ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector, Affinity: spec.Affinity,
+			Tolerations: spec.Tolerations, Volumes: spec.Volumes, SchedulingGates: spec.SchedulingGates,
+			ImagePullSecrets: spec.ImagePullSecrets,
+			InitContainers:   overridden(spec.InitContainers), Containers: overridden(spec.Containers),
+		}
+	}
+	if s.chance(0.5) {
+		s.widen(o, jobs)
+	}
+	return o
+}
+
+// widen gives the override further jobs, some of them twice, and takes from it the containers that these
+// lack.
+func (s *source) widen(o *legacy.PodTemplateOverride, jobs []jobset.ReplicatedJob) {
+	for i := range jobs {
+		if !s.chance(0.6) {
+			continue
+		}
+		o.TargetJobs = append(o.TargetJobs, legacy.TargetJob{Name: jobs[i].Name})
+		if o.Spec == nil {
+			continue
+		}
+		pod := &jobs[i].Template.Spec.Template.Spec
+		o.Spec.Containers = slices.DeleteFunc(slices.Clone(o.Spec.Containers), func(c legacy.ContainerOverride) bool {
+			return !has(pod.Containers, c.Name)
+		})
+		o.Spec.InitContainers = slices.DeleteFunc(slices.Clone(o.Spec.InitContainers), func(c legacy.ContainerOverride) bool {
+			return !has(pod.InitContainers, c.Name)
+		})
+	}
+}
+
+func has(containers []corev1.Container, name string) bool {
+	return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
+}
+
+func overridden(patches []trainer.ContainerPatch) []legacy.ContainerOverride {
+	var overrides []legacy.ContainerOverride
+	for _, c := range patches {
+		overrides = append(overrides, legacy.ContainerOverride{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
+	}
+	return overrides
+}
+
+// ofBothVersions takes out of a pair what the two versions of the Trainer treat differently.
+func ofBothVersions(p *OldPair) {
+	if t := p.TrainJob.Spec.Trainer; t != nil {
+		t.ResourcesPerNode = nil
+		if slices.Equal(t.Command, []string{"tune", "run"}) {
+			t.Command = []string{"python"}
+		}
+	}
+	for i := range p.Runtime.Spec.Template.Spec.ReplicatedJobs {
+		pod := &p.Runtime.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+		for j := range pod.InitContainers {
+			pod.InitContainers[j].Ports = nil
+		}
+	}
+	if policy := p.Runtime.Spec.MLPolicy; policy != nil && policy.Torch != nil {
+		policy.Torch.EnvInjection = nil
+	}
+}
