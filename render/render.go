@@ -20,6 +20,9 @@
 //	jobs.go, service.go the JobSet controller's Jobs and Service
 //	pods.go             the Job controller's Pods
 //
+// A TrainJob of Trainer 2.1 comes with its overrides (overrides.go), and Migrate says the same in today's API
+// (migrate.go).
+//
 // Every function is pure: no clock, no randomness, no environment.
 package render
 

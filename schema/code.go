@@ -176,5 +176,8 @@ const (
 
 // What rewriting objects of earlier versions found.
 const (
-	CodeSaidNothing Code = "TW803" // a field that had no effect, and that a rewrite leaves out
+	CodeNotMigrated   Code = "TW800" // an object that cannot be rewritten in its file
+	CodeNotProved     Code = "TW801" // a rewrite that could not be compared with what it was made of
+	CodeMigratesOther Code = "TW802" // a rewrite that renders otherwise than what it was made of
+	CodeSaidNothing   Code = "TW803" // a field that had no effect, and that a rewrite leaves out
 )

@@ -9,6 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -99,8 +101,9 @@ func (flags migrateFlags) check() error {
 		return errors.New("standard input can be read once: name - once only")
 	case stdin > 0 && flags.inPlace:
 		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
-	case flags.manager == "":
-		return errors.New(`--manager: an empty name; name the manager as a domain and a path, such as "team-a.example.com/defaults"`)
+	}
+	for _, f := range schema.Check(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
+		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
 	}
 	return nil
 }
@@ -122,14 +125,14 @@ type migration struct {
 
 func (p *program) migrate(flags migrateFlags) error {
 	m := migration{input: p.read(flags.inputFlags), flags: flags}
-	m.findings = m.input.findings
+	for _, f := range m.input.findings {
+		if f.Code != schema.CodeOldAPI { // which is what the verb is for
+			m.findings = append(m.findings, f)
+		}
+	}
 	var files []rewritten
 	for _, text := range m.own {
-		var edits []manifest.Edit
-		for _, d := range text.documents {
-			edits = append(edits, m.document(d)...)
-		}
-		files = append(files, rewritten{text.name, text.data, manifest.ApplyEdits(text.data, edits)})
+		files = append(files, m.file(text))
 	}
 	findings := report.Distinct(m.findings)
 	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
@@ -146,9 +149,22 @@ func (p *program) migrate(flags migrateFlags) error {
 	return p.showRewritten(files, flags)
 }
 
-// document is what becomes of one object: the edits of its text, none where it is of today's API.
-func (m *migration) document(d *manifest.Document) []manifest.Edit {
-	return nil
+// file rewrites what is old in one file.
+func (m *migration) file(text text) rewritten {
+	var edits []manifest.Edit
+	want := map[*manifest.Document]*trainer.TrainJob{}
+	for _, d := range text.documents {
+		if d.Overrides != nil {
+			made, meant := m.overrides(d)
+			edits = append(edits, made...)
+			if meant != nil {
+				want[d] = meant
+			}
+		}
+	}
+	after := manifest.ApplyEdits(text.data, edits)
+	m.verify(text, after, want)
+	return rewritten{text.name, text.data, after}
 }
 
 // showRewritten writes what was asked for to standard output.

@@ -94,6 +94,30 @@ func (o *PodTemplateOverride) targets() []string {
 	return names
 }
 
+// Targets are the names of all jobs that overrides name, in the order in which they first do.
+func (o *Overrides) Targets() []string {
+	var names []string
+	for i := range o.PodTemplateOverrides {
+		for _, name := range o.PodTemplateOverrides[i].targets() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// ServiceAccountName is the name that the overrides set for a job: the last one, which may be empty; nil where none
+// does.
+func (o *Overrides) ServiceAccountName(job string) *string {
+	for _, override := range slices.Backward(o.PodTemplateOverrides) {
+		if override.Spec != nil && override.Spec.ServiceAccountName != nil && slices.Contains(override.targets(), job) {
+			return override.Spec.ServiceAccountName
+		}
+	}
+	return nil
+}
+
 // Layer is the layer that an override's patch stands for: override/0 for the first of
 // spec.podTemplateOverrides, override/metadata for spec.labels and spec.annotations. Any other layer is itself.
 func Layer(l schema.Layer) schema.Layer {
@@ -149,7 +173,10 @@ func (o *Overrides) Source(path schema.Path) schema.Path {
 func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
 	var sources []schema.Path
 	for _, p := range slices.Backward(o.Patches()) {
-		if len(path) > jobAt-templateAt {
+		if len(path) > 0 && (path[0] == schema.Field("metadata")) != (p.Manager == metadataManager) {
+			continue
+		}
+		if len(path) > jobAt-templateAt && p.Manager != metadataManager {
 			_, job, _ := path[jobAt-templateAt].Item()
 			jobs := p.TrainingRuntimeSpec.Template.Spec
 			if jobs == nil || !slices.ContainsFunc(jobs.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == job }) {
@@ -159,6 +186,29 @@ func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
 		sources = append(sources, o.Source(schema.PatchPath(p.Manager).Append(path...)))
 	}
 	return sources
+}
+
+// Origins are the places where overrides said what one manager's patch says at a path of the TrainJob, once it says it
+// for all of them: for a field of the patch the fields, the one that wins first; for a job, in the order of the list,
+// the overrides that are for it, with their targetJobs and the target. What only a patch has, has none.
+func (o *Overrides) Origins(path schema.Path) []schema.Path {
+	if len(path) <= templateAt {
+		return nil
+	}
+	in := path[templateAt:]
+	isMetadata := in[0] == schema.Field("metadata")
+	const job = jobAt - templateAt
+	switch {
+	case isMetadata && len(in) > 1, !isMetadata && len(in) > podAt-templateAt:
+		return o.SourcesOf(in)
+	case !isMetadata && len(in) == job+1:
+		var places []schema.Path
+		for _, target := range slices.Backward(o.SourcesOf(in)) {
+			places = append(places, target[:len(target)-2], target[:len(target)-1], target)
+		}
+		return places
+	}
+	return nil
 }
 
 // Text is a text of a finding with the names of the overrides' patches replaced by what they are.

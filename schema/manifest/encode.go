@@ -69,7 +69,7 @@ func Encode(w io.Writer, format Format, objects ...any) error {
 			if i > 0 {
 				b.WriteString("---\n")
 			}
-			(&yamlWriter{&b}).document(v)
+			(&yamlWriter{Buffer: &b}).document(v)
 		}
 	case JSON:
 		v := listOf(values)

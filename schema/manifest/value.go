@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
@@ -21,6 +23,7 @@ type value struct {
 	text    string   // of a text, or of a literal as JSON writes it
 	items   []*value // of an array
 	entries []member // of an object
+	note    *note    // how it was written before, nil for what is written anew
 }
 
 type valueKind uint8
@@ -35,6 +38,14 @@ const (
 type member struct {
 	key   string
 	value *value
+}
+
+// note is how a value and its key were written in a file: the comments, and the quotes of texts.
+type note struct {
+	head, foot      []string // lines before and after
+	line            string   // behind the key, or behind a value on one line
+	key, text       yaml.Style
+	hasKey, hasText bool // the styles are known
 }
 
 func (v *value) isNull() bool { return v.kind == literal && v.text == "null" }

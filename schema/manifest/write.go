@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // writeJSON writes the value as JSON, indented by four spaces a level.
@@ -85,8 +87,13 @@ func isSpecial(r rune) bool {
 	return 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
-// yamlWriter writes values as YAML in kubectl's style: block style, lists not indented below their key.
-type yamlWriter struct{ *bytes.Buffer }
+// yamlWriter writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
+// indented below their key.
+type yamlWriter struct {
+	*bytes.Buffer
+	lists int // how far lists are indented below their key
+	more  int // how far objects are indented below theirs, beyond two
+}
 
 func (w *yamlWriter) document(v *value) {
 	if len(v.entries) == 0 {
@@ -108,24 +115,26 @@ func (w *yamlWriter) entries(v *value, n int) {
 		if i > 0 {
 			w.indent(n)
 		}
-		if w.key(m.key) {
+		w.comments(m.value.note.before(), n)
+		if w.key(m.key, m.value.note) {
 			w.WriteByte('\n')
 			w.indent(n)
 		}
 		w.WriteByte(':')
 		switch {
 		case m.value.kind == object && len(m.value.entries) > 0:
-			w.WriteByte('\n')
-			w.indent(n + 2)
-			w.entries(m.value, n+2)
+			w.endLine(m.value.note)
+			w.indent(n + 2 + w.more)
+			w.entries(m.value, n+2+w.more)
 		case m.value.kind == array && len(m.value.items) > 0:
-			w.WriteByte('\n')
-			w.indent(n)
-			w.items(m.value, n)
+			w.endLine(m.value.note)
+			w.indent(n + w.lists)
+			w.items(m.value, n+w.lists)
 		default:
 			w.WriteByte(' ')
 			w.scalar(m.value, n+2)
 		}
+		w.after(m.value.note, n)
 	}
 }
 
@@ -135,6 +144,7 @@ func (w *yamlWriter) items(v *value, n int) {
 		if i > 0 {
 			w.indent(n)
 		}
+		w.comments(item.note.before(), n)
 		w.WriteString("- ")
 		switch {
 		case item.kind == object && len(item.entries) > 0:
@@ -144,7 +154,42 @@ func (w *yamlWriter) items(v *value, n int) {
 		default:
 			w.scalar(item, n+2)
 		}
+		w.after(item.note, n)
 	}
+}
+
+// before and after are the comments around a value.
+func (n *note) before() []string {
+	if n == nil {
+		return nil
+	}
+	return n.head
+}
+
+func (w *yamlWriter) after(note *note, n int) {
+	if note == nil {
+		return
+	}
+	for _, line := range note.foot {
+		w.indent(n)
+		w.WriteString(line + "\n")
+	}
+}
+
+// comments writes lines where the cursor is, and brings it to the same column below them.
+func (w *yamlWriter) comments(lines []string, n int) {
+	for _, line := range lines {
+		w.WriteString(line + "\n")
+		w.indent(n)
+	}
+}
+
+// endLine ends a line, with its comment.
+func (w *yamlWriter) endLine(n *note) {
+	if n != nil && n.line != "" {
+		w.WriteString(" " + n.line)
+	}
+	w.WriteByte('\n')
 }
 
 // longestKey is the length from which YAML wants a key announced: its readers look ahead 1024
@@ -152,11 +197,14 @@ func (w *yamlWriter) items(v *value, n int) {
 const longestKey = 1000
 
 // key writes a key and says whether it had to be announced by "?".
-func (w *yamlWriter) key(key string) (announced bool) {
+func (w *yamlWriter) key(key string, n *note) (announced bool) {
 	start := w.Len()
-	if isPlain(key) {
+	switch {
+	case n != nil && n.hasKey:
+		w.styled(key, n.key)
+	case isPlain(key):
 		w.WriteString(key)
-	} else {
+	default:
 		w.quoted(key)
 	}
 	if w.Len()-start < longestKey {
@@ -178,6 +226,8 @@ func (w *yamlWriter) scalar(v *value, n int) {
 		w.WriteString("[]")
 	case v.kind == literal:
 		w.WriteString(v.text)
+	case v.note != nil && v.note.hasText:
+		w.styled(v.text, v.note.text)
 	case isPlain(v.text):
 		w.WriteString(v.text)
 	case isBlock(v.text):
@@ -186,7 +236,19 @@ func (w *yamlWriter) scalar(v *value, n int) {
 	default:
 		w.quoted(v.text)
 	}
-	w.WriteByte('\n')
+	w.endLine(v.note)
+}
+
+// styled writes a text of one line in the quotes that it had.
+func (w *yamlWriter) styled(s string, style yaml.Style) {
+	switch style {
+	case yaml.SingleQuotedStyle:
+		w.WriteString("'" + strings.ReplaceAll(s, "'", "''") + "'")
+	case yaml.DoubleQuotedStyle:
+		writeQuoted(w.Buffer, s)
+	default:
+		w.WriteString(s)
+	}
 }
 
 // quoted writes a string in the quotes that need fewer escapes.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and what the file's text must say after
+// them.
+func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.TrainJob) {
+	at := slices.IndexFunc(m.jobs, func(j job) bool { return j.document == d })
+	if at < 0 {
+		return nil, nil // its own findings say why it is left aside
+	}
+	j := m.jobs[at]
+	runtime, missing := m.runtimes.Find(j.TrainJob)
+	if missing != nil && m.broken[render.RuntimeOf(j.TrainJob)] {
+		return nil, nil
+	}
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime, Overrides: d.Overrides}, m.flags.manager)
+	findings := result.Findings
+	if missing != nil && result.TrainJob != nil {
+		missing.Code, missing.Severity = schema.CodeNotProved, schema.Warning
+		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
+		findings = append(findings, *missing)
+	}
+	m.locate(j, findings)
+	m.findings = append(m.findings, findings...)
+	if result.TrainJob == nil {
+		return nil, nil
+	}
+	rewrite := manifest.Rewrite{
+		Parent: schema.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins,
+	}
+	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
+		rewrite.Value = patches
+	}
+	edits, err := d.Rewrite(rewrite)
+	if err != nil {
+		m.cannotEdit(j, err)
+		return nil, nil
+	}
+	want := *j.TrainJob
+	want.Spec.RuntimePatches = result.TrainJob.Spec.RuntimePatches
+	return edits, &want
+}
+
+func (m *migration) cannotEdit(j job, err error) {
+	at := schema.Fields("spec")
+	m.findings = append(m.findings, schema.Finding{
+		Code: schema.CodeNotMigrated, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
+		Message: fmt.Sprintf("its text cannot be edited: %v", err),
+		Help:    "write it in block style, without anchors, and run trainweld migrate again",
+	})
+}
+
+// verify reads a file's new text, and reports each TrainJob that does not say there what it was meant to.
+func (m *migration) verify(before text, after []byte, want map[*manifest.Document]*trainer.TrainJob) {
+	if len(want) == 0 {
+		return
+	}
+	documents, findings := manifest.Decode(before.name, after)
+	for i, d := range before.documents {
+		if want[d] == nil {
+			continue
+		}
+		var got *trainer.TrainJob
+		if len(documents) == len(before.documents) && documents[i].Overrides == nil {
+			got, _ = documents[i].Object.(*trainer.TrainJob)
+		}
+		if got != nil && says(got, want[d]) {
+			continue
+		}
+		err := errors.New("read again, it would not say what is meant")
+		if findings.Err() != nil {
+			err = fmt.Errorf("%w: %w", err, findings.Err())
+		}
+		m.cannotEdit(m.jobs[slices.IndexFunc(m.jobs, func(j job) bool { return j.document == d })], err)
+	}
+}
+
+// says reports whether a TrainJob from a file says what one with the API server's defaults does.
+func says(got, want *trainer.TrainJob) bool {
+	got.Namespace = cmp.Or(got.Namespace, want.Namespace)
+	want = want.DeepCopy()
+	render.DefaultTrainJob(got)
+	render.DefaultTrainJob(want)
+	one, err := json.Marshal(got)
+	other, errOther := json.Marshal(want)
+	return err == nil && errOther == nil && bytes.Equal(one, other)
+}

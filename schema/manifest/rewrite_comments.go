@@ -1,0 +1,174 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// arrange gives a new value what it had where it was said before: the order of its keys, its comments and
+// quotes. The list is the name of the nearest field, which tells the merge key of a list's items.
+func (w *rewriter) arrange(v *value, path schema.Path, list string) {
+	v.note = w.noteOf(v, path)
+	switch v.kind {
+	case object:
+		order := w.order(path)
+		at := func(key string) int {
+			if i := slices.Index(order, key); i >= 0 {
+				return i
+			}
+			return len(order)
+		}
+		slices.SortStableFunc(v.entries, func(a, b member) int {
+			return cmp.Or(cmp.Compare(at(a.key), at(b.key)), cmp.Compare(rank(a.key), rank(b.key)))
+		})
+		for _, m := range v.entries {
+			w.arrange(m.value, path.Append(schema.Field(m.key)), m.key)
+		}
+	case array:
+		for i, item := range v.items {
+			w.arrange(item, path.Append(stepTo(item, list, i)), list)
+		}
+	}
+}
+
+// rank puts what names an object before the rest of it.
+func rank(key string) int {
+	if key == "name" || key == "manager" {
+		return 0
+	}
+	return 1
+}
+
+// stepTo is the step to an item of a list of a patch: by its merge key, where the list has one.
+func stepTo(item *value, list string, i int) schema.Step {
+	key := ""
+	switch list {
+	case "runtimePatches":
+		key = "manager"
+	case "replicatedJobs", "containers", "initContainers", "env", "volumes", "imagePullSecrets", "schedulingGates":
+		key = "name"
+	case "volumeMounts":
+		key = "mountPath"
+	}
+	if name := item.member(key); name != nil {
+		return schema.Item(key, name.text)
+	}
+	return schema.Index(i)
+}
+
+// origins are the nodes of the places where a field was said before.
+func (w *rewriter) origins(path schema.Path) (places, values []*yaml.Node) {
+	if w.Origins == nil {
+		return nil, nil
+	}
+	for _, origin := range w.Origins(path) {
+		if place, value := w.node(origin); value != nil {
+			places, values = append(places, place), append(values, target(value))
+		}
+	}
+	return places, values
+}
+
+// order is the order in which the origins have the keys of an object, the one written first first.
+func (w *rewriter) order(path schema.Path) []string {
+	var order []string
+	_, values := w.origins(path)
+	for _, n := range slices.Backward(values) {
+		if n.Kind != yaml.MappingNode {
+			continue
+		}
+		entries, _ := w.entries(n)
+		for _, e := range entries {
+			if e.err == nil && !slices.Contains(order, e.name) {
+				order = append(order, e.name)
+			}
+		}
+	}
+	return order
+}
+
+// noteOf gathers how a value was written. A value that several origins say together has the comments of all;
+// one that the first alone says, a text or an item of a list without a key, only those of that one. No comment is
+// taken twice, where one origin is for several values.
+func (w *rewriter) noteOf(v *value, path schema.Path) *note {
+	places, values := w.origins(path)
+	if len(places) == 0 {
+		return nil
+	}
+	n := &note{}
+	last := path[len(path)-1]
+	_, isIndex := last.Index()
+	for i := range places {
+		if i > 0 && (v.kind == text || v.kind == literal || isIndex) {
+			break
+		}
+		n.add(w, places[i], values[i], v)
+	}
+	if value := values[0]; v.kind == text && value.Kind == yaml.ScalarNode {
+		if s, ok := w.text(value); ok && s == v.text && isOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+			n.text, n.hasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
+		}
+	}
+	if name, isField := last.Field(); isField && places[0] != values[0] && isOneLine(name) {
+		if s, err := w.name(places[0]); err == nil && s == name {
+			n.key, n.hasKey = places[0].Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
+		}
+	}
+	return n
+}
+
+// add takes the comments of a key and its value, or of an item.
+func (n *note) add(w *rewriter, place, value *yaml.Node, v *value) {
+	if w.used[place] {
+		return
+	}
+	w.used[place] = true
+	behind := place.LineComment
+	n.head = append(n.head, commentLines(place.HeadComment)...)
+	if place != value {
+		n.head = append(n.head, commentLines(value.HeadComment)...)
+		behind = cmp.Or(behind, value.LineComment)
+	}
+	// Behind an item that is an object nothing can stand, and one comment only behind anything else.
+	if lines := commentLines(behind); len(lines) == 1 && n.line == "" && !(place == value && v.kind == object) {
+		n.line = lines[0]
+	} else {
+		n.head = append(n.head, lines...)
+	}
+	n.foot = append(n.foot, commentLines(place.FootComment)...)
+	if place != value {
+		n.foot = append(n.foot, commentLines(value.FootComment)...)
+	}
+}
+
+func commentLines(comment string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(comment, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// comments counts the lines of comments in a document.
+func comments(n *yaml.Node, count map[string]int) (lines []string) {
+	if n == nil {
+		return nil
+	}
+	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+		for _, line := range commentLines(comment) {
+			count[line]++
+			lines = append(lines, line)
+		}
+	}
+	for _, child := range n.Content {
+		lines = append(lines, comments(child, count)...)
+	}
+	return lines
+}

@@ -1,0 +1,244 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// region is the text of one field: its lines, from the first of them up to End, the first that is not.
+type region struct {
+	name       string
+	key, value *yaml.Node
+	start, end int // lines of the source, from 0
+	head       []string
+}
+
+// yaml rewrites the lines of the fields.
+func (w *rewriter) yaml() ([]Edit, error) {
+	_, parent := w.node(w.Parent)
+	switch {
+	case parent == nil, len(parent.Content) == 0:
+		return nil, fmt.Errorf("%s is not there", w.Parent)
+	case parent.Kind != yaml.MappingNode:
+		return nil, fmt.Errorf("%s: %w", w.Parent, errShared)
+	case parent.Style&yaml.FlowStyle != 0:
+		return nil, fmt.Errorf("%s: %w", w.Parent, errFlow)
+	}
+	w.first = parent.Content[0]
+	s := w.document.source
+	lines := linesOf(s.text)
+	var regions []*region
+	for _, name := range w.Remove {
+		key, value := w.lookup(parent, name)
+		if key == nil {
+			continue
+		}
+		r := &region{name: name, key: key, value: value}
+		if !slices.Contains(parent.Content, key) {
+			return nil, fmt.Errorf("%s.%s: %w", w.Parent, name, errShared)
+		}
+		if !r.find(lines) {
+			return nil, fmt.Errorf("%s.%s: %w", w.Parent, name, errFlow)
+		}
+		regions = append(regions, r)
+	}
+	if err := w.refuseAnchors(regions); err != nil {
+		return nil, err
+	}
+	edits := w.edits(regions, lines, nil)
+	if missing := w.missing(edits); len(missing) > 0 {
+		edits = w.edits(regions, lines, missing)
+	}
+	return edits, nil
+}
+
+// linesOf cuts a text into its lines, each with its break.
+func linesOf(text []byte) [][]byte {
+	var lines [][]byte
+	for i := 0; i < len(text); {
+		_, next := lineEnd(text, i)
+		lines = append(lines, text[i:next])
+		i = next
+	}
+	return lines
+}
+
+// find sets the lines of a field, and reports whether it has lines of its own. To the field belong the lines
+// that are indented deeper than its key, and the items of a list that are not.
+func (r *region) find(lines [][]byte) bool {
+	r.start = r.key.Line - 1
+	indent := r.key.Column - 1
+	if r.start >= len(lines) || len(strings.TrimLeft(string(lines[r.start]), " ")) != len(lines[r.start])-indent {
+		return false
+	}
+	r.end = r.start + 1
+	for i := r.end; i < len(lines); i++ {
+		line := strings.TrimRight(string(lines[i]), " \t\r\n")
+		body := strings.TrimLeft(line, " ")
+		deep := len(line) - len(body)
+		item := deep == indent && (body == "-" || strings.HasPrefix(body, "- "))
+		switch {
+		case body == "":
+			continue
+		case deep > indent || item:
+			r.end = i + 1
+			continue
+		case strings.HasPrefix(body, "#") && deep == indent:
+			continue // of this field only if it goes on after it
+		}
+		break
+	}
+	// Comments right above the key are its own.
+	for i := r.start - 1; i >= 0; i-- {
+		line := strings.TrimRight(string(lines[i]), " \t\r\n")
+		if strings.TrimLeft(line, " ") != line[min(indent, len(line)):] || !strings.HasPrefix(line[min(indent, len(line)):], "#") {
+			break
+		}
+		r.head = append(r.head, line[indent:])
+	}
+	slices.Reverse(r.head)
+	return true
+}
+
+// refuseAnchors refuses to take out values to which other parts of the document refer.
+func (w *rewriter) refuseAnchors(regions []*region) error {
+	inside := map[*yaml.Node]*region{}
+	var collect func(n *yaml.Node, r *region)
+	collect = func(n *yaml.Node, r *region) {
+		inside[n] = r
+		for _, child := range n.Content {
+			collect(child, r)
+		}
+	}
+	for _, r := range regions {
+		collect(r.key, r)
+		collect(r.value, r)
+	}
+	root, err := w.document.source.nodes()
+	if err != nil {
+		return err
+	}
+	var walk func(n *yaml.Node) error
+	walk = func(n *yaml.Node) error {
+		if n.Kind == yaml.AliasNode && inside[n] == nil && inside[n.Alias] != nil {
+			return fmt.Errorf("%s.%s: %w", w.Parent, inside[n.Alias].name, errAnchor)
+		}
+		for _, child := range n.Content {
+			if err := walk(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(root)
+}
+
+// edits are the edits of the regions; extra are comments that found no place.
+func (w *rewriter) edits(regions []*region, lines [][]byte, extra []string) []Edit {
+	offsets := make([]int, len(lines)+1)
+	for i, line := range lines {
+		offsets[i+1] = offsets[i] + len(line)
+	}
+	there := func(name string) bool {
+		return slices.ContainsFunc(regions, func(r *region) bool { return r.name == name })
+	}
+	place := w.place(there)
+	var edits []Edit
+	for _, r := range regions {
+		start, end := r.start, r.end
+		var text []byte
+		if r.name == place && w.value != nil {
+			text = w.block(r, lines, extra)
+			if w.used[r.key] {
+				start -= len(r.head) // they are in the new text
+			}
+		} else {
+			start -= len(r.head)
+			first := r.key == w.first
+			if end < len(lines) && isBlankLine(lines[end]) && (first || start > 0 && isBlankLine(lines[start-1])) {
+				end++ // of two blank lines that would meet, or of one before the first field
+			}
+		}
+		base := w.document.source.offset
+		edits = append(edits, Edit{base + offsets[start], base + offsets[end], text})
+	}
+	return edits
+}
+
+func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
+
+// block is the new field as lines in the place of the region.
+func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
+	indent := r.key.Column - 1
+	b := &bytes.Buffer{}
+	out := &yamlWriter{Buffer: b, lists: w.lists(), more: 0}
+	out.indent(indent)
+	out.comments(extra, indent)
+	out.entries(&value{kind: object, entries: []member{{w.Field, w.value}}}, indent)
+	text := b.Bytes()
+	last := lines[r.end-1]
+	if bytes.HasSuffix(last, []byte("\r\n")) {
+		text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	} else if !bytes.HasSuffix(last, []byte("\n")) {
+		text = bytes.TrimRight(text, "\n")
+	}
+	return text
+}
+
+// lists is how far the document indents lists below their keys: as it does first.
+func (w *rewriter) lists() int {
+	root, err := w.document.source.nodes()
+	if err != nil {
+		return 0
+	}
+	found := -1
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		for i, child := range n.Content {
+			if found >= 0 {
+				return
+			}
+			if n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.SequenceNode && child.Style&yaml.FlowStyle == 0 && len(child.Content) > 0 {
+				if deep := child.Column - n.Content[i-1].Column; deep >= 0 {
+					found = deep
+					return
+				}
+			}
+			walk(child)
+		}
+	}
+	walk(root)
+	return max(found, 0)
+}
+
+// missing are the comments of the document that the edits lose.
+func (w *rewriter) missing(edits []Edit) []string {
+	s := w.document.source
+	local := make([]Edit, len(edits))
+	for i, e := range edits {
+		local[i] = Edit{e.Start - s.offset, e.End - s.offset, e.Text}
+	}
+	before, after := map[string]int{}, map[string]int{}
+	root, err := s.nodes()
+	if err != nil {
+		return nil
+	}
+	lines := comments(root, before)
+	edited, err := parseYAML(ApplyEdits(s.text, local))
+	if err != nil {
+		return nil // whoever decodes the text says so
+	}
+	comments(edited, after)
+	var missing []string
+	for _, line := range lines {
+		if after[line] < before[line] {
+			missing = append(missing, line)
+			after[line]++
+		}
+	}
+	return missing
+}
