@@ -8,7 +8,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // twoAPIs reports a TrainJob that says something in the API of Trainer 2.1 and in today's, and whether it does.
@@ -40,19 +39,13 @@ func (r *renderer) ofOverrides(f schema.Finding) schema.Finding {
 	f.Path = overrides.Source(f.Path)
 	f.Claims = slices.Clone(f.Claims)
 	for i := range f.Claims {
-		f.Claims[i] = r.renamed(f.Claims[i])
+		f.Claims[i] = overrides.Claim(f.Claims[i])
 	}
 	if f.Code == schema.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
 	}
 	f.Message, f.Help = overrides.Text(f.Message), overrides.Text(f.Help)
 	return f
-}
-
-// renamed is a claim of a patch that an override was made into, as the override's.
-func (r *renderer) renamed(c schema.Claim) schema.Claim {
-	c.Layer, c.Source = legacy.Layer(c.Layer), r.in.Overrides.Source(c.Source)
-	return c
 }
 
 // checkOverrides reports what is wrong with the overrides as such.

@@ -246,7 +246,7 @@ func (r *renderer) own(merged *merge.Result, as View) {
 	}
 	template.Spec = js.Spec
 	if r.in.Overrides != nil {
-		owners.Rename(r.renamed)
+		owners.Rename(r.in.Overrides.Claim)
 	}
 	r.out.Owners = owners
 }

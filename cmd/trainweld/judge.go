@@ -199,7 +199,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	}
 	job := job{outline(fields, cmp.Or(j.flags.namespace, "default")), d}
 	in := admission.Input{
-		TrainJob: fields, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes,
+		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {

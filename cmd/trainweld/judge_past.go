@@ -121,7 +121,7 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 		return admission.Check(ctx, in)
 	}
 	old := in
-	old.TrainJob, old.Runtime = fields, nil
+	old.TrainJob, old.Overrides, old.Runtime = fields, d.Overrides, nil
 	named := outline(fields, job.Namespace)
 	held := was.runtimes[render.ObjectOf(job)]
 	if held == nil {

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // Input is a TrainJob, and what is needed to tell what becomes of it.
@@ -24,6 +26,10 @@ type Input struct {
 	Runtime *Runtime
 	// Patches are further managers' patches, laid over those of the TrainJob in this order.
 	Patches []trainer.RuntimePatch
+	// Overrides are what the TrainJob says in the fields of Trainer 2.1, which TrainJob then does not have, without
+	// the API server's defaults; nil for one of today's. They are laid over the runtime by the rules of that
+	// version, and never changed.
+	Overrides *legacy.Overrides
 	// Namespace is that of an object which names none; empty is "default".
 	Namespace string
 	// OnConflict says what becomes of managers that disagree.
@@ -155,19 +161,11 @@ func (c *checker) follow(ctx context.Context) {
 			fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", c.in.Runtime.id), "mend the runtime, or name another one")
 	}
 	spec := &c.in.Runtime.spec
-	if patches, decisions, err := conflict.Force(&spec.Template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...); err == nil {
-		c.patches = patches
-		for _, d := range decisions {
-			for _, claim := range d.Lost {
-				c.lost = append(c.lost, claim.Layer)
-			}
-		}
-		if merged, err := merge.Apply(&spec.Template, patches, merge.Options{Owners: true}); err == nil {
-			c.merged = merged
-			c.webhook()
-		}
+	if merged, err := c.merge(&spec.Template); err == nil {
+		c.merged = merged
+		c.webhook()
 	}
-	c.output, _ = render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
+	c.output, _ = render.JobSet(c.renderInput(spec), render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
 	for _, f := range c.output.Findings {
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
@@ -187,6 +185,39 @@ func (c *checker) follow(ctx context.Context) {
 		return
 	}
 	c.jobs(js)
+}
+
+// renderInput is the TrainJob over a runtime.
+func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
+	overrides := c.in.Overrides.DeepCopy()
+	render.DefaultOverrides(overrides)
+	return render.Input{TrainJob: c.typed, Runtime: spec, Overrides: overrides}
+}
+
+// merge lays the patches, or the overrides, over the runtime's template. Both in one TrainJob, which rendering refuses, it
+// does not.
+func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, error) {
+	if overrides := c.renderInput(nil).Overrides; overrides != nil {
+		if len(c.typed.Spec.RuntimePatches) > 0 {
+			return nil, errors.New("patches beside overrides")
+		}
+		merged, err := merge.Apply(template, overrides.PatchesOf(template.Spec.ReplicatedJobs), merge.Options{Owners: true})
+		if err == nil {
+			merged.Owners.Rename(overrides.Claim)
+		}
+		return merged, err
+	}
+	patches, decisions, err := conflict.Force(template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...)
+	if err != nil {
+		return nil, err
+	}
+	c.patches = patches
+	for _, d := range decisions {
+		for _, claim := range d.Lost {
+			c.lost = append(c.lost, claim.Layer)
+		}
+	}
+	return merge.Apply(template, patches, merge.Options{Owners: true})
 }
 
 // refersToRuntime reports a TrainJob that names another runtime than the one at hand, or none that there

@@ -66,6 +66,10 @@ func (c *checker) findCauses() {
 			schema.CodeTwoSources, schema.CodeDuplicateItem, schema.CodeUnion, schema.CodeDirective, schema.CodePortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
 				c.causes = append(c.causes, cause{finding: i, at: at})
+			} else if c.in.Overrides != nil {
+				for _, at := range c.in.Overrides.Reach(f.Path) {
+					c.causes = append(c.causes, cause{finding: i, at: at, sharp: true})
+				}
 			}
 		}
 	}

@@ -75,7 +75,9 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 // patchedRunning refuses changed patches of a job that was and stays running (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
-	if equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) || suspended(old) || suspended(c) {
+	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
+		equality.Semantic.DeepEqual(old.in.Overrides, c.in.Overrides)
+	if same || suspended(old) || suspended(c) {
 		return
 	}
 	c.about(schema.CodePatchedRunning, schema.Error, schema.Fields("spec", "runtimePatches"),
@@ -102,8 +104,8 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 	spec := &before.in.Runtime.spec
 	opts := render.Options{OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
-	was, _ := render.JobSet(render.Input{TrainJob: before.typed, Runtime: spec}, opts)
-	is, _ := render.JobSet(render.Input{TrainJob: c.typed, Runtime: spec}, opts)
+	was, _ := render.JobSet(before.renderInput(spec), opts)
+	is, _ := render.JobSet(c.renderInput(spec), opts)
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}

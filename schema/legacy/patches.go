@@ -168,6 +168,12 @@ func (o *Overrides) Source(path schema.Path) schema.Path {
 	return source
 }
 
+// Claim is a claim of a patch of [Overrides.Patches], as the override's. Any other claim is itself.
+func (o *Overrides) Claim(c schema.Claim) schema.Claim {
+	c.Layer, c.Source = Layer(c.Layer), o.Source(c.Source)
+	return c
+}
+
 // SourcesOf are the places where the TrainJob may set a field of the JobSet's template, the one that wins
 // first. Whether it sets the field there is for a reader of the file to see.
 func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
@@ -186,6 +192,42 @@ func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
 		sources = append(sources, o.Source(schema.PatchPath(p.Manager).Append(path...)))
 	}
 	return sources
+}
+
+// Reach is where in the template an override acts that says something at a path of the TrainJob: in each of its
+// jobs. It is nil for a path that is no override's.
+func (o *Overrides) Reach(path schema.Path) []schema.Path {
+	const field = 3 // .spec.podTemplateOverrides[0].spec
+	if len(path) < field || !path.HasPrefix(schema.Fields("spec", "podTemplateOverrides")) {
+		return nil
+	}
+	i, ok := path[field-1].Index()
+	if !ok || i >= len(o.PodTemplateOverrides) {
+		return nil
+	}
+	at := func(job string) schema.Path {
+		return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job))
+	}
+	var reached []schema.Path
+	for j, target := range o.PodTemplateOverrides[i].TargetJobs {
+		switch name, _ := step(path, field).Field(); name {
+		case "metadata", "spec":
+			reached = append(reached, at(target.Name).Append(schema.Fields("template", "spec", "template")...).Append(path[field:]...))
+		case "targetJobs":
+			if k, ok := step(path, field+1).Index(); !ok || k == j {
+				reached = append(reached, at(target.Name))
+			}
+		}
+	}
+	return reached
+}
+
+// step is a step of a path, or none behind its end.
+func step(path schema.Path, i int) schema.Step {
+	if i < len(path) {
+		return path[i]
+	}
+	return schema.Step{}
 }
 
 // Origins are the places where overrides said what one manager's patch says at a path of the TrainJob, once it says it

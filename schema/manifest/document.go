@@ -41,7 +41,8 @@ type Document struct {
 // Fields is the object as its file has it, decoded anew from JSON: what a Go value cannot tell, such as a
 // number that is explicitly 0, and fields that its type does not have are there. Numbers are int64 or
 // float64. apiVersion and kind are those that the object was read as. A broken object is returned as far as
-// it is JSON; of a key that stands twice the last one counts.
+// it is JSON; of a key that stands twice the last one counts. The fields of a TrainJob that Overrides has are left
+// out.
 //
 // It refuses kinds that this package does not read, and an object that has no JSON at all. Each call
 // returns a new map, and the document keeps none.
@@ -53,6 +54,7 @@ func (d *Document) Fields() (map[string]any, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.raw, &fields); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w; see what Decode found in it", d.File, d.ID, err)
 	}
+	withoutOld(fields, d.read)
 	if d.read.kind != patchKind {
 		fields["apiVersion"], fields["kind"] = d.read.apiVersion(), d.read.kind
 	}

@@ -25,6 +25,18 @@ func (d *decoder) decodesOld(j []byte, object *any) bool {
 	return true
 }
 
+// withoutOld takes those fields out of a TrainJob.
+func withoutOld(fields map[string]any, read *readable) {
+	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
+		return
+	}
+	if spec, ok := fields["spec"].(map[string]any); ok {
+		for _, name := range legacy.Fields() {
+			delete(spec, name)
+		}
+	}
+}
+
 // isOld reports whether a TrainJob's spec has one of these fields.
 func (r *reading) isOld(n *yaml.Node) bool {
 	_, spec := r.lookup(n, "spec")
@@ -43,7 +55,7 @@ func (r *reading) isOld(n *yaml.Node) bool {
 func oldAPI(d *Document) schema.Finding {
 	f := schema.Finding{
 		Code: schema.CodeOldAPI, Severity: schema.Warning, Object: d.ID,
-		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then it is read with the rules of Trainer 2.1",
+		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then the fields act as in Trainer 2.1",
 	}
 	var names []string
 	for _, name := range legacy.Fields() {
