@@ -22,7 +22,7 @@ test:
 
 # The comparison with the controllers' own code, at length.
 differential:
-	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 go test -count=1 -timeout 3h . -jobsets 5000
+	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 
 lint:

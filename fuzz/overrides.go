@@ -6,6 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/schema"
@@ -126,7 +127,8 @@ func overridden(patches []trainer.ContainerPatch) []legacy.ContainerOverride {
 	return overrides
 }
 
-// ofBothVersions takes out of a pair what the two versions of the Trainer treat differently.
+// ofBothVersions takes out of a pair what the two versions of the Trainer treat differently, and what their CRDs
+// drop.
 func ofBothVersions(p *OldPair) {
 	if t := p.TrainJob.Spec.Trainer; t != nil {
 		t.ResourcesPerNode = nil
@@ -138,6 +140,18 @@ func ofBothVersions(p *OldPair) {
 		pod := &p.Runtime.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
 		for j := range pod.InitContainers {
 			pod.InitContainers[j].Ports = nil
+		}
+	}
+	for _, override := range p.Overrides.PodTemplateOverrides {
+		if override.Spec == nil {
+			continue
+		}
+		for _, v := range override.Spec.Volumes {
+			if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+				// The CRDs drop the rest.
+				m := &v.Ephemeral.VolumeClaimTemplate.ObjectMeta
+				*m = metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations, Finalizers: m.Finalizers}
+			}
 		}
 	}
 	if policy := p.Runtime.Spec.MLPolicy; policy != nil && policy.Torch != nil {
