@@ -43,6 +43,7 @@ func (r *renderer) ofOverrides(f schema.Finding) schema.Finding {
 	}
 	if f.Code == schema.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
+		f.Help = "keep the one member that is meant, and drop the other from its override"
 	}
 	f.Message, f.Help = overrides.Text(f.Message), overrides.Text(f.Help)
 	return f
