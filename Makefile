@@ -11,29 +11,33 @@ build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
 
 # The second line holds what runs concurrently against the race detector, with fewer random cases. The
-# third and fourth compare with the controllers' own code of Trainer 2.3 and, for old TrainJobs, of 2.1, each in a
-# module of its own; the last proves that the library runs in a browser.
+# third to fifth compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for the jobs before
+# them of the Training Operator, each in a module of its own; the last proves that the library runs in a browser.
 test:
 	go test ./...
 	TRAINWELD_CASES=300 go test $(RACE) ./schema/... ./merge/... ./conflict/... ./render/... ./cmd/... ./fuzz
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
+	cd fuzz/trainingoperator && go test -count=1 ./...
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 
 # The comparison with the controllers' own code, at length.
 differential:
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
+	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 
 lint:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
 	cd fuzz/upstream && go vet ./...
 	cd fuzz/upstream21 && go vet ./...
+	cd fuzz/trainingoperator && go vet ./...
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
+	cd fuzz/trainingoperator && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md.
@@ -59,4 +63,4 @@ demo:
 # what tests compare with: look at the difference before you commit it.
 generate:
 	go run ./render/admission/generate
-	go test ./schema/manifest ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update
+	go test ./schema/manifest ./schema/legacy/trainingjob ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update

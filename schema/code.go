@@ -181,3 +181,16 @@ const (
 	CodeMigratesOther Code = "TW802" // a rewrite that renders otherwise than what it was made of
 	CodeSaidNothing   Code = "TW803" // a field that had no effect, and that a rewrite leaves out
 )
+
+// What converting objects of kubeflow.org/v1 found.
+const (
+	CodeNotCarried      Code = "TW820" // what the Trainer cannot do, or cannot be told
+	CodeOldInvalid      Code = "TW821" // what the old API refuses as well
+	CodeMappedOtherwise Code = "TW822" // what is carried with another meaning
+	CodeDroppedField    Code = "TW823" // what is left out, since it did nothing or is the cluster's to write
+	CodeReaddressed     Code = "TW824" // an old address of a Pod that is written as the new one
+	CodeEnvReplaced     Code = "TW825" // a variable that the old controller wrote over
+	CodeNeedsSSH        Code = "TW826" // images that need SSH now
+	CodeRuntimeDecides  Code = "TW827" // what the existing runtime says, and not the job
+	CodeRuntimeOnly     Code = "TW828" // what only a runtime of the job's own can say
+)

@@ -1,0 +1,74 @@
+package trainingoperator
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Environment is what a process of the Pod sees: of a name that is there twice the later value, with
+// references to variables before it replaced, as the kubelet does it. Values that only a node or another
+// object knows stay references.
+func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
+	out := map[string]string{}
+	for _, e := range env {
+		switch from := e.ValueFrom; {
+		case from == nil:
+			out[e.Name] = expand(e.Value, out)
+		case from.FieldRef != nil:
+			out[e.Name] = fieldOf(pod, from.FieldRef.FieldPath)
+		default:
+			out[e.Name] = fmt.Sprintf("<%v>", from)
+		}
+	}
+	return out
+}
+
+// fieldOf is the label or annotation that a field reference names, or the reference itself.
+func fieldOf(pod *corev1.Pod, path string) string {
+	for prefix, values := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
+		if name, ok := strings.CutPrefix(path, prefix); ok {
+			if value, ok := values[strings.TrimSuffix(name, "']")]; ok {
+				return value
+			}
+			return "<no " + path + ">"
+		}
+	}
+	return "<" + path + ">"
+}
+
+// expand replaces $(NAME) where the name is known; $$ is a dollar sign.
+func expand(text string, known map[string]string) string {
+	var out strings.Builder
+	for len(text) > 0 {
+		i := strings.IndexByte(text, '$')
+		if i < 0 || i+1 == len(text) {
+			break
+		}
+		out.WriteString(text[:i])
+		text = text[i:]
+		switch text[1] {
+		case '$':
+			out.WriteByte('$')
+			text = text[2:]
+		case '(':
+			end := strings.IndexByte(text, ')')
+			if end < 0 {
+				out.WriteString(text)
+				return out.String()
+			}
+			if value, ok := known[text[2:end]]; ok {
+				out.WriteString(value)
+			} else {
+				out.WriteString(text[:end+1])
+			}
+			text = text[end+1:]
+		default:
+			out.WriteByte('$')
+			text = text[1:]
+		}
+	}
+	out.WriteString(text)
+	return out.String()
+}

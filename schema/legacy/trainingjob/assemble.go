@@ -1,0 +1,237 @@
+package trainingjob
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// assemble makes the new objects of what the job's kind decided.
+func (c *conversion) assemble() *Result {
+	c.checkRunPolicy()
+	c.checkNames()
+	c.checkMetadata()
+	job := c.trainJob()
+	if c.opts.RuntimeName != "" {
+		c.useRuntime(job)
+		return &Result{TrainJob: job}
+	}
+	runtime := &trainer.TrainingRuntime{
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(), Kind: trainer.TrainingRuntimeKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: c.meta.Name, Namespace: c.meta.Namespace,
+			Labels: map[string]string{"trainer.kubeflow.org/framework": c.label},
+		},
+	}
+	groups, annotations := c.gang()
+	runtime.Spec.PodGroupPolicy = groups
+	runtime.Spec.Template.Annotations = annotations
+	runtime.Spec.MLPolicy = &trainer.MLPolicy{MLPolicySource: c.ml}
+	if c.trainerRole() != nil {
+		one := int32(1)
+		runtime.Spec.MLPolicy.NumNodes = &one
+	} else {
+		runtime.Spec.MLPolicy = nil
+	}
+	for _, r := range c.roles {
+		runtime.Spec.Template.Spec.ReplicatedJobs = append(runtime.Spec.Template.Spec.ReplicatedJobs, c.replicatedJob(r, job))
+	}
+	if len(c.targets) > 0 && len(c.roles) > 1 {
+		runtime.Spec.Template.Spec.SuccessPolicy = &jobset.SuccessPolicy{Operator: jobset.OperatorAll, TargetReplicatedJobs: c.targets}
+	}
+	return &Result{Runtime: runtime, TrainJob: job}
+}
+
+// trainerRole is the job with the trainer's label, nil where none has it.
+func (c *conversion) trainerRole() *role {
+	for _, r := range c.roles {
+		if r.trains {
+			return r
+		}
+	}
+	return nil
+}
+
+// replicatedJob is one job of the runtime. What changes from run to run goes into the TrainJob.
+func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.ReplicatedJob {
+	out := jobset.ReplicatedJob{Name: r.name, Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: c.jobSpec(r)}}
+	spec := &out.Template.Spec
+	spec.Template = c.template(r, r.trains || c.ml.MPI != nil)
+	c.ganged(r, &spec.Template.Spec)
+	switch {
+	case r.trains:
+		out.Template.Labels = map[string]string{ancestorLabel: ancestor}
+	case r.apart:
+		out.Replicas = r.count
+	default:
+		count, completions := r.count, r.count
+		spec.Parallelism, spec.Completions = &count, &completions
+	}
+	if r.after != "" {
+		out.DependsOn = []jobset.DependsOn{{Name: r.after, Status: jobset.DependencyReady}}
+	}
+	for i := range spec.Template.Spec.InitContainers {
+		container := &spec.Template.Spec.InitContainers[i]
+		namePorts(container)
+		container.Env = c.withEnv(container.Env, nil, r.path(schema.Field("initContainers"), schema.Item("name", container.Name)))
+	}
+	containers := spec.Template.Spec.Containers
+	for i := range containers {
+		container := &containers[i]
+		old := c.oldName(r, container.Name)
+		path := r.path(schema.Field("containers"), schema.Item("name", old))
+		injected := r.env(old)
+		namePorts(container)
+		if r.trains && old == r.main {
+			if c.ml.MPI == nil {
+				c.fillTrainer(job.Spec.Trainer, container, injected, path)
+			} else {
+				container.Env = c.withEnv(container.Env, injected, path)
+				c.moveCommand(job.Spec.Trainer, container)
+			}
+			continue
+		}
+		container.Env = c.withEnv(container.Env, injected, path)
+	}
+	return out
+}
+
+// What spec.trainer of a TrainJob takes at most.
+const (
+	maxItems = 128
+	maxImage = 500
+)
+
+// fillTrainer moves what changes from run to run from the container that trains into spec.trainer: command,
+// arguments, variables and resources; the image is in both. What a TrainJob does not take stays.
+func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container, injected []corev1.EnvVar, path schema.Path) {
+	if len(container.Image) <= maxImage {
+		image := container.Image
+		t.Image = &image
+	}
+	c.moveCommand(t, container)
+	if len(container.Resources.Claims) == 0 && (len(container.Resources.Limits) > 0 || len(container.Resources.Requests) > 0) {
+		t.ResourcesPerNode = container.Resources.DeepCopy()
+		container.Resources = corev1.ResourceRequirements{}
+	}
+	fromFile := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil })
+	own := c.withEnv(c.withoutReserved(container.Env, path), injected, path)
+	if fromFile || len(own) > maxItems {
+		// A TrainJob has no room for them, or loses the file; the runtime does not.
+		kept := len(own) - len(injected)
+		container.Env, own = own[:kept], own[kept:]
+	} else {
+		container.Env = nil
+	}
+	t.Env = own
+}
+
+// withoutReserved drops the variables that the policy sets over them, as the old controller did.
+func (c *conversion) withoutReserved(env []corev1.EnvVar, path schema.Path) []corev1.EnvVar {
+	if c.ml.Torch == nil {
+		return env
+	}
+	var kept []corev1.EnvVar
+	for _, e := range env {
+		if !slices.Contains(reserved[:], e.Name) {
+			kept = append(kept, e)
+			continue
+		}
+		c.add(schema.CodeEnvReplaced, schema.Warning, path.Append(schema.Field("env"), schema.Item("name", e.Name)),
+			"the old controller sets it over this one, and the torch policy does now", "remove it")
+	}
+	return kept
+}
+
+func (c *conversion) moveCommand(t *trainer.Trainer, container *corev1.Container) {
+	if len(container.Command) <= maxItems && len(container.Args) <= maxItems {
+		t.Command, t.Args = container.Command, container.Args
+		container.Command, container.Args = nil, nil
+	}
+}
+
+// trainJob is the TrainJob, without what comes from the Pods.
+func (c *conversion) trainJob() *trainer.TrainJob {
+	group, kind := trainer.SchemeGroupVersion.Group, trainer.TrainingRuntimeKind
+	job := &trainer.TrainJob{
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.SchemeGroupVersion.String(), Kind: trainer.TrainJobKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: c.meta.Name, Namespace: c.meta.Namespace, Labels: maps.Clone(c.meta.Labels), Annotations: maps.Clone(c.meta.Annotations),
+		},
+		Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: c.meta.Name, APIGroup: &group, Kind: &kind}},
+	}
+	delete(job.Annotations, corev1.LastAppliedConfigAnnotation)
+	for name := range c.meta.Labels {
+		if strings.HasPrefix(name, oldPrefix) {
+			delete(job.Labels, name)
+		}
+	}
+	job.Spec.Suspend = c.run.Suspend
+	if s := c.run.ActiveDeadlineSeconds; s != nil {
+		job.Spec.ActiveDeadlineSeconds = *s
+	}
+	if m := c.run.ManagedBy; m != nil && *m == kubeflow.MultiKueueController {
+		manager := *m
+		job.Spec.ManagedBy = &manager
+	}
+	r := c.trainerRole()
+	if r == nil {
+		return job
+	}
+	job.Spec.Trainer = &trainer.Trainer{NumProcPerNode: c.procs, NumNodes: c.nodes}
+	if c.ml.MPI == nil {
+		nodes := r.count
+		job.Spec.Trainer.NumNodes = &nodes
+	}
+	return job
+}
+
+// checkMetadata reports what of the metadata stays behind.
+func (c *conversion) checkMetadata() {
+	metadata := schema.Fields("metadata")
+	if len(c.meta.OwnerReferences) > 0 {
+		c.dropped(schema.Warning, metadata.Append(schema.Field("ownerReferences")), "the owner made the old job, and does not know the new one: it is not deleted with its owner", "let the owner make a TrainJob")
+	}
+	if len(c.meta.Finalizers) > 0 {
+		c.dropped(schema.Warning, metadata.Append(schema.Field("finalizers")), "whoever waits for the end of the old job does not know the new one", "remove it")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.meta.Labels)) {
+		if strings.HasPrefix(name, oldPrefix) {
+			c.dropped(schema.Warning, metadata.Append(schema.Field("labels"), schema.Key(name)), "it is a label of the old controller", "remove it")
+		}
+	}
+}
+
+// maxLabel is the most that a DNS label takes, and randomSuffix what the Job controller adds to the name
+// of a Pod.
+const (
+	maxLabel     = 63
+	randomSuffix = "-abcde"
+)
+
+// checkNames asks for names of Pods that JobSet takes: they are longer than those of the old controller.
+func (c *conversion) checkNames() {
+	for _, r := range c.roles {
+		job, pod := int32(0), r.count-1
+		if r.apart {
+			job, pod = pod, 0
+		}
+		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)
+		if over := len(name) - maxLabel; over > 0 {
+			c.refuse(schema.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
+				fmt.Sprintf("give the job a name of at most %d characters", len(c.meta.Name)-over))
+			return
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package trainingjob
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Labels of the Pods of a JobSet that say what those of the old controller said.
+const (
+	jobSetName    = "jobset.sigs.k8s.io/jobset-name"
+	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
+	podIndex      = "batch.kubernetes.io/job-completion-index"
+
+	oldPrefix = "training.kubeflow.org/"
+)
+
+// newLabel is the label that now says what the old one said; empty where none does. The number of a Pod
+// among those of its type is only said where a job has a single type.
+func (c *conversion) newLabel(old string) string {
+	switch old {
+	case kubeflow.JobNameLabel:
+		return jobSetName
+	case kubeflow.ReplicaTypeLabel:
+		if len(c.roles) > 1 || len(c.replicas) == 1 {
+			return replicatedJob
+		}
+	case kubeflow.ReplicaIndexLabel:
+		for _, r := range c.roles {
+			if r.apart || len(r.members) > 1 || r.members[0].first > 0 {
+				return ""
+			}
+		}
+		return podIndex
+	}
+	return ""
+}
+
+// newValue is the value of the new label where the old one had the given value.
+func (c *conversion) newValue(label, value string) (string, bool) {
+	if label != kubeflow.ReplicaTypeLabel {
+		return value, true
+	}
+	for _, r := range c.roles {
+		if strings.EqualFold(value, r.replica.lower()) {
+			return r.name, true
+		}
+	}
+	return "", false
+}
+
+// labels takes the old controller's own labels off a template: it writes them over whatever stands there.
+func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata schema.Path) {
+	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+		if strings.HasPrefix(name, oldPrefix) {
+			delete(t.Labels, name)
+			c.dropped(schema.Warning, metadata.Append(schema.Field("labels"), schema.Key(name)), "the old controller writes this label itself, and nothing reads it now",
+				c.labelHelp(name))
+		}
+	}
+	if len(t.Labels) == 0 {
+		t.Labels = nil
+	}
+}
+
+func (c *conversion) labelHelp(name string) string {
+	if now := c.newLabel(name); now != "" {
+		return fmt.Sprintf("select Pods by %s", now)
+	}
+	return "remove it"
+}
+
+// relabelRef writes a field reference to a label of the old controller anew.
+func (c *conversion) relabelRef(r *role, path *string) {
+	label, ok := strings.CutPrefix(*path, "metadata.labels['"+oldPrefix)
+	if !ok {
+		return
+	}
+	label = oldPrefix + strings.TrimSuffix(label, "']")
+	now := c.newLabel(label)
+	if now == "" {
+		c.refuse(r.path(), fmt.Sprintf("a field reference reads the label %s, which no label of the new Pods replaces", label),
+			"read another field, or write the value")
+		return
+	}
+	*path = "metadata.labels['" + now + "']"
+}
+
+// selectors writes the selectors of a Pod anew that choose Pods by the old controller's labels.
+func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
+	if a := pod.Affinity; a != nil {
+		for _, terms := range []struct {
+			field     string
+			required  []corev1.PodAffinityTerm
+			preferred []corev1.WeightedPodAffinityTerm
+		}{
+			{"podAffinity", required(a.PodAffinity), preferred(a.PodAffinity)},
+			{"podAntiAffinity", antiRequired(a.PodAntiAffinity), antiPreferred(a.PodAntiAffinity)},
+		} {
+			path := r.path(schema.Fields("affinity", terms.field)...)
+			for i := range terms.required {
+				c.selector(terms.required[i].LabelSelector, path)
+				c.keys(terms.required[i].MatchLabelKeys, path)
+				c.keys(terms.required[i].MismatchLabelKeys, path)
+			}
+			for i := range terms.preferred {
+				c.selector(terms.preferred[i].PodAffinityTerm.LabelSelector, path)
+				c.keys(terms.preferred[i].PodAffinityTerm.MatchLabelKeys, path)
+				c.keys(terms.preferred[i].PodAffinityTerm.MismatchLabelKeys, path)
+			}
+		}
+	}
+	for i := range pod.TopologySpreadConstraints {
+		path := r.path(schema.Field("topologySpreadConstraints"), schema.Index(i))
+		c.selector(pod.TopologySpreadConstraints[i].LabelSelector, path)
+		c.keys(pod.TopologySpreadConstraints[i].MatchLabelKeys, path)
+	}
+}
+
+func required(a *corev1.PodAffinity) []corev1.PodAffinityTerm {
+	if a == nil {
+		return nil
+	}
+	return a.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+func preferred(a *corev1.PodAffinity) []corev1.WeightedPodAffinityTerm {
+	if a == nil {
+		return nil
+	}
+	return a.PreferredDuringSchedulingIgnoredDuringExecution
+}
+
+func antiRequired(a *corev1.PodAntiAffinity) []corev1.PodAffinityTerm {
+	if a == nil {
+		return nil
+	}
+	return a.RequiredDuringSchedulingIgnoredDuringExecution
+}
+
+func antiPreferred(a *corev1.PodAntiAffinity) []corev1.WeightedPodAffinityTerm {
+	if a == nil {
+		return nil
+	}
+	return a.PreferredDuringSchedulingIgnoredDuringExecution
+}
+
+func (c *conversion) selector(s *metav1.LabelSelector, path schema.Path) {
+	if s == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		if !strings.HasPrefix(name, oldPrefix) {
+			continue
+		}
+		now := c.newLabel(name)
+		value, known := c.newValue(name, s.MatchLabels[name])
+		if now == "" || !known {
+			c.noSelector(name, path)
+			continue
+		}
+		delete(s.MatchLabels, name)
+		s.MatchLabels[now] = value
+	}
+	for i := range s.MatchExpressions {
+		e := &s.MatchExpressions[i]
+		if !strings.HasPrefix(e.Key, oldPrefix) {
+			continue
+		}
+		old, now := e.Key, c.newLabel(e.Key)
+		for k := range e.Values {
+			value, known := c.newValue(old, e.Values[k])
+			if !known {
+				now = ""
+			}
+			e.Values[k] = value
+		}
+		if now == "" {
+			c.noSelector(old, path)
+			continue
+		}
+		e.Key = now
+	}
+}
+
+func (c *conversion) keys(keys []string, path schema.Path) {
+	for i, key := range keys {
+		if !strings.HasPrefix(key, oldPrefix) {
+			continue
+		}
+		if now := c.newLabel(key); now != "" {
+			keys[i] = now
+		} else {
+			c.noSelector(key, path)
+		}
+	}
+}
+
+func (c *conversion) noSelector(label string, path schema.Path) {
+	c.refuse(path, fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same", label),
+		fmt.Sprintf("choose them by %s, %s or a label of your own", jobSetName, replicatedJob))
+}

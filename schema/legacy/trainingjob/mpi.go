@@ -1,0 +1,240 @@
+package trainingjob
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// What the launcher needs to reach the nodes by SSH, for the root of an image that has OpenSSH.
+const (
+	sshd    = "/usr/sbin/sshd"
+	sshPort = 22
+	sshHome = "/root/.ssh"
+)
+
+// mpi converts an MPIJob (training-operator v1.9.3 pkg/controller.v1/mpi). The old launcher started its
+// processes with kubectl exec, the new one starts them by SSH.
+func (c *conversion) mpi(job *kubeflow.MPIJob) {
+	launcher, worker := kubeflow.MPIJobReplicaTypeLauncher, kubeflow.MPIJobReplicaTypeWorker
+	run := job.Spec.RunPolicy
+	if run.CleanPodPolicy == nil {
+		run.CleanPodPolicy = job.Spec.CleanPodPolicy
+	}
+	c.read(framework{
+		kind: kubeflow.MPIJobKind, label: "mpi", specs: "mpiReplicaSpecs", types: []kubeflow.ReplicaType{launcher, worker},
+		restart: kubeflow.MPIJobDefaultRestartPolicy,
+		replicas: func(t kubeflow.ReplicaType) int32 {
+			if t == worker {
+				return 0
+			}
+			return 1
+		},
+	}, job.ObjectMeta, run, job.Spec.MPIReplicaSpecs)
+	if p := job.Spec.CleanPodPolicy; p != nil && *p != *run.CleanPodPolicy {
+		c.dropped(schema.Warning, schema.Fields("spec", "cleanPodPolicy"), "the one of the runPolicy is in force, in the old API as well", "remove it")
+	}
+	c.exactlyOne(launcher)
+	if c.replica(launcher) == nil {
+		c.invalid(schema.Fields("spec", "mpiReplicaSpecs"), "an MPIJob has a Launcher", "add it")
+	}
+	if c.findings.Err() != nil {
+		return
+	}
+	c.mpiRoles(c.replica(launcher), c.replica(worker), job.Spec.MainContainer)
+	c.mpiPolicy(job.Spec.SlotsPerWorker)
+	for _, r := range c.roles {
+		c.checkMPIPod(r)
+	}
+	c.checkSSH()
+}
+
+// mpiRoles are the nodes, where there are any, and the launcher, which waits for them as its old init
+// container did; the Pods of a gang must not wait for each other.
+func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
+	l := &role{
+		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1, trains: true,
+		members: []member{{launcher, 0, 1}},
+	}
+	l.env = func(container string) []corev1.EnvVar { return c.launcherEnv(l, container) }
+	c.targets = []string{l.name}
+	if worker == nil || worker.count() == 0 {
+		c.roles = []*role{l}
+		return
+	}
+	n := &role{name: node, replica: worker, main: worker.pod().Containers[0].Name, count: worker.count(), members: []member{{worker, 0, worker.count()}}}
+	if mainContainer != "" {
+		n.main = mainContainer
+		if containerOf(worker.pod(), mainContainer) == nil {
+			c.invalid(schema.Fields("spec", "mainContainer"), fmt.Sprintf("the workers have no container %q", mainContainer), "name the one that runs MPI")
+		}
+	}
+	n.env = func(string) []corev1.EnvVar { return nil }
+	if c.gangScheduler() == "" {
+		l.after = n.name
+	}
+	c.roles = []*role{n, l}
+	c.serveSSH(n)
+}
+
+// mpiPolicy says how many processes run on how many nodes. The old controller counted the launcher as
+// a node where it has a GPU.
+func (c *conversion) mpiPolicy(slots *int32) {
+	implementation, home := trainer.MPIImplementationOpenMPI, sshHome
+	launcher := c.roles[len(c.roles)-1]
+	asNode := false
+	for _, container := range launcher.replica.pod().Containers {
+		for name := range container.Resources.Limits {
+			asNode = asNode || strings.Contains(string(name), "gpu")
+		}
+	}
+	perNode := int32(1)
+	if slots != nil {
+		perNode = *slots
+	}
+	c.ml.MPI = &trainer.MPIMLPolicySource{NumProcPerNode: &perNode, MPIImplementation: &implementation, SSHAuthMountPath: &home, RunLauncherAsNode: &asNode}
+	c.procs = &perNode
+	if len(c.roles) == 1 {
+		return
+	}
+	nodes := c.roles[0].count
+	if asNode {
+		nodes++
+	}
+	c.nodes = &nodes
+}
+
+// launcherEnv are the variables of the launcher that do not belong to kubectl exec: those that keep it off
+// GPUs that it did not ask for.
+func (c *conversion) launcherEnv(r *role, container string) []corev1.EnvVar {
+	if container != r.main || *c.ml.MPI.RunLauncherAsNode {
+		return nil
+	}
+	return []corev1.EnvVar{value("NVIDIA_VISIBLE_DEVICES", ""), value("NVIDIA_DRIVER_CAPABILITIES", "")}
+}
+
+// serveSSH lets the nodes run sshd, where the old controller let them sleep.
+func (c *conversion) serveSSH(r *role) {
+	container := containerOf(r.replica.pod(), r.main)
+	if container == nil {
+		return
+	}
+	if first := &r.replica.pod().Containers[0]; first != container && len(first.Command) == 0 {
+		first.Command, first.Args = []string{"sleep"}, []string{"365d"} // as the old controller did
+	}
+	field := r.path(schema.Field("containers"), schema.Item("name", r.main), schema.Field("command"))
+	words := strings.Fields(strings.Join(slices.Concat(container.Command, container.Args), " "))
+	sleeps := slices.DeleteFunc(slices.Clone(words), func(w string) bool { // sh -c "sleep 365d"
+		return strings.HasPrefix(w, "-") || path.Base(w) == "sh" || path.Base(w) == "bash"
+	})
+	switch {
+	case slices.ContainsFunc(words, func(w string) bool { return path.Base(strings.Trim(w, `;&"'`)) == "sshd" }):
+		return // it serves already, in its own way
+	case len(container.Command) > 0 && (len(sleeps) != 2 || path.Base(sleeps[0]) != "sleep"):
+		c.refuse(field, fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that they must run sshd", words[0]),
+			fmt.Sprintf("remove the command, or let it end in %s -De", sshd))
+		return
+	}
+	container.Command, container.Args = []string{sshd}, []string{"-De"}
+	if container.ReadinessProbe == nil {
+		container.ReadinessProbe = &corev1.Probe{
+			ProbeHandler:        corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(sshPort)}},
+			InitialDelaySeconds: 5,
+		}
+	}
+}
+
+// gone are the paths that the old controller mounted and that nothing replaces.
+var gone = [...]string{"/etc/mpi/discover_hosts.sh", "/etc/mpi/kubexec.sh", "/opt/kube"}
+
+// rshAgent is how Open MPI starts processes on other nodes.
+const rshAgent = "OMPI_MCA_plm_rsh_agent"
+
+// checkMPIPod reports what in the Pods belongs to kubectl exec.
+func (c *conversion) checkMPIPod(r *role) {
+	for i := range r.replica.pod().Containers {
+		container := &r.replica.pod().Containers[i]
+		at := r.path(schema.Field("containers"), schema.Item("name", container.Name))
+		texts := map[string][]string{"command": container.Command, "args": container.Args}
+		for _, field := range []string{"command", "args"} {
+			for k, text := range texts[field] {
+				for _, name := range gone {
+					if strings.Contains(text, name) {
+						c.refuse(at.Append(schema.Field(field), schema.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
+					}
+				}
+			}
+		}
+		var kept []corev1.EnvVar
+		for _, e := range container.Env {
+			field := at.Append(schema.Field("env"), schema.Item("name", e.Name))
+			switch {
+			case e.Name == rshAgent && r.trains && container.Name == r.main:
+				c.add(schema.CodeEnvReplaced, schema.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
+				continue
+			case strings.HasPrefix(e.Name, "I_MPI_"):
+				c.refuse(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
+			default:
+				for _, name := range gone {
+					if strings.Contains(e.Value, name) {
+						c.refuse(field, goneReason(name), "remove it")
+					}
+				}
+			}
+			kept = append(kept, e)
+		}
+		container.Env = kept
+	}
+}
+
+func goneReason(name string) string {
+	if name == gone[0] {
+		return name + " lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing writes it now"
+	}
+	return name + " is of the old way to start processes, by kubectl exec, and nothing mounts it now"
+}
+
+// checkSSH says what the images must have.
+func (c *conversion) checkSSH() {
+	if len(c.roles) == 1 && !*c.ml.MPI.RunLauncherAsNode {
+		return
+	}
+	at := schema.Fields("spec", "mpiReplicaSpecs")
+	c.add(schema.CodeNeedsSSH, schema.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
+		fmt.Sprintf("see that the images have them, and that root may log in with a key; else change the command of job %s in the runtime", node))
+	for _, r := range c.roles {
+		pod := r.replica.pod()
+		main := containerOf(pod, r.main)
+		if main == nil {
+			continue
+		}
+		if other := notRoot(pod, main); other != nil {
+			c.add(schema.CodeNeedsSSH, schema.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
+				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of that user, and let sshd run as that user on a port above 1024")
+		}
+	}
+}
+
+// notRoot is the field by which the container runs as another user than root; nil where it does not.
+func notRoot(pod *corev1.PodSpec, container *corev1.Container) schema.Path {
+	other := func(user *int64, not *bool) bool { return user != nil && *user != 0 || user == nil && not != nil && *not }
+	if s := container.SecurityContext; s != nil && (s.RunAsUser != nil || s.RunAsNonRoot != nil) {
+		if other(s.RunAsUser, s.RunAsNonRoot) {
+			return schema.Path{schema.Field("containers"), schema.Item("name", container.Name), schema.Field("securityContext")}
+		}
+		return nil
+	}
+	if s := pod.SecurityContext; s != nil && other(s.RunAsUser, s.RunAsNonRoot) {
+		return schema.Path{schema.Field("securityContext")}
+	}
+	return nil
+}

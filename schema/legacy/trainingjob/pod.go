@@ -1,0 +1,215 @@
+package trainingjob
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// template is the Pods' template of a job, with the names that changed written anew. Where rename is set,
+// the container that trains gets the name that the Trainer asks for.
+func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
+	t := r.replica.spec.Template.DeepCopy()
+	metadata := r.replica.path.Append(schema.Fields("template", "metadata")...)
+	if other := t.ObjectMeta; other.Name != "" || other.GenerateName != "" || other.Namespace != "" || len(other.OwnerReferences) > 0 {
+		c.dropped(schema.Note, metadata, "the old controller gives the Pods their names, and the Job controller does now", "")
+	}
+	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations, Finalizers: t.Finalizers}
+	c.labels(t, metadata)
+	if t.Spec.RestartPolicy != "" {
+		c.dropped(schema.Note, r.path(schema.Field("restartPolicy")), "the replica type's restartPolicy is the one in force, in the old API as well", "")
+	}
+	t.Spec.RestartPolicy = podRestart(r.replica.spec.RestartPolicy)
+	for _, gone := range []struct {
+		name  string
+		value *string
+	}{{"hostname", &t.Spec.Hostname}, {"subdomain", &t.Spec.Subdomain}} {
+		if *gone.value != "" {
+			c.changed(r.path(schema.Field(gone.name)), fmt.Sprintf("the Pods get their own %s, by which they find each other", gone.name), "remove it")
+			*gone.value = ""
+		}
+	}
+	if rename {
+		c.rename(r, t)
+	}
+	c.nameBoth(r, t)
+	return *t
+}
+
+// rename calls the container that trains node, as the Trainer asks, wherever its name stands.
+func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
+	old := r.main
+	if old == node {
+		return
+	}
+	for _, list := range [][]corev1.Container{t.Spec.Containers, t.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == node {
+				c.refuse(r.path(schema.Field("containers")).Append(schema.Item("name", node)),
+					fmt.Sprintf("container %q must take this name, since the Trainer trains in a container called %q", old, node), "rename the container that has it")
+				return
+			}
+		}
+	}
+	if main := containerOf(&t.Spec, old); main != nil {
+		main.Name = node
+	}
+	eachResourceRef(&t.Spec, func(ref *corev1.ResourceFieldSelector) {
+		if ref.ContainerName == old {
+			ref.ContainerName = node
+		}
+	})
+	const defaultContainer, appArmor = "kubectl.kubernetes.io/default-container", "container.apparmor.security.beta.kubernetes.io/"
+	if t.Annotations[defaultContainer] == old {
+		t.Annotations[defaultContainer] = node
+	}
+	if profile, ok := t.Annotations[appArmor+old]; ok {
+		delete(t.Annotations, appArmor+old)
+		t.Annotations[appArmor+node] = profile
+	}
+}
+
+// nameBoth writes addresses and field references anew that name what the old controller made.
+func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
+	for _, list := range []struct {
+		field      string
+		containers []corev1.Container
+	}{{"initContainers", t.Spec.InitContainers}, {"containers", t.Spec.Containers}} {
+		for i := range list.containers {
+			container := &list.containers[i]
+			path := r.path(schema.Field(list.field), schema.Item("name", c.oldName(r, container.Name)))
+			for _, texts := range []struct {
+				field string
+				list  []string
+			}{{"command", container.Command}, {"args", container.Args}} {
+				for k := range texts.list {
+					c.readdress(&texts.list[k], path.Append(schema.Field(texts.field), schema.Index(k)))
+				}
+			}
+			for k := range container.Env {
+				c.readdress(&container.Env[k].Value, path.Append(schema.Field("env"), schema.Item("name", container.Env[k].Name), schema.Field("value")))
+			}
+		}
+	}
+	eachFieldRef(&t.Spec, func(path *string) { c.relabelRef(r, path) })
+	c.selectors(r, &t.Spec)
+}
+
+// oldName is the name that a container had.
+func (c *conversion) oldName(r *role, name string) string {
+	if name == node && containerOf(r.replica.pod(), node) == nil {
+		return r.main
+	}
+	return name
+}
+
+func (c *conversion) readdress(text *string, path schema.Path) {
+	if now := c.rehost(*text); now != *text {
+		*text = now
+		c.add(schema.CodeReaddressed, schema.Note, path, "the old address of a Pod in it is written as the new one", "")
+	}
+}
+
+// eachFieldRef goes through the field references of a Pod.
+func eachFieldRef(pod *corev1.PodSpec, visit func(path *string)) {
+	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range list {
+			for k := range list[i].Env {
+				if from := list[i].Env[k].ValueFrom; from != nil && from.FieldRef != nil {
+					visit(&from.FieldRef.FieldPath)
+				}
+			}
+		}
+	}
+	eachDownwardFile(pod, func(file *corev1.DownwardAPIVolumeFile) {
+		if file.FieldRef != nil {
+			visit(&file.FieldRef.FieldPath)
+		}
+	})
+}
+
+// eachResourceRef goes through the references to containers' resources.
+func eachResourceRef(pod *corev1.PodSpec, visit func(*corev1.ResourceFieldSelector)) {
+	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range list {
+			for k := range list[i].Env {
+				if from := list[i].Env[k].ValueFrom; from != nil && from.ResourceFieldRef != nil {
+					visit(from.ResourceFieldRef)
+				}
+			}
+		}
+	}
+	eachDownwardFile(pod, func(file *corev1.DownwardAPIVolumeFile) {
+		if file.ResourceFieldRef != nil {
+			visit(file.ResourceFieldRef)
+		}
+	})
+}
+
+func eachDownwardFile(pod *corev1.PodSpec, visit func(*corev1.DownwardAPIVolumeFile)) {
+	for i := range pod.Volumes {
+		var files [][]corev1.DownwardAPIVolumeFile
+		if v := pod.Volumes[i].DownwardAPI; v != nil {
+			files = append(files, v.Items)
+		}
+		if v := pod.Volumes[i].Projected; v != nil {
+			for k := range v.Sources {
+				if v.Sources[k].DownwardAPI != nil {
+					files = append(files, v.Sources[k].DownwardAPI.Items)
+				}
+			}
+		}
+		for _, items := range files {
+			for k := range items {
+				visit(&items[k])
+			}
+		}
+	}
+}
+
+// namePorts gives the unnamed ports of a container names: Trainer 2.3 takes all unnamed ports for one, and
+// writes its own over it.
+func namePorts(container *corev1.Container) {
+	taken := map[string]bool{}
+	for _, p := range container.Ports {
+		taken[p.Name] = true
+	}
+	for i := range container.Ports {
+		p := &container.Ports[i]
+		if p.Name != "" {
+			continue
+		}
+		p.Name = fmt.Sprintf("port-%d", p.ContainerPort)
+		if taken[p.Name] && p.Protocol != "" {
+			p.Name += "-" + strings.ToLower(string(p.Protocol))
+		}
+		taken[p.Name] = true
+	}
+}
+
+// withEnv appends the variables of the old controller to those of the container. A name that is there
+// twice keeps its last value, which is the one that a container sees.
+func (c *conversion) withEnv(own, injected []corev1.EnvVar, path schema.Path) []corev1.EnvVar {
+	last := map[string]int{}
+	all := append(append([]corev1.EnvVar{}, own...), injected...)
+	for i, e := range all {
+		last[e.Name] = i
+	}
+	var kept []corev1.EnvVar
+	for i, e := range all {
+		if last[e.Name] == i {
+			kept = append(kept, e)
+			continue
+		}
+		why := "it is there twice, and the container sees the later one"
+		if last[e.Name] >= len(own) {
+			why = "the old controller sets it over this one"
+		}
+		c.add(schema.CodeEnvReplaced, schema.Warning, path.Append(schema.Field("env"), schema.Item("name", e.Name)), fmt.Sprintf("%s, so that it has no effect", why), "remove it")
+	}
+	return kept
+}

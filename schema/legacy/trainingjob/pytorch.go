@@ -1,0 +1,282 @@
+package trainingjob
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// pyTorch converts a PyTorchJob (training-operator v1.9.3 pkg/controller.v1/pytorch).
+func (c *conversion) pyTorch(job *kubeflow.PyTorchJob) {
+	c.read(framework{
+		kind: kubeflow.PyTorchJobKind, label: "torch", specs: "pytorchReplicaSpecs",
+		types:     []kubeflow.ReplicaType{kubeflow.PyTorchJobReplicaTypeMaster, kubeflow.PyTorchJobReplicaTypeWorker},
+		container: kubeflow.PyTorchJobDefaultContainerName, portName: kubeflow.PyTorchJobDefaultPortName, port: kubeflow.PyTorchJobDefaultPort,
+		restart: kubeflow.PyTorchJobDefaultRestartPolicy,
+	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.PyTorchReplicaSpecs)
+	c.exactlyOne(kubeflow.PyTorchJobReplicaTypeMaster)
+	if w := c.replica(kubeflow.PyTorchJobReplicaTypeWorker); w != nil && w.count() < 1 {
+		c.invalid(w.path.Append(schema.Field("replicas")), "a PyTorchJob has at least one worker, or none at all", "write 1 or more, or remove the workers")
+	}
+	p := &pyTorch{conversion: c, spec: &job.Spec, master: c.replica(kubeflow.PyTorchJobReplicaTypeMaster)}
+	p.checkProcs()
+	p.checkElastic()
+	if c.findings.Err() != nil {
+		return
+	}
+	p.layout()
+}
+
+type pyTorch struct {
+	*conversion
+	spec   *kubeflow.PyTorchJobSpec
+	master *replica // nil in a job of workers only
+}
+
+// layout makes one job where master and worker agree, else two.
+func (p *pyTorch) layout() {
+	if p.agree() {
+		r := p.one()
+		r.firstDecides, r.anyDecides = p.master != nil, p.spec.ElasticPolicy != nil
+		p.roles = []*role{r}
+		if p.fitsPolicy(r) {
+			p.ml.Torch = &trainer.TorchMLPolicySource{EnvInjection: injection(r)}
+			p.procs = p.numProcs()
+			p.checkAuto(r)
+			r.env = func(string) []corev1.EnvVar { return p.basics(r) }
+			return
+		}
+		r.env = func(string) []corev1.EnvVar { return p.everything(r) }
+		return
+	}
+	p.roles = p.each()
+	for _, r := range p.roles {
+		r.apart = r.replica != p.master
+		r.env = func(string) []corev1.EnvVar { return p.everything(r) }
+	}
+	p.targets = []string{p.roles[0].name}
+}
+
+// basics are the variables that Trainer's policy does not have. The policy has the rest under the names
+// that begin with PET_.
+func (p *pyTorch) basics(r *role) []corev1.EnvVar {
+	env := []corev1.EnvVar{unbuffered()}
+	if p.master == nil {
+		return env
+	}
+	return append(env,
+		number("MASTER_PORT", p.portOf(p.master)),
+		value("MASTER_ADDR", p.mustHost(p.master, 0)),
+		number("WORLD_SIZE", int(p.total())*p.procsForWorld()),
+		p.rank(r, "RANK"),
+	)
+}
+
+// everything are all variables of the old controller, for Pods without a policy.
+func (p *pyTorch) everything(r *role) []corev1.EnvVar {
+	env := p.basics(r)
+	if p.master != nil {
+		env = append(env,
+			number("PET_MASTER_PORT", p.portOf(p.master)),
+			value("PET_MASTER_ADDR", p.mustHost(p.master, 0)),
+			p.rank(r, "PET_NODE_RANK"),
+		)
+	}
+	if procs := p.procsPerNode(); procs != "" {
+		env = append(env, value("PET_NPROC_PER_NODE", procs))
+	}
+	if p.spec.ElasticPolicy == nil {
+		return append(env, number("PET_NNODES", p.total()))
+	}
+	return append(env, p.elastic()...)
+}
+
+// elastic are the variables of an elasticPolicy.
+func (p *pyTorch) elastic() []corev1.EnvVar {
+	policy := p.spec.ElasticPolicy
+	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
+	host, port := p.mustHost(worker, 0), p.portOf(worker)
+	if policy.RDZVHost != nil {
+		host = p.rehost(*policy.RDZVHost)
+	}
+	if policy.RDZVPort != nil {
+		port = *policy.RDZVPort
+	}
+	backend := kubeflow.BackendC10D
+	if policy.RDZVBackend != nil {
+		backend = *policy.RDZVBackend
+	}
+	least, most := p.elasticRange()
+	env := []corev1.EnvVar{
+		value("PET_RDZV_ENDPOINT", fmt.Sprintf("%s:%d", host, port)),
+		value("PET_RDZV_BACKEND", string(backend)),
+		value("PET_NNODES", fmt.Sprintf("%d:%d", least, most)),
+	}
+	if policy.MaxRestarts != nil {
+		env = append(env, number("PET_MAX_RESTARTS", *policy.MaxRestarts))
+	}
+	if policy.RDZVID != nil {
+		env = append(env, value("PET_RDZV_ID", *policy.RDZVID))
+	}
+	if len(policy.RDZVConf) > 0 {
+		var settings []string
+		for _, s := range policy.RDZVConf {
+			settings = append(settings, s.Key+"="+s.Value)
+		}
+		env = append(env, value("PET_RDZV_CONF", strings.Join(settings, ",")))
+	}
+	if policy.Standalone != nil && *policy.Standalone {
+		env = append(env, value("PET_STANDALONE", ""))
+	}
+	return env
+}
+
+// elasticRange is how many nodes torchrun goes on with: either bound, where it is not there, is the other
+// one, or the number of workers.
+func (p *pyTorch) elasticRange() (least, most int32) {
+	policy := p.spec.ElasticPolicy
+	workers := p.replica(kubeflow.PyTorchJobReplicaTypeWorker).count()
+	switch {
+	case policy.MinReplicas != nil && policy.MaxReplicas != nil:
+		return *policy.MinReplicas, *policy.MaxReplicas
+	case policy.MinReplicas != nil:
+		return *policy.MinReplicas, *policy.MinReplicas
+	case policy.MaxReplicas != nil:
+		return *policy.MaxReplicas, *policy.MaxReplicas
+	}
+	return workers, workers
+}
+
+// checkElastic reports what of an elasticPolicy the Trainer cannot do.
+func (p *pyTorch) checkElastic() {
+	policy := p.spec.ElasticPolicy
+	if policy == nil {
+		return
+	}
+	path := schema.Fields("spec", "elasticPolicy")
+	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
+	if worker == nil {
+		p.invalid(path, "an elasticPolicy asks for workers, and the job has none", "remove it, or add workers")
+		return
+	}
+	if len(policy.Metrics) > 0 {
+		p.refuse(path.Append(schema.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+			"remove it, and write as many replicas as the job is to have")
+	}
+	if policy.NProcPerNode != nil && p.spec.NprocPerNode != nil {
+		p.invalid(path.Append(schema.Field("nProcPerNode")), "nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
+	}
+	if least, most := p.elasticRange(); least != most || most != worker.count() {
+		p.changed(path, fmt.Sprintf("torchrun still takes %d to %d nodes, and starts again when one is lost; but the number of Pods stays %d, since a JobSet cannot be scaled", least, most, p.total()),
+			"make a new TrainJob to have another number of Pods")
+	}
+}
+
+// procsPerNode is what the old controller wrote as PET_NPROC_PER_NODE; empty where it did not.
+func (p *pyTorch) procsPerNode() string {
+	switch {
+	case p.spec.NprocPerNode != nil:
+		return *p.spec.NprocPerNode
+	case p.spec.ElasticPolicy != nil && p.spec.ElasticPolicy.NProcPerNode != nil:
+		return strconv.Itoa(int(*p.spec.ElasticPolicy.NProcPerNode))
+	}
+	return kubeflow.DefaultNprocPerNode
+}
+
+// numProcs is the number of processes on a node, nil where it is to be found out there.
+func (p *pyTorch) numProcs() *int32 {
+	n, err := strconv.ParseInt(p.procsPerNode(), 10, 32)
+	if err != nil {
+		return nil
+	}
+	procs := int32(n)
+	return &procs
+}
+
+// procsForWorld is what the old controller multiplied the nodes by for WORLD_SIZE: the field of the
+// elasticPolicy plays no part.
+func (p *pyTorch) procsForWorld() int {
+	if p.spec.NprocPerNode == nil {
+		return 1
+	}
+	if n, err := strconv.Atoi(*p.spec.NprocPerNode); err == nil {
+		return n
+	}
+	return 1
+}
+
+func (p *pyTorch) checkProcs() {
+	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil && !slices.Contains(words, p.procsPerNode()) {
+		p.invalid(schema.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is no number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
+	}
+}
+
+// reserved are the variables that Trainer's torch policy sets and that a TrainJob must not.
+var reserved = [...]string{"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
+
+// fitsPolicy tells whether the torch policy does as the old controller did: a fixed number of nodes, a
+// number of processes that it can say, and no variable of the job's own that it would write over.
+func (p *pyTorch) fitsPolicy(r *role) bool {
+	if p.spec.ElasticPolicy != nil || p.numProcs() == nil && p.procsPerNode() != kubeflow.DefaultNprocPerNode || len(r.replica.pod().Containers) > maxTargets+1 {
+		return false
+	}
+	if p.master != nil {
+		return true // which sets them all itself
+	}
+	for _, container := range r.replica.pod().Containers {
+		for _, e := range container.Env {
+			if slices.Contains(reserved[2:], e.Name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// checkAuto warns where the old controller left the number of processes to torchrun, and Trainer 2.3
+// counts it itself.
+func (p *pyTorch) checkAuto(r *role) {
+	if p.procs != nil || hasGPU(containerOf(r.replica.pod(), r.main)) {
+		return
+	}
+	p.changed(schema.Fields("spec", "nprocPerNode"),
+		"torchrun starts as many processes as the container has CPUs in its requests, else in its limits, and at least one; before, auto was as many as it found on the machine",
+		"write the number as nprocPerNode, if the program is run by torchrun")
+}
+
+// hasGPU tells what the Trainer takes for a GPU: a resource with gpu in its name.
+func hasGPU(container *corev1.Container) bool {
+	for _, list := range []corev1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
+		for name := range list {
+			if strings.Contains(string(name), "gpu") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxTargets is how many containers an injection target may name.
+const maxTargets = 8
+
+// injection lets the policy write into the other containers as well, as the old controller did.
+func injection(r *role) *trainer.EnvInjection {
+	var others []string
+	for _, container := range r.replica.pod().Containers {
+		if container.Name != r.main {
+			others = append(others, container.Name)
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	return &trainer.EnvInjection{Targets: []trainer.EnvInjectionTarget{{JobName: r.name, ContainerNames: others}}}
+}

@@ -1,0 +1,164 @@
+package trainingjob
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Names and marks of Trainer v2.3.0 (pkg/constants) and of JobSet v0.12.0.
+const (
+	node          = "node"
+	launcherJob   = "launcher"
+	ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
+	ancestor      = "trainer"
+
+	completionIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+	jobIndex        = "metadata.annotations['jobset.sigs.k8s.io/job-global-index']"
+)
+
+// role is one replicated job, made of Pods of the old job.
+type role struct {
+	name    string
+	replica *replica // whose template its Pods have
+	main    string   // the container that trains, by its old name
+	count   int32
+	// apart makes a Job of each Pod, so that the number of a Pod is one over all jobs: a Pod cannot
+	// add its own number to that of the Pods before it.
+	apart bool
+	// members are the old Pods that are the Pods of this job, in order.
+	members []member
+	// env are the variables that the old controller sets in a container of these Pods.
+	env func(container string) []corev1.EnvVar
+	// firstDecides and anyDecides say that the job is done when its first, or any one, of its Pods is.
+	firstDecides, anyDecides bool
+	// after names a job whose Pods must be ready first.
+	after string
+	// trains gives the job the trainer's label.
+	trains bool
+}
+
+// member is a run of Pods of one replica type.
+type member struct {
+	replica      *replica
+	first, count int32
+}
+
+// path is the field of the old job with the Pods' template.
+func (r *role) path(steps ...schema.Step) schema.Path { return r.replica.podPath(steps...) }
+
+// one makes one job of all replica types, in their order.
+func (c *conversion) one() *role {
+	r := &role{name: node, replica: c.replicas[0], main: c.container, trains: true}
+	for _, replica := range c.replicas {
+		r.members = append(r.members, member{replica, 0, replica.count()})
+		r.count += replica.count()
+	}
+	return r
+}
+
+// each makes a job of each replica type, called as the type in lower case.
+func (c *conversion) each() []*role {
+	var roles []*role
+	for _, replica := range c.replicas {
+		if replica.count() == 0 {
+			continue
+		}
+		roles = append(roles, &role{
+			name: replica.lower(), replica: replica, main: c.container, count: replica.count(),
+			members: []member{{replica, 0, replica.count()}},
+		})
+	}
+	return roles
+}
+
+// host is the address of the Pod with the given index.
+func (c *conversion) host(r *role, index int32) string {
+	job, pod := int32(0), index
+	if r.apart {
+		job, pod = index, 0
+	}
+	return fmt.Sprintf("%s-%s-%d-%d.%s", c.meta.Name, r.name, job, pod, c.meta.Name)
+}
+
+// hostOf is the new address of an old Pod.
+func (c *conversion) hostOf(replica *replica, index int32) (string, bool) {
+	for _, r := range c.roles {
+		before := int32(0)
+		for _, m := range r.members {
+			if m.replica == replica && index >= m.first && index < m.first+m.count {
+				return c.host(r, before+index-m.first), true
+			}
+			before += m.count
+		}
+	}
+	return "", false
+}
+
+// mustHost is hostOf an old Pod that there is.
+func (c *conversion) mustHost(replica *replica, index int32) string {
+	host, _ := c.hostOf(replica, index)
+	return host
+}
+
+// oldHost finds the addresses that the old controller gave: the job's name, the replica type and an index,
+// as the Pods and their Services were called. MPI's launcher has no index.
+func (c *conversion) oldHost() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) + `-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
+}
+
+// rehost writes the new addresses of Pods in place of the old ones.
+func (c *conversion) rehost(text string) string {
+	pattern := c.oldHost()
+	for at := 0; at < len(text); {
+		m := pattern.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		start, typ, end := at+m[3], text[at+m[4]:at+m[5]], at+m[5]
+		index, indexed := int64(0), m[6] >= 0
+		if indexed {
+			index, _ = strconv.ParseInt(text[at+m[6]:at+m[7]], 10, 32)
+			end = at + m[7]
+		}
+		at = end
+		for _, replica := range c.replicas {
+			if replica.lower() != typ || indexed == (replica.lower() == launcherJob) {
+				continue
+			}
+			if host, ok := c.hostOf(replica, int32(index)); ok {
+				text = text[:start] + host + text[end:]
+				at = start + len(host)
+			}
+		}
+	}
+	return text
+}
+
+func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+
+func number[T int | int32](name string, n T) corev1.EnvVar { return value(name, strconv.Itoa(int(n))) }
+
+func fieldEnv(name, path string) corev1.EnvVar {
+	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
+}
+
+// rank is a variable with the number of a Pod among all Pods.
+func (c *conversion) rank(r *role, name string) corev1.EnvVar {
+	switch {
+	case !r.apart && r == c.roles[0]:
+		if len(c.roles) > 1 {
+			return value(name, "0")
+		}
+		return fieldEnv(name, completionIndex)
+	default:
+		return fieldEnv(name, jobIndex)
+	}
+}
+
+// unbuffered is what the old controller sets for Python in every container.
+func unbuffered() corev1.EnvVar { return value("PYTHONUNBUFFERED", "1") }

@@ -1,0 +1,259 @@
+package trainingjob
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// framework is what a kind of the old API says of itself.
+type framework struct {
+	kind string
+	// label is the value of the runtime's label trainer.kubeflow.org/framework.
+	label string
+	// specs is the field with the replica types, types those that there are, in the order of their ranks.
+	specs string
+	types []kubeflow.ReplicaType
+	// container is the name that the container which trains must have; any where it is empty.
+	container string
+	// portName and port are the port by which the Pods find each other.
+	portName string
+	port     int32
+	// restart is the restart policy of a replica type that names none, replicas how many Pods one has
+	// that does not say.
+	restart  kubeflow.RestartPolicy
+	replicas func(kubeflow.ReplicaType) int32
+}
+
+// conversion is one job on its way.
+type conversion struct {
+	findings schema.Findings
+	opts     Options
+	framework
+	object   schema.Object
+	meta     metav1.ObjectMeta
+	run      kubeflow.RunPolicy
+	replicas []*replica
+
+	// What the file of the job's kind decides.
+
+	roles []*role
+	// ml is the policy of the runtime; none makes plain replicated jobs.
+	ml trainer.MLPolicySource
+	// procs is spec.trainer.numProcPerNode, nodes spec.trainer.numNodes where it is not the count of the
+	// job node.
+	procs, nodes *int32
+	// targets are the replicated jobs whose success is that of the job; none means all.
+	targets []string
+}
+
+// replica is one replica type of the old job.
+type replica struct {
+	typ  kubeflow.ReplicaType
+	spec *kubeflow.ReplicaSpec
+	path schema.Path
+}
+
+func (r *replica) pod() *corev1.PodSpec { return &r.spec.Template.Spec }
+
+func (r *replica) podPath(steps ...schema.Step) schema.Path {
+	return r.path.Append(schema.Fields("template", "spec")...).Append(steps...)
+}
+
+func (r *replica) count() int32 { return *r.spec.Replicas }
+
+// lower is how the old controller writes the type in the names of its Pods.
+func (r *replica) lower() string { return strings.ToLower(string(r.typ)) }
+
+// read takes over what all kinds have, fills in the defaults of the old API and reports what it refuses
+// (training-operator v1.9.3 pkg/apis/kubeflow.org/v1, pkg/webhooks).
+func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunPolicy, specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) {
+	c.framework, c.meta, c.run = f, meta, run
+	c.object = schema.Object{Kind: f.kind, Namespace: meta.Namespace, Name: meta.Name}
+	c.checkName()
+	specsPath := schema.Fields("spec", f.specs)
+	if len(specs) == 0 {
+		c.invalid(specsPath, "no replica type is there", fmt.Sprintf("write one of %s", names(f.types)))
+	}
+	byType := map[kubeflow.ReplicaType]*replica{}
+	for _, written := range slices.Sorted(maps.Keys(specs)) {
+		i := slices.IndexFunc(f.types, func(t kubeflow.ReplicaType) bool { return strings.EqualFold(string(t), string(written)) })
+		path := specsPath.Append(schema.Key(string(written)))
+		switch {
+		case i < 0 && specs[written] != nil:
+			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", names(f.types)))
+		case specs[written] == nil:
+			c.invalid(path, "the replica type is empty", "write its template, or leave it out")
+		case byType[f.types[i]] != nil:
+			c.invalid(path, fmt.Sprintf("replica type %s is there twice", f.types[i]), "keep one of the two")
+		default:
+			byType[f.types[i]] = &replica{f.types[i], specs[written], path}
+		}
+	}
+	for _, t := range f.types {
+		if r := byType[t]; r != nil {
+			c.defaults(r)
+			c.replicas = append(c.replicas, r)
+		}
+	}
+	if len(c.replicas) > 0 && c.total() == 0 {
+		c.invalid(specsPath, "the job has no Pods", "write replicas: 1 or more")
+	}
+}
+
+// defaults fills in what the old API fills in, and checks what is there.
+func (c *conversion) defaults(r *replica) {
+	if r.spec.Replicas == nil {
+		n := int32(1)
+		if c.framework.replicas != nil {
+			n = c.framework.replicas(r.typ)
+		}
+		r.spec.Replicas = &n
+	}
+	if r.count() < 0 {
+		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas", r.count()), "write how many Pods there are")
+	}
+	if r.spec.RestartPolicy == "" {
+		r.spec.RestartPolicy = c.framework.restart
+	}
+	containers := r.podPath(schema.Field("containers"))
+	if len(r.pod().Containers) == 0 {
+		c.invalid(containers, "the Pods have no container", "write the container that trains")
+		return
+	}
+	for i := range r.pod().Containers {
+		if r.pod().Containers[i].Image == "" {
+			c.invalid(containers.Append(schema.Index(i), schema.Field("image")), "a container without an image", "name its image")
+		}
+	}
+	if c.container != "" && containerOf(r.pod(), c.container) == nil {
+		c.invalid(containers, fmt.Sprintf("no container is called %q, which %s asks for", c.container, c.framework.kind),
+			fmt.Sprintf("call the container that trains %q", c.container))
+	}
+}
+
+// checkName asks for a name of which the addresses of Pods can be made.
+func (c *conversion) checkName() {
+	path := schema.Fields("metadata", "name")
+	switch {
+	case c.meta.Name == "" && c.meta.GenerateName != "":
+		c.refuse(schema.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
+			"write a name")
+	case c.meta.Name == "":
+		c.invalid(path, "the job has no name", "give it one")
+	case len(validation.IsDNS1035Label(c.meta.Name)) > 0:
+		c.invalid(path, fmt.Sprintf("the name %q is no DNS label that begins with a letter", c.meta.Name), "rename the job")
+	}
+}
+
+// exactlyOne reports a replica type that must have one Pod.
+func (c *conversion) exactlyOne(t kubeflow.ReplicaType) {
+	if r := c.replica(t); r != nil && r.count() != 1 {
+		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t), "write replicas: 1")
+	}
+}
+
+// replica is the replica type, nil where the job does not have it.
+func (c *conversion) replica(t kubeflow.ReplicaType) *replica {
+	for _, r := range c.replicas {
+		if r.typ == t {
+			return r
+		}
+	}
+	return nil
+}
+
+// agree tells whether all replica types have the same Pods and restart alike.
+func (c *conversion) agree() bool {
+	first := c.replicas[0].spec
+	for _, r := range c.replicas[1:] {
+		if r.spec.RestartPolicy != first.RestartPolicy || !equality.Semantic.DeepEqual(podsOf(r.spec), podsOf(first)) {
+			return false
+		}
+	}
+	return true
+}
+
+// podsOf is what of a template reaches the Pods.
+func podsOf(spec *kubeflow.ReplicaSpec) corev1.PodTemplateSpec {
+	t := spec.Template.DeepCopy()
+	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations, Finalizers: t.Finalizers}
+	t.Spec.RestartPolicy = ""
+	return *t
+}
+
+// total is the number of Pods of all replica types.
+func (c *conversion) total() int32 {
+	n := int32(0)
+	for _, r := range c.replicas {
+		n += r.count()
+	}
+	return n
+}
+
+// portOf is the port by which Pods of the type are found: the one with the framework's name, else its
+// default.
+func (c *conversion) portOf(r *replica) int32 {
+	if main := containerOf(r.pod(), c.container); main != nil {
+		for _, p := range main.Ports {
+			if p.Name == c.portName {
+				return p.ContainerPort
+			}
+		}
+	}
+	return c.port
+}
+
+func containerOf(pod *corev1.PodSpec, name string) *corev1.Container {
+	for i := range pod.Containers {
+		if pod.Containers[i].Name == name {
+			return &pod.Containers[i]
+		}
+	}
+	return nil
+}
+
+func names(types []kubeflow.ReplicaType) string {
+	var words []string
+	for _, t := range types {
+		words = append(words, string(t))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (c *conversion) add(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
+	c.findings = append(c.findings, schema.Finding{
+		Code: code, Severity: severity, Object: c.object, Path: path, Message: message, Help: help,
+	})
+}
+
+// refuse reports what cannot be carried.
+func (c *conversion) refuse(path schema.Path, message, help string) {
+	c.add(schema.CodeNotCarried, schema.Error, path, message, help)
+}
+
+// invalid reports what the old API refuses as well.
+func (c *conversion) invalid(path schema.Path, message, help string) {
+	c.add(schema.CodeOldInvalid, schema.Error, path, message, help)
+}
+
+// changed reports what is carried with another meaning.
+func (c *conversion) changed(path schema.Path, message, help string) {
+	c.add(schema.CodeMappedOtherwise, schema.Warning, path, message, help)
+}
+
+// dropped reports what is left out since it does nothing, or since the cluster writes it.
+func (c *conversion) dropped(severity schema.Severity, path schema.Path, message, help string) {
+	c.add(schema.CodeDroppedField, severity, path, message, help)
+}

@@ -1,0 +1,92 @@
+package trainingjob
+
+import (
+	"encoding/json"
+	"fmt"
+
+	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3 has no
+// policy for it: each replica type becomes a plain replicated job.
+func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
+	chief, master, worker := kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker
+	c.read(framework{
+		kind: kubeflow.TFJobKind, label: "tensorflow", specs: "tfReplicaSpecs",
+		types:     []kubeflow.ReplicaType{chief, master, worker, kubeflow.TFJobReplicaTypePS, kubeflow.TFJobReplicaTypeEval},
+		container: kubeflow.TFJobDefaultContainerName, portName: kubeflow.TFJobDefaultPortName, port: kubeflow.TFJobDefaultPort,
+		restart: kubeflow.TFJobDefaultRestartPolicy,
+	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.TFReplicaSpecs)
+	if c.replica(chief) != nil && c.replica(master) != nil {
+		c.invalid(schema.Fields("spec", "tfReplicaSpecs"), "a job has a Chief or a Master, and not both", "keep one of the two")
+	}
+	if job.Spec.EnableDynamicWorker {
+		c.refuse(schema.Fields("spec", "enableDynamicWorker"),
+			"TF_CONFIG of dynamic workers is written anew for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
+	}
+	allWorkers := false
+	if p := job.Spec.SuccessPolicy; p != nil && *p != kubeflow.SuccessPolicyDefault {
+		allWorkers = *p == kubeflow.SuccessPolicyAllWorkers
+		if !allWorkers {
+			c.invalid(schema.Fields("spec", "successPolicy"), fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
+		}
+	}
+	if c.findings.Err() != nil {
+		return
+	}
+	if len(c.replicas) == 1 {
+		c.roles = []*role{c.one()}
+	} else {
+		c.roles = c.each()
+	}
+	c.tensorFlowEnd(allWorkers)
+	for _, r := range c.roles {
+		r.env = func(container string) []corev1.EnvVar { return c.tensorFlowEnv(r, container) }
+	}
+}
+
+// tensorFlowEnd decides which Pods' end is that of the job: the chief's; without one the first worker's, or
+// that of all workers.
+func (c *conversion) tensorFlowEnd(allWorkers bool) {
+	for _, t := range []kubeflow.ReplicaType{kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker} {
+		for _, r := range c.roles {
+			if r.replica.typ != t {
+				continue
+			}
+			r.firstDecides = t == kubeflow.TFJobReplicaTypeWorker && !allWorkers
+			if len(c.roles) > 1 {
+				c.targets = []string{r.name}
+			}
+			return
+		}
+	}
+}
+
+// indexVariable has the number of the Pod among those of its job. The Job controller sets it after all
+// others, unless it is there; a variable that refers to it must come after it.
+const indexVariable = "JOB_COMPLETION_INDEX"
+
+// tensorFlowEnv is TF_CONFIG, in the one container that gets it, in jobs of several Pods. It differs from
+// Pod to Pod in the number of the task, for which it refers to another variable.
+func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
+	if container != r.main || c.total() == 1 {
+		return nil
+	}
+	cluster := map[string][]string{}
+	for _, replica := range c.replicas {
+		hosts := []string{}
+		for i := range replica.count() {
+			hosts = append(hosts, fmt.Sprintf("%s:%d", c.mustHost(replica, i), c.portOf(replica)))
+		}
+		cluster[replica.lower()] = hosts
+	}
+	hosts, _ := json.Marshal(cluster) // a map of lists of strings
+	task, _ := json.Marshal(r.replica.lower())
+	return []corev1.EnvVar{
+		fieldEnv(indexVariable, completionIndex),
+		value("TF_CONFIG", fmt.Sprintf(`{"cluster":%s,"task":{"type":%s,"index":$(%s)},"environment":"cloud"}`, hosts, task, indexVariable)),
+	}
+}
