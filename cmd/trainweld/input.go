@@ -84,7 +84,8 @@ type inputFlags struct {
 	files, runtimes, patches []string
 	recursive                bool
 	namespace                string
-	spelled                  bool // see input.spelled
+	spelled                  bool            // see input.spelled
+	kinds                    []manifest.Kind // to read besides those of the Trainer
 }
 
 // checkPaths refuses paths that can only be mistakes.
@@ -204,7 +205,7 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 			return decoded{file: files[i], findings: schema.Findings{*unreadable}}
 		}
 		d := decoded{file: files[i], data: data}
-		d.documents, d.findings = manifest.Decode(files[i], data)
+		d.documents, d.findings = manifest.DecodeKinds(files[i], data, flags.kinds)
 		if !slices.Contains(paths, files[i]) {
 			d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
 		}
@@ -221,10 +222,11 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 	})
 }
 
-// inNamespace gives an object of the Trainer the namespace that it is in when it names none, so that
+// inNamespace gives an object of the Trainer, or of a further kind, the namespace that it is in when it names none, so that
 // all findings call it by one name.
 func (flags inputFlags) inNamespace(o schema.Object) schema.Object {
-	if o.Name != "" && (o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
+	further := slices.ContainsFunc(flags.kinds, func(k manifest.Kind) bool { return k.Kind == o.Kind })
+	if o.Name != "" && (further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
 		o.Namespace = cmp.Or(o.Namespace, flags.namespace, "default")
 	}
 	return o

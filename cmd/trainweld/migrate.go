@@ -20,6 +20,7 @@ import (
 type migrateFlags struct {
 	inputFlags
 	manager    string
+	onto       existingFlags
 	inPlace    bool
 	diff       bool
 	list       bool
@@ -38,9 +39,11 @@ func (p *program) migrateCommand() *cobra.Command {
 		Short: "Rewrite objects of earlier versions as Trainer 2.3 has them",
 		Long: `Rewrite objects of earlier versions as Trainer 2.3 has them. A TrainJob of Trainer 2.0 or 2.1, with
 spec.podTemplateOverrides, spec.labels or spec.annotations, becomes one with a patch of one manager in
-spec.runtimePatches.
+spec.runtimePatches. A training job of kubeflow.org/v1, a PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob or
+PaddleJob, becomes a TrainJob and a TrainingRuntime of its own, or with --runtime a TrainJob on a runtime
+that exists; docs/migrate.md says what becomes of every field.
 
-The rewrite is proved: both forms are rendered with the TrainJob's runtime, and must give the same
+The rewrite of a TrainJob is proved: both forms are rendered with the TrainJob's runtime, and must give the same
 JobSet. Where they do not, or where something cannot be said in today's API, a finding says what and why,
 and nothing is written.
 
@@ -56,6 +59,12 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # What would change below a directory
   trainweld migrate -R jobs/ -r runtimes/ -d
 
+  # A PyTorchJob to a TrainingRuntime and a TrainJob
+  trainweld migrate pytorchjob.yaml
+
+  # A PyTorchJob to a TrainJob on a runtime of the cluster
+  trainweld migrate pytorchjob.yaml --runtime torch-distributed
+
   # The files themselves, under another manager's name
   trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,7 +77,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&flags.files, "filename", "f", nil, "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.StringArrayVarP(&flags.runtimes, "runtimes", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
@@ -78,6 +87,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	flags.onto.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{sdkManager}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -105,7 +115,7 @@ func (flags migrateFlags) check() error {
 	for _, f := range schema.Check(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
 	}
-	return nil
+	return flags.onto.check()
 }
 
 // rewritten is one file before and after.
@@ -121,9 +131,11 @@ type migration struct {
 	*input
 	flags    migrateFlags
 	findings schema.Findings
+	made     map[schema.Object]*manifest.Document // what became a new object of this name
 }
 
 func (p *program) migrate(flags migrateFlags) error {
+	flags.kinds = trainingJobKinds()
 	m := migration{input: p.read(flags.inputFlags), flags: flags}
 	for _, f := range m.input.findings {
 		if f.Code != schema.CodeOldAPI { // which is what the verb is for
@@ -162,9 +174,9 @@ func (m *migration) file(text text) rewritten {
 			}
 		}
 	}
-	after := manifest.ApplyEdits(text.data, edits)
-	m.verify(text, after, want)
-	return rewritten{text.name, text.data, after}
+	m.verify(text, manifest.ApplyEdits(text.data, edits), want)
+	edits = append(edits, m.trainingJobs(text)...)
+	return rewritten{text.name, text.data, manifest.ApplyEdits(text.data, edits)}
 }
 
 // showRewritten writes what was asked for to standard output.

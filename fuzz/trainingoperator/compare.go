@@ -115,6 +115,11 @@ func (c Comparison) pod(old Pod, now *corev1.Pod, readdress func(string) string)
 		out.WriteString(c.env(before, is, was, now, readdress))
 		withDefaults(was.Ports, now.Ports)
 	}
+	for name := range before.Labels { // which variables may refer to, until here
+		if strings.HasPrefix(name, "training.kubeflow.org/") {
+			delete(before.Labels, name)
+		}
+	}
 	withoutNew(is)
 	// Empty and absent lists are the same in an API object.
 	if !equality.Semantic.DeepEqual(before.Spec, is.Spec) {
@@ -155,11 +160,6 @@ func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container, read
 
 // withoutOld takes off the old Pod, and off the new one, what docs/migrate.md names as replaced.
 func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
-	for name := range before.Labels {
-		if strings.HasPrefix(name, "training.kubeflow.org/") {
-			delete(before.Labels, name)
-		}
-	}
 	if before.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		before.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
 	}

@@ -25,14 +25,12 @@ func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 	return out
 }
 
-// fieldOf is the label or annotation that a field reference names, or the reference itself.
+// fieldOf is the label or annotation that a field reference names, empty where the Pod has none, or the
+// reference itself.
 func fieldOf(pod *corev1.Pod, path string) string {
 	for prefix, values := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
 		if name, ok := strings.CutPrefix(path, prefix); ok {
-			if value, ok := values[strings.TrimSuffix(name, "']")]; ok {
-				return value
-			}
-			return "<no " + path + ">"
+			return values[strings.TrimSuffix(name, "']")]
 		}
 	}
 	return "<" + path + ">"

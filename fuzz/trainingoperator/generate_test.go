@@ -205,7 +205,13 @@ func (g *generator) text() string {
 
 func (g *generator) variable(i int) corev1.EnvVar {
 	name := pick(g, "WORLD_SIZE", "EPOCHS", "LOG_LEVEL", "RANK_COPY", "PET_MASTER_ADDR", "TF_CONFIG")
-	switch g.IntN(5) {
+	switch g.IntN(8) {
+	case 7:
+		label := pick(g, kubeflow.JobNameLabel, kubeflow.ReplicaIndexLabel)
+		if g.main == "mpi" {
+			label = kubeflow.JobNameLabel // the operator gives a launcher no index
+		}
+		return corev1.EnvVar{Name: fmt.Sprintf("LABEL_%d", i), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['" + label + "']"}}}
 	case 0:
 		return corev1.EnvVar{Name: fmt.Sprintf("NODE_NAME_%d", i), ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}
 	case 1:

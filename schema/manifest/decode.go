@@ -31,6 +31,15 @@ func Decode(file string, data []byte) ([]*Document, schema.Findings) {
 	return d.documents, d.findings
 }
 
+// DecodeKinds is Decode for a caller who reads further kinds, such as those of an earlier API. Documents of
+// these have an Object that their New made.
+func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, schema.Findings) {
+	d := newDecoder(file, data)
+	d.further = further
+	d.stream()
+	return d.documents, d.findings
+}
+
 // Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
 // scans a directory tolerates schema.CodeNotAnObject: other files live there too.
 func Tolerate(findings schema.Findings, codes ...schema.Code) schema.Findings {
@@ -50,6 +59,8 @@ type decoder struct {
 	file      *file
 	documents []*Document
 	findings  schema.Findings
+	// further are kinds to read besides those of this package.
+	further []Kind
 	// patches says that an object without apiVersion and kind is a RuntimePatch.
 	patches bool
 }

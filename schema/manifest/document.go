@@ -21,8 +21,8 @@ type Document struct {
 	// APIVersion is the apiVersion as it is written, also where it was read as another.
 	APIVersion string
 	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime,
-	// *jobset.JobSet or *corev1.ConfigMap. It is nil for kinds that this package does not read, and
-	// for a broken object.
+	// *jobset.JobSet or *corev1.ConfigMap, or what a further Kind makes. It is nil for kinds that are not
+	// read, and for a broken object.
 	Object any
 	// Overrides are what a TrainJob says in the fields that Trainer 2.2 took away: nil for an object that
 	// has none of them. Object is the rest of it.
@@ -74,6 +74,14 @@ func (d *Document) Position(p schema.Path) schema.Position {
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
 func (d *Document) Has(p schema.Path) bool { return d.source.has(d.at, p) }
+
+// Format is how the document is written: JSON, or YAML.
+func (d *Document) Format() Format {
+	if d.source.json {
+		return JSON
+	}
+	return YAML
+}
 
 // SourceLine is the text of a line of the document's file, without its line break; empty when the
 // file has no such line. Lines count from 1 and end where YAML ends them.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -70,24 +71,35 @@ func (r *readable) name(object any) {
 	}
 }
 
-// readables are the kinds that this package reads, those of one group together.
-func readables() []readable {
-	return []readable{
+// Kind is a further kind for DecodeKinds to read.
+type Kind struct {
+	Group, Version, Kind string
+	// New is an empty object, a pointer to a struct.
+	New func() any
+}
+
+// readables are the kinds that are read, those of one group together: those of this package, and further ones.
+func readables(further []Kind) []readable {
+	kinds := []readable{
 		{trainerGroup, "v1alpha1", "TrainJob", func() any { return new(trainer.TrainJob) }},
 		{trainerGroup, "v1alpha1", "TrainingRuntime", func() any { return new(trainer.TrainingRuntime) }},
 		{trainerGroup, "v1alpha1", "ClusterTrainingRuntime", func() any { return new(trainer.ClusterTrainingRuntime) }},
 		{jobsetGroup, "v1alpha2", "JobSet", func() any { return new(jobset.JobSet) }},
 		{"", "v1", "ConfigMap", func() any { return new(corev1.ConfigMap) }},
 	}
+	for _, k := range further {
+		kinds = append(kinds, readable{k.Group, k.Version, k.Kind, k.New})
+	}
+	return kinds
 }
 
 // recognize finds the kind of an object: how to read it, nil for a kind that is not read. The
 // finding, if any, is without its place.
-func recognize(id identity) (*readable, *schema.Finding) {
+func recognize(id identity, further []Kind) (*readable, *schema.Finding) {
 	group, version := id.group()
 	var ofGroup []string
 	var namesake *readable
-	for _, r := range readables() {
+	for _, r := range readables(further) {
 		if r.group == group {
 			ofGroup = append(ofGroup, r.kind)
 		}
@@ -104,6 +116,13 @@ func recognize(id identity) (*readable, *schema.Finding) {
 				Code: schema.CodeOldVersion, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
 				Help:    "write apiVersion: " + r.apiVersion(),
+			}
+		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
+			// Other versions of these may be another project's: MPIJobs are.
+			return nil, &schema.Finding{
+				Code: schema.CodeUnknownVersion, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+				Message: fmt.Sprintf("%s is no version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
+				Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion()),
 			}
 		default:
 			return nil, &schema.Finding{
@@ -139,13 +158,13 @@ func recognize(id identity) (*readable, *schema.Finding) {
 
 // isList says whether the object is a List whose items are objects of their own: v1 List, or a kind that
 // ends in List. known says that its fields are those of every List.
-func isList(id identity, items listItems) (is, known bool) {
+func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	if !strings.HasSuffix(id.kind, "List") {
 		return false, false
 	}
 	known = id.kind == "List"
 	group, _ := id.group()
-	for _, r := range readables() {
+	for _, r := range readables(further) {
 		known = known || r.group == group && r.kind+"List" == id.kind
 	}
 	return known && items != otherItems || items == objectItems, known

@@ -85,7 +85,7 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 	}
 	id := r.identity(n).within(from.identity)
 	_, items := r.lookup(n, "items")
-	if is, known := isList(id, nodeItems(items)); is {
+	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
 			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
 		}

@@ -94,7 +94,7 @@ func (d *decoder) object(s *source, at schema.Path, j []byte, from origin) {
 		return
 	}
 	id := identity{h.APIVersion, h.Kind, h.Metadata.Namespace, h.Metadata.Name}.within(from.identity)
-	if is, known := isList(id, jsonItems(h.Items)); is {
+	if is, known := isList(id, jsonItems(h.Items), d.further); is {
 		if known && !decodes(j, new(list)) {
 			d.mend(s, at, from, nil)
 			return
@@ -172,7 +172,7 @@ const patchKind = "RuntimePatch"
 // recognize finds the kind, which in a file of patches may be missing.
 func (d *decoder) recognize(id *identity, manager string) (*readable, *schema.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
-		return recognize(*id)
+		return recognize(*id, d.further)
 	}
 	if d.patches && id.apiVersion == "" && id.kind == "" {
 		*id = identity{kind: patchKind, name: manager}

@@ -51,7 +51,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
 		return nil, fmt.Errorf("is no runtime: %w", err)
 	}
-	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind})
+	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind}, nil)
 	if kind == nil && f != nil {
 		return nil, fmt.Errorf("%s; %s", f.Message, f.Help)
 	}

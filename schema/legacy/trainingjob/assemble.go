@@ -83,8 +83,9 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 	}
 	for i := range spec.Template.Spec.InitContainers {
 		container := &spec.Template.Spec.InitContainers[i]
-		namePorts(container)
-		container.Env = c.withEnv(container.Env, nil, r.path(schema.Field("initContainers"), schema.Item("name", container.Name)))
+		path := r.path(schema.Field("initContainers"), schema.Item("name", container.Name))
+		c.namePorts(container, path)
+		container.Env = c.withEnv(container.Env, nil, path)
 	}
 	containers := spec.Template.Spec.Containers
 	for i := range containers {
@@ -92,7 +93,7 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 		old := c.oldName(r, container.Name)
 		path := r.path(schema.Field("containers"), schema.Item("name", old))
 		injected := r.env(old)
-		namePorts(container)
+		c.namePorts(container, path)
 		if r.trains && old == r.main {
 			if c.ml.MPI == nil {
 				c.fillTrainer(job.Spec.Trainer, container, injected, path)
@@ -144,7 +145,7 @@ func (c *conversion) withoutReserved(env []corev1.EnvVar, path schema.Path) []co
 	}
 	var kept []corev1.EnvVar
 	for _, e := range env {
-		if !slices.Contains(reserved[:], e.Name) {
+		if !slices.Contains(reserved(), e.Name) {
 			kept = append(kept, e)
 			continue
 		}

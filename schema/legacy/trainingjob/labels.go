@@ -18,6 +18,7 @@ const (
 	jobSetName    = "jobset.sigs.k8s.io/jobset-name"
 	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
 	podIndex      = "batch.kubernetes.io/job-completion-index"
+	jobIndexLabel = "jobset.sigs.k8s.io/job-index"
 
 	oldPrefix = "training.kubeflow.org/"
 )
@@ -33,12 +34,16 @@ func (c *conversion) newLabel(old string) string {
 			return replicatedJob
 		}
 	case kubeflow.ReplicaIndexLabel:
+		now := podIndex
 		for _, r := range c.roles {
-			if r.apart || len(r.members) > 1 || r.members[0].first > 0 {
+			if len(r.members) > 1 || r.members[0].first > 0 {
 				return ""
 			}
+			if r.apart {
+				now = jobIndexLabel // which is 0 of the master, as its index
+			}
 		}
-		return podIndex
+		return now
 	}
 	return ""
 }

@@ -153,8 +153,11 @@ func (c *conversion) serveSSH(r *role) {
 	}
 }
 
+// discoverHosts is the script that lists the nodes that run.
+const discoverHosts = "/etc/mpi/discover_hosts.sh"
+
 // gone are the paths that the old controller mounted and that nothing replaces.
-var gone = [...]string{"/etc/mpi/discover_hosts.sh", "/etc/mpi/kubexec.sh", "/opt/kube"}
+func gone() []string { return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"} }
 
 // rshAgent is how Open MPI starts processes on other nodes.
 const rshAgent = "OMPI_MCA_plm_rsh_agent"
@@ -167,7 +170,7 @@ func (c *conversion) checkMPIPod(r *role) {
 		texts := map[string][]string{"command": container.Command, "args": container.Args}
 		for _, field := range []string{"command", "args"} {
 			for k, text := range texts[field] {
-				for _, name := range gone {
+				for _, name := range gone() {
 					if strings.Contains(text, name) {
 						c.refuse(at.Append(schema.Field(field), schema.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 					}
@@ -184,7 +187,7 @@ func (c *conversion) checkMPIPod(r *role) {
 			case strings.HasPrefix(e.Name, "I_MPI_"):
 				c.refuse(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
 			default:
-				for _, name := range gone {
+				for _, name := range gone() {
 					if strings.Contains(e.Value, name) {
 						c.refuse(field, goneReason(name), "remove it")
 					}
@@ -197,7 +200,7 @@ func (c *conversion) checkMPIPod(r *role) {
 }
 
 func goneReason(name string) string {
-	if name == gone[0] {
+	if name == discoverHosts {
 		return name + " lists the nodes that run at a time, and the Trainer has no elastic MPI: nothing writes it now"
 	}
 	return name + " is of the old way to start processes, by kubectl exec, and nothing mounts it now"
@@ -226,7 +229,9 @@ func (c *conversion) checkSSH() {
 
 // notRoot is the field by which the container runs as another user than root; nil where it does not.
 func notRoot(pod *corev1.PodSpec, container *corev1.Container) schema.Path {
-	other := func(user *int64, not *bool) bool { return user != nil && *user != 0 || user == nil && not != nil && *not }
+	other := func(user *int64, not *bool) bool {
+		return user != nil && *user != 0 || user == nil && not != nil && *not
+	}
 	if s := container.SecurityContext; s != nil && (s.RunAsUser != nil || s.RunAsNonRoot != nil) {
 		if other(s.RunAsUser, s.RunAsNonRoot) {
 			return schema.Path{schema.Field("containers"), schema.Item("name", container.Name), schema.Field("securityContext")}

@@ -2,7 +2,6 @@ package trainingjob
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -172,20 +171,24 @@ func eachDownwardFile(pod *corev1.PodSpec, visit func(*corev1.DownwardAPIVolumeF
 }
 
 // namePorts gives the unnamed ports of a container names: Trainer 2.3 takes all unnamed ports for one, and
-// writes its own over it.
-func namePorts(container *corev1.Container) {
-	taken := map[string]bool{}
+// writes its own over it. Two ports of one number it takes for one as well.
+func (c *conversion) namePorts(container *corev1.Container, path schema.Path) {
+	taken, numbers := map[string]bool{}, map[int32]bool{}
 	for _, p := range container.Ports {
 		taken[p.Name] = true
+		if numbers[p.ContainerPort] {
+			c.refuse(path.Append(schema.Field("ports")), fmt.Sprintf("port %d is there twice, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
+				"remove one of the two: a port needs no declaration to be reached")
+		}
+		numbers[p.ContainerPort] = true
 	}
 	for i := range container.Ports {
 		p := &container.Ports[i]
 		if p.Name != "" {
 			continue
 		}
-		p.Name = fmt.Sprintf("port-%d", p.ContainerPort)
-		if taken[p.Name] && p.Protocol != "" {
-			p.Name += "-" + strings.ToLower(string(p.Protocol))
+		for p.Name = fmt.Sprintf("port-%d", p.ContainerPort); taken[p.Name]; {
+			p.Name += "x"
 		}
 		taken[p.Name] = true
 	}

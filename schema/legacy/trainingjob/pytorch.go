@@ -220,7 +220,12 @@ func (p *pyTorch) checkProcs() {
 }
 
 // reserved are the variables that Trainer's torch policy sets and that a TrainJob must not.
-var reserved = [...]string{"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"}
+func reserved() []string {
+	return append(always(), "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+}
+
+// always are those of them that the old controller sets in jobs without a master as well.
+func always() []string { return []string{"PET_NNODES", "PET_NPROC_PER_NODE"} }
 
 // fitsPolicy tells whether the torch policy does as the old controller did: a fixed number of nodes, a
 // number of processes that it can say, and no variable of the job's own that it would write over.
@@ -233,7 +238,7 @@ func (p *pyTorch) fitsPolicy(r *role) bool {
 	}
 	for _, container := range r.replica.pod().Containers {
 		for _, e := range container.Env {
-			if slices.Contains(reserved[2:], e.Name) {
+			if slices.Contains(reserved(), e.Name) && !slices.Contains(always(), e.Name) {
 				return false
 			}
 		}

@@ -108,7 +108,10 @@ func (c *conversion) mustHost(replica *replica, index int32) string {
 // oldHost finds the addresses that the old controller gave: the job's name, the replica type and an index,
 // as the Pods and their Services were called. MPI's launcher has no index.
 func (c *conversion) oldHost() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) + `-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
+	if c.hosts == nil {
+		c.hosts = regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) + `-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
+	}
+	return c.hosts
 }
 
 // rehost writes the new addresses of Pods in place of the old ones.

@@ -3,6 +3,7 @@ package trainingjob
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,6 +46,7 @@ type conversion struct {
 	meta     metav1.ObjectMeta
 	run      kubeflow.RunPolicy
 	replicas []*replica
+	hosts    *regexp.Regexp // see oldHost
 
 	// What the file of the job's kind decides.
 
@@ -112,6 +114,9 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 	}
 }
 
+// maxReplicas is the most Pods that a Job with indexes takes.
+const maxReplicas = 100_000
+
 // defaults fills in what the old API fills in, and checks what is there.
 func (c *conversion) defaults(r *replica) {
 	if r.spec.Replicas == nil {
@@ -121,8 +126,8 @@ func (c *conversion) defaults(r *replica) {
 		}
 		r.spec.Replicas = &n
 	}
-	if r.count() < 0 {
-		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas", r.count()), "write how many Pods there are")
+	if n := r.count(); n < 0 || n > maxReplicas {
+		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas), "write how many Pods there are")
 	}
 	if r.spec.RestartPolicy == "" {
 		r.spec.RestartPolicy = c.framework.restart

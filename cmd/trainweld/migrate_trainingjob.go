@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// existingFlags say what the training jobs of kubeflow.org/v1 run on.
+type existingFlags struct {
+	runtime, kind, gang string
+}
+
+func (flags *existingFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&flags.runtime, "runtime", "", "the runtime that training jobs of kubeflow.org/v1 run on; without it one is made for each")
+	f.StringVar(&flags.kind, "runtime-kind", trainer.ClusterTrainingRuntimeKind, "the kind of the runtime: ClusterTrainingRuntime or TrainingRuntime")
+	f.StringVar(&flags.gang, "gang-scheduler", "", "the gang scheduler of the training operator: coscheduling or volcano; by default what a job's schedulingPolicy looks like")
+	_ = cmd.RegisterFlagCompletionFunc("runtime-kind", cobra.FixedCompletions(runtimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("gang-scheduler", cobra.FixedCompletions(gangSchedulers(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("runtime", cobra.NoFileCompletions)
+}
+
+func runtimeKinds() []string {
+	return []string{trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind}
+}
+
+func gangSchedulers() []string {
+	return []string{string(trainingjob.Coscheduling), string(trainingjob.Volcano)}
+}
+
+func (flags existingFlags) check() error {
+	if err := oneOf("runtime-kind", flags.kind, runtimeKinds()); err != nil {
+		return err
+	}
+	if flags.gang != "" {
+		if err := oneOf("gang-scheduler", flags.gang, gangSchedulers()); err != nil {
+			return err
+		}
+	}
+	if strings.ContainsRune(flags.runtime, filepath.Separator) || filepath.Ext(flags.runtime) == ".yaml" {
+		return fmt.Errorf("--runtime: %q is no name of a runtime; files with runtimes are read with -r", flags.runtime)
+	}
+	return nil
+}
+
+// oneOf refuses a value that is none of a flag's words.
+func oneOf(flag, value string, words []string) error {
+	for _, word := range words {
+		if word == value {
+			return nil
+		}
+	}
+	return fmt.Errorf("--%s: unknown value %q; want %s%s", flag, value, strings.Join(words, " or "), didYouMean(value, words))
+}
+
+// trainingJobKinds are the kinds of kubeflow.org/v1.
+func trainingJobKinds() []manifest.Kind {
+	var kinds []manifest.Kind
+	for _, kind := range trainingjob.Kinds() {
+		kinds = append(kinds, manifest.Kind{Group: trainingjob.Group, Version: trainingjob.Version, Kind: kind, New: func() any { return trainingjob.New(kind) }})
+	}
+	return kinds
+}
+
+// trainingJobs puts what the training jobs of kubeflow.org/v1 in a file become in their places.
+func (m *migration) trainingJobs(file text) []manifest.Edit {
+	var edits []manifest.Edit
+	var all []any
+	var items []*manifest.Document
+	var refused error
+	for _, d := range file.documents {
+		objects := m.trainingJob(d)
+		if objects == nil {
+			continue
+		}
+		all = append(all, objects...)
+		edit, err := replace(d, objects)
+		if err != nil {
+			items, refused = append(items, d), err
+			continue
+		}
+		edits = append(edits, edit)
+	}
+	switch {
+	case len(items) == 0:
+	case len(items) < len(file.documents):
+		for _, d := range items {
+			m.notReplaced(d, refused)
+		}
+	default:
+		// A List of nothing else, as kubectl get writes it, becomes a stream, or a JSON List.
+		var text bytes.Buffer
+		if err := manifest.Encode(&text, items[0].Format(), all...); err != nil {
+			m.notReplaced(items[0], err)
+			return nil
+		}
+		return []manifest.Edit{{Start: 0, End: len(file.data), Text: text.Bytes()}}
+	}
+	return edits
+}
+
+// replace is the edit that puts objects in the place of a document.
+func replace(d *manifest.Document, objects []any) (manifest.Edit, error) {
+	var text bytes.Buffer
+	if err := manifest.Encode(&text, d.Format(), objects...); err != nil {
+		return manifest.Edit{}, err
+	}
+	return d.Replace(text.Bytes())
+}
+
+// trainingJob is what a training job of kubeflow.org/v1 becomes; nil where it is none, or where findings say
+// why not.
+func (m *migration) trainingJob(d *manifest.Document) []any {
+	old, ok := d.Object.(runtime.Object)
+	if !ok || trainingjob.New(d.ID.Kind) == nil || !strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
+		return nil
+	}
+	result, findings := trainingjob.Convert(old, m.conversion(d))
+	if result != nil {
+		findings = append(findings, m.refused(d, result)...)
+		findings = append(findings, m.taken(d, result)...)
+	}
+	for i := range findings {
+		findings[i].Object.Namespace = m.namespaceOf(d)
+		findings[i].Position = d.Position(findings[i].Path)
+	}
+	m.findings = append(m.findings, findings...)
+	if findings.Err() != nil {
+		return nil
+	}
+	return result.Objects()
+}
+
+func (m *migration) notReplaced(d *manifest.Document, err error) {
+	id := schema.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
+	m.findings = append(m.findings, schema.Finding{
+		Code: schema.CodeNotMigrated, Severity: schema.Error, Object: id, Position: d.Position(nil),
+		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Help: "take it out of the others, and migrate again",
+	})
+}
+
+// conversion is how one job is to be converted. The runtime that exists is looked up among the inputs.
+func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
+	opts := trainingjob.Options{
+		RuntimeName: m.flags.onto.runtime, RuntimeKind: m.flags.onto.kind, Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
+	}
+	if opts.RuntimeName == "" {
+		return opts
+	}
+	group := trainer.SchemeGroupVersion.Group
+	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
+	job.Namespace = m.namespaceOf(d)
+	opts.Runtime, _ = m.runtimes.Find(job) // nil where it is not there, which is no mistake
+	return opts
+}
+
+// namespaceOf is the namespace that an object is in.
+func (m *migration) namespaceOf(d *manifest.Document) string {
+	return cmp.Or(d.ID.Namespace, m.flags.namespace, "default")
+}
+
+// taken reports new objects of a name that another object among the inputs has: jobs of several kinds may have
+// one name, and all become TrainJobs.
+func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) schema.Findings {
+	ids := []schema.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
+	if result.Runtime != nil {
+		ids = append(ids, schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
+	}
+	var findings schema.Findings
+	for _, id := range ids {
+		other := m.made[id]
+		if other == nil {
+			other = m.byName[id]
+		}
+		if source, found := m.sources[id]; other == nil && found {
+			other = source.document
+		}
+		if other == nil {
+			if m.made == nil {
+				m.made = map[schema.Object]*manifest.Document{}
+			}
+			m.made[id] = d
+			continue
+		}
+		path := schema.Fields("metadata", "name")
+		findings = append(findings, schema.Finding{
+			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: d.ID, Path: path,
+			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Help: "rename one of the two",
+		})
+	}
+	return findings
+}
+
+// refused is why the cluster would not take the new objects, which are errors of the old job's Pods as a rule.
+func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) schema.Findings {
+	ctx := context.Background()
+	job, err := admission.Encode(result.TrainJob)
+	if err != nil {
+		return m.unencodable(d, err)
+	}
+	in := admission.Input{TrainJob: job, Namespace: m.namespaceOf(d)}
+	var findings schema.Findings
+	if result.Runtime != nil {
+		fields, err := admission.Encode(result.Runtime)
+		if err != nil {
+			return m.unencodable(d, err)
+		}
+		in.Runtime, findings = admission.AdmitRuntime(ctx, fields, in.Namespace)
+	}
+	var errs schema.Findings
+	for _, f := range append(findings, admission.Check(ctx, in)...) {
+		if f.Severity < schema.Error || f.Code == schema.CodeRuntimeRefused {
+			continue
+		}
+		errs = append(errs, schema.Finding{
+			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: schema.Fields("metadata", "name"),
+			Message: fmt.Sprintf("the cluster would refuse what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Help: cmp.Or(f.Help, "mend the old job"),
+		})
+	}
+	return errs
+}
+
+func (m *migration) unencodable(d *manifest.Document, err error) schema.Findings {
+	return schema.Findings{{
+		Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID,
+		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Help: "mend the value that is named",
+	}}
+}
