@@ -81,7 +81,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
-	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all or none, instead of to standard output")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of a directory or none, instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")

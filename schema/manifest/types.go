@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -53,6 +54,10 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Help = `begin each item with "- ", or put the items in [ ]`
 	case n.Kind == yaml.SequenceNode && isCollection(t):
 		f.Help = "write one object: it is not a list"
+	}
+	if got == "string" && slices.Equal(d.path, schema.Fields("spec", "trainer", "numProcPerNode")) {
+		// Trainer 2.1 took auto, cpu and gpu.
+		f.Help = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}
 	d.add(f, n)
 }
