@@ -151,6 +151,7 @@ func (m *merger) objectMeta(f *schema.StructField, dstParent any, dst *metav1.Ob
 // hasLabelsOnly reports whether labels or annotations are set, and nothing else.
 func hasLabelsOnly(o *metav1.ObjectMeta) bool {
 	return len(o.Labels)+len(o.Annotations) > 0 &&
+		//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
 		o.Name == "" && o.GenerateName == "" && o.Namespace == "" && o.SelfLink == "" && o.UID == "" &&
 		o.ResourceVersion == "" && o.Generation == 0 && o.CreationTimestamp.IsZero() && o.DeletionTimestamp == nil &&
 		o.DeletionGracePeriodSeconds == nil && len(o.OwnerReferences)+len(o.Finalizers)+len(o.ManagedFields) == 0

@@ -23,6 +23,7 @@ func encodedFields(v reflect.Value) fieldSet {
 	switch s := v.Addr().Interface().(type) {
 	case *metav1.ObjectMeta:
 		return setOf(
+			//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
 			s.Name != "", s.GenerateName != "", s.Namespace != "", s.SelfLink != "", s.UID != "",
 			s.ResourceVersion != "", s.Generation != 0, !s.CreationTimestamp.IsZero(), s.DeletionTimestamp != nil,
 			s.DeletionGracePeriodSeconds != nil, len(s.Labels) > 0, len(s.Annotations) > 0,
