@@ -124,7 +124,8 @@ func (p *Path) UnmarshalText(text []byte) error {
 }
 
 // ParsePath reads a path. The leading dot may be left out, so that what a person copies from a
-// manifest works: spec.replicatedJobs[name="node"]. The error says at which character reading
+// manifest works: spec.replicatedJobs[name="node"]. So may the quotes behind an equals sign, which a
+// shell takes away: [name=node]; such a value goes to the next "]". The error says at which character reading
 // stopped and what was expected there.
 func ParsePath(text string) (Path, error) {
 	var p Path
@@ -168,6 +169,17 @@ func ParsePath(text string) (Path, error) {
 			return fail(`"="`)
 		}
 		equals := text[len(text)-len(rest)-1] == '='
+		if plain := plainValue(rest); equals && plain > 0 {
+			// A shell takes the quotes away: spec.replicatedJobs[name=node].
+			value := rest[:plain]
+			rest = rest[plain+1:]
+			if key != "" {
+				p = append(p, Item(key, value))
+			} else {
+				p = append(p, Element(value))
+			}
+			continue
+		}
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil {
 			return fail("a value in double quotes")
@@ -191,4 +203,13 @@ func ParsePath(text string) (Path, error) {
 		}
 	}
 	return p, nil
+}
+
+// plainValue is the length of a value without quotes that ends before the first "]"; 0 where there is none.
+func plainValue(text string) int {
+	end := strings.IndexByte(text, ']')
+	if end <= 0 || strings.ContainsAny(text[:end], `"'`) {
+		return 0
+	}
+	return end
 }

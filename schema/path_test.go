@@ -17,12 +17,15 @@ func ExampleParsePath() {
 	key, value, _ := path[2].Item()
 	fmt.Println(key, value)
 
-	_, err = schema.ParsePath(`spec.replicatedJobs[name=node]`)
+	path, _ = schema.ParsePath(`spec.replicatedJobs[name=node]`) // as a shell leaves it
+	fmt.Println(path)
+	_, err = schema.ParsePath(`spec.replicatedJobs[name="node]`)
 	fmt.Println(err)
 	// Output:
 	// .spec.replicatedJobs[name="node"].template.metadata.labels["app"] <nil>
 	// name node
-	// path "spec.replicatedJobs[name=node]", character 26: expected a value in double quotes
+	// .spec.replicatedJobs[name="node"]
+	// path "spec.replicatedJobs[name=\"node]", character 26: expected a value in double quotes
 }
 
 func TestParsePath(t *testing.T) {
@@ -69,7 +72,8 @@ func TestParsePathErrors(t *testing.T) {
 		{`.a[-1]`, `path ".a[-1]", character 6: expected a position, "key" or key="value" within the brackets`},
 		{`.a[99999999999]`, `path ".a[99999999999]", character 15: expected a position, "key" or key="value" within the brackets`},
 		{`.a[name]`, `path ".a[name]", character 8: expected a position, "key" or key="value" within the brackets`},
-		{`.a[name=b]`, `path ".a[name=b]", character 9: expected a value in double quotes`},
+		{`.a[name=]`, `path ".a[name=]", character 9: expected a value in double quotes`},
+		{`.a[name='bc']`, `path ".a[name='bc']", character 9: expected a value in double quotes`},
 		{`.a[name="b]`, `path ".a[name=\"b]", character 9: expected a value in double quotes`},
 		{`.a[name="b"`, `path ".a[name=\"b\"", character 12: expected "]"`},
 		{`.a[name"b"]`, `path ".a[name\"b\"]", character 8: expected "="`},
