@@ -165,7 +165,7 @@ var stories = []story{
 			`.volumes[name="v"]: runtime=present sdk=present queue=present`,
 			`.volumes[name="v"].scaleIO.gateway: runtime="g" sdk="g" queue="g"`,
 			`.volumes[name="v"].scaleIO.secretRef: queue=null`,
-			`.volumes[name="v"].scaleIO.secretRef.name: sdk="x"`,
+			`.volumes[name="v"].scaleIO.secretRef.name: sdk="x" queue=null`,
 			`.volumes[name="v"].scaleIO.system: runtime="s" sdk="s" queue="s"`,
 		},
 		conflicts: []string{`overlap .volumes[name="v"].scaleIO.secretRef: sdk="x" queue=null`},

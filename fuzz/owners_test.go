@@ -74,6 +74,16 @@ func (o *ownership) emptied(path schema.Path) bool {
 
 func isNull(c schema.Claim) bool { return valueOf(c) == "null" }
 
+// empties says whether a null of the writer is on a field that contains the path.
+func (w writer) empties(path schema.Path) bool {
+	for n := range path {
+		if l, ok := w.set[path[:n].String()]; ok && l.value == "null" {
+			return true
+		}
+	}
+	return false
+}
+
 // within says whether any leaf stands below the path.
 func within(set leaves, path schema.Path) bool {
 	for _, l := range set {
@@ -142,6 +152,13 @@ func (o *ownership) ownedIsSet() string {
 			}
 			position = at
 			set, ok := o.writers[at].set[text]
+			path, err := schema.ParsePath(text)
+			if err != nil {
+				return err.Error()
+			}
+			if isNull(claim) && o.writers[at].empties(path) || valueOf(claim) == present && within(o.writers[at].set, path) {
+				continue // it emptied a struct around the field, or filled one that was emptied
+			}
 			if !ok {
 				return fmt.Sprintf("%s is claimed by %s, whose patch does not set it", text, claim.Layer)
 			}

@@ -144,6 +144,7 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
 			m.fresh, m.copied = true, !m.byField && copyWhole(dst.Elem(), src)
+			m.make(at)
 		}
 		dst = dst.Elem()
 	}

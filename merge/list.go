@@ -142,6 +142,9 @@ func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, l *ope
 			e.node = m.log.child(l.at, nil, e.key)
 		}
 	}
+	if isNew {
+		m.make(e.node)
+	}
 	m.presence(e.node, !isNew)
 	return m.fields(t, item, from, e.node)
 }
@@ -164,6 +167,7 @@ func takeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[]
 		}
 		*kind.key(item) = name
 		child := m.log.child(at, nil, name)
+		m.make(child)
 		m.presence(child, false)
 		if err := m.fields(t, item, from, child); err != nil {
 			return within(schema.Item(t.Key, name), err)

@@ -1,9 +1,7 @@
 package merge
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"reflect"
 	"slices"
 
@@ -25,6 +23,7 @@ type log struct {
 	claims   []claim
 	values   []anyValue
 	wide     map[node]*childIndex
+	sources  map[int32]schema.Path // of the claims that Write records, by their index
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -42,8 +41,10 @@ type pathNode struct {
 	children                  uint8 // up to wideNode+1
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
-	field     *schema.StructField // the step to a field, else
-	key       string              // the merge key, map key or set element, by the parent's kind
+	// made is set when a patch made the item or the struct, so that nothing in it is the runtime's.
+	made  bool
+	field *schema.StructField // the step to a field, else
+	key   string              // the merge key, map key or set element, by the parent's kind
 }
 
 // claim is one layer's write to one field.
@@ -148,7 +149,7 @@ func (l *log) equal(i, j int32) bool {
 		return c.text == d.text
 	case otherValue:
 		x, y := l.other(i), l.other(j)
-		return samePointer(x, y) || sameValue(x, y)
+		return samePointer(x, y) || schema.SameValue(x, y)
 	default:
 		return true
 	}
@@ -164,16 +165,6 @@ func (l *log) other(claim int32) any {
 func samePointer(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return x.Kind() == reflect.Pointer && y.Kind() == reflect.Pointer && x.Pointer() == y.Pointer()
-}
-
-// sameValue compares two values by their encoding.
-func sameValue(a, b any) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // valueOf is what a reader of a claim sees.
@@ -286,8 +277,25 @@ func (m *merger) presence(at node, present bool) {
 	if !m.owners {
 		return
 	}
-	if present && !m.fresh && m.untouched(at) {
+	if present && !m.fresh && m.untouched(at) && !m.log.isMade(at) {
 		m.log.add(at, runtimeLayer, presenceValue, "")
 	}
 	m.log.add(at, m.layer, presenceValue, "")
+}
+
+// make notes that a patch makes an item or a struct that was not there.
+func (m *merger) make(at node) {
+	if m.owners {
+		m.log.nodes[at].made = true
+	}
+}
+
+// isMade reports whether a patch made the field or one that contains it.
+func (l *log) isMade(at node) bool {
+	for ; at != noNode; at = l.nodes[at].parent {
+		if l.nodes[at].made {
+			return true
+		}
+	}
+	return false
 }

@@ -29,8 +29,12 @@ func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
 	}
 	w := walk{log: o.log}
 	w.yield = func(path schema.Path, claims []Claim) bool {
-		if isIgnored(path) {
+		if isIgnored(path) || w.emptiedAround {
 			return true
+		}
+		last := claims[len(claims)-1]
+		if _, isManager := last.Layer.Manager(); last.Value == nil && !isManager {
+			return true // a later layer took it away
 		}
 		p := fieldPath(path)
 		var key fieldpath.Path // of an item: whoever names it sets the field that its name stands in
@@ -80,7 +84,7 @@ func (l *log) inForce(claims []Claim) []bool {
 	owners := make([]bool, len(claims))
 	owners[len(claims)-1] = true
 	for i := len(claims) - 2; i >= 0; i-- {
-		owners[i] = owners[i+1] && sameValue(claims[i].Value, claims[i+1].Value)
+		owners[i] = owners[i+1] && schema.SameValue(claims[i].Value, claims[i+1].Value)
 	}
 	return owners
 }
@@ -104,6 +108,8 @@ func fieldPath(path schema.Path) fieldpath.Path {
 			p = append(p, fieldpath.PathElement{FieldName: &key})
 		} else if key, name, ok := step.Item(); ok {
 			p = append(p, fieldpath.PathElement{Key: fieldpath.KeyByFields(key, name)})
+		} else if position, ok := step.Index(); ok {
+			p = append(p, fieldpath.PathElement{Index: &position})
 		} else if element, ok := step.Element(); ok {
 			v := value.NewValueInterface(element)
 			p = append(p, fieldpath.PathElement{Value: &v})

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -58,6 +61,10 @@ func (l *log) layerName(layer schema.Layer) schema.Layer {
 type walk struct {
 	log   *log
 	yield func(schema.Path, []Claim) bool
+	nulls []null // the claims that emptied the structs around a field
+	// emptiedAround says of the field that is being yielded that the last of its claims is one on a
+	// struct around it.
+	emptiedAround bool
 }
 
 // value visits one field; v is invalid where only the log knows it. It returns false to stop.
@@ -66,13 +73,17 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 		// Only a pointer can say "an empty struct": a struct by value is encoded in any case.
-		named = t.Kind == schema.Struct && isEmpty(t, v)
+		// Where a patch made it, the patch's claims say that it is there.
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isMade(at)
 	}
 	switch t.Kind {
 	case schema.Struct:
-		if key == nil && len(path) > 0 && !w.presence(named, at, path) {
+		if key == nil && len(path) > 0 && !w.emptiable(named, at, path) {
 			return false
 		}
+		outer := w.nulls
+		w.nulls = append(w.nulls[:len(w.nulls):len(w.nulls)], w.log.nulls(at)...)
+		defer func() { w.nulls = outer }()
 		return w.structure(t, key, v, at, path)
 	case schema.Map:
 		return w.mapping(v, at, path)
@@ -87,7 +98,7 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 
 // leaf yields the claims of a field, or the runtime's where no patch touched it.
 func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
-	if claims := w.log.claimsOf(at, path); claims != nil {
+	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
 	if !v.IsValid() {
@@ -96,9 +107,46 @@ func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	return w.yield(path, []Claim{w.log.export(runtimeLayer, plainValue(v), path)})
 }
 
+// emptiable yields the claims on a struct: that it is there without a field, or that a null emptied
+// it. Who then sets a field of it makes it anew.
+func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
+	nulls := w.log.nulls(at)
+	if len(nulls) == 0 {
+		return w.presence(named, at, path)
+	}
+	events := slices.Clone(w.nulls)
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		events = append(events, null{i, at})
+	}
+	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
+	var claims []Claim
+	w.emptiedAround = false
+	for k, event := range events {
+		i := event.claim
+		if event.at != at {
+			claims = w.emptied(claims, event)
+		} else {
+			claims = append(claims, w.log.exportAt(i, path))
+		}
+		if w.log.claims[i].kind() != nullValue || claims == nil {
+			continue
+		}
+		next := int32(math.MaxInt32)
+		if k+1 < len(events) {
+			next = events[k+1].claim
+		}
+		if made := w.log.firstWithin(at, i, next); made >= 0 {
+			c := w.log.exportAt(made, path)
+			c.Value = schema.Presence{}
+			claims = append(claims, c)
+		}
+	}
+	return w.yield(path, claims)
+}
+
 // presence yields the claims on an item or an empty struct.
 func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
-	if claims := w.log.claimsOf(at, path); claims != nil {
+	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
 	if !isThere {
@@ -150,18 +198,60 @@ func (w *walk) mapping(v reflect.Value, at node, path schema.Path) bool {
 }
 
 func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) bool {
-	if !v.IsValid() {
-		return true
-	}
 	key, find := t.KeyField(), w.log.finder(at)
-	for i := range v.Len() {
-		text := keyText(key, v.Index(i))
-		item, child := path.Append(schema.Item(t.Key, text)), find(text)
-		if !w.presence(true, child, item) || !w.value(t.Elem, key, v.Index(i), child, item) {
+	there := map[string]bool{}
+	for i := 0; v.IsValid() && i < v.Len(); i++ {
+		text := itemKey(keyText(key, v.Index(i)), i, there)
+		isKey, step := key, itemStep(t, text)
+		if _, twin := step.Index(); twin {
+			isKey = nil
+		}
+		child, item := find(text), path.Append(step)
+		if !w.presence(true, child, item) || !w.fields(t.Elem, isKey, v.Index(i), child, item) {
+			return false
+		}
+	}
+	for _, text := range w.log.childKeys(at) {
+		child := find(text)
+		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, twinMark) {
+			continue // a position means nothing any more
+		}
+		item := path.Append(itemStep(t, text))
+		if !w.presence(false, child, item) || !w.fields(t.Elem, key, reflect.Value{}, child, item) {
 			return false
 		}
 	}
 	return true
+}
+
+// fields visits what is within an item.
+func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return w.structure(t, key, v, at, path)
+}
+
+// twinMark begins the key by which the log knows an item whose merge key an earlier item of the list has:
+// the item's position follows. No merge key begins so.
+const twinMark = "\x00"
+
+// itemKey is the key by which the log knows an item; there holds those of the items before it.
+func itemKey(text string, position int, there map[string]bool) string {
+	if there[text] {
+		text = twinMark + strconv.Itoa(position)
+	}
+	there[text] = true
+	return text
+}
+
+// itemStep is the step to the item of a list-map that the log knows by a key.
+func itemStep(t *schema.Type, key string) schema.Step {
+	if position, ok := strings.CutPrefix(key, twinMark); ok {
+		i, _ := strconv.Atoi(position)
+		return schema.Index(i)
+	}
+	return schema.Item(t.Key, key)
 }
 
 // keyText is the merge key of an item as it stands in a path.
@@ -171,13 +261,19 @@ func keyText(key *schema.StructField, item reflect.Value) string {
 }
 
 func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
-	if !v.IsValid() {
-		return true
-	}
-	find := w.log.finder(at)
-	for i := range v.Len() {
+	there, find := map[string]bool{}, w.log.finder(at)
+	for i := 0; v.IsValid() && i < v.Len(); i++ {
 		element := v.Index(i).String()
+		if there[element] {
+			continue // nobody can tell two of one name apart
+		}
+		there[element] = true
 		if !w.presence(true, find(element), path.Append(schema.Element(element))) {
+			return false
+		}
+	}
+	for _, element := range w.log.childKeys(at) {
+		if !there[element] && !w.presence(false, find(element), path.Append(schema.Element(element))) {
 			return false
 		}
 	}
@@ -205,14 +301,24 @@ func isNil(v reflect.Value) bool {
 	}
 }
 
-// isEmpty reports whether a struct's encoding is {}.
-func isEmpty(t *schema.Type, v reflect.Value) bool {
+// hasLeaf reports whether anything within a struct is a leaf, or an item or a struct whose presence
+// counts. A required list that is null is none, and neither is an empty struct by value: the encoding
+// names them in any case.
+func hasLeaf(t *schema.Type, v reflect.Value) bool {
 	for _, f := range t.Fields {
-		if _, encoded := f.Template.Of(v); encoded {
-			return false
+		value, encoded := f.Template.Of(v)
+		switch {
+		case !encoded || isNil(value):
+		case f.Type.Kind == schema.Struct && value.Kind() == reflect.Struct:
+			if hasLeaf(f.Type, value) {
+				return true
+			}
+		case (f.Type.Kind == schema.ListMap || f.Type.Kind == schema.Set || f.Type.Kind == schema.Map) && value.Len() == 0:
+		default:
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // childKeys returns the map keys below a node.
@@ -226,6 +332,73 @@ func (l *log) childKeys(at node) []string {
 	return keys
 }
 
+// claims returns the claims on a field, nil where the log holds none. A null on a struct around the
+// field, written after a claim on the field itself, emptied the field too.
+func (w *walk) claims(at node, path schema.Path) []Claim {
+	w.emptiedAround = false
+	if len(w.nulls) == 0 || at == noNode {
+		return w.log.claimsOf(at, path)
+	}
+	var claims []Claim
+	next := 0
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
+			claims = w.emptied(claims, w.nulls[next])
+		}
+		claims = append(claims, w.log.exportAt(i, path))
+	}
+	own := len(claims)
+	for ; next < len(w.nulls); next++ {
+		claims = w.emptied(claims, w.nulls[next])
+	}
+	w.emptiedAround = len(claims) > own
+	return claims
+}
+
+// emptied adds a null on a struct around a field to the claims on the field, where there are any.
+func (w *walk) emptied(claims []Claim, n null) []Claim {
+	if claims == nil || claims[len(claims)-1].Value == nil {
+		return claims
+	}
+	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
+}
+
+// null is a claim that emptied a field.
+type null struct {
+	claim int32
+	at    node
+}
+
+// nulls are the claims that emptied a field.
+func (l *log) nulls(at node) []null {
+	var nulls []null
+	if at != noNode {
+		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+			if l.claims[i].kind() == nullValue {
+				nulls = append(nulls, null{i, at})
+			}
+		}
+	}
+	return nulls
+}
+
+// firstWithin is the first value that was written within a field after one claim and before another;
+// -1 where there is none.
+func (l *log) firstWithin(at node, after, before int32) int32 {
+	first := int32(-1)
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
+			if i > after && i < before && l.claims[i].kind() != nullValue && (first < 0 || i < first) {
+				first = i
+			}
+		}
+		if i := l.firstWithin(child, after, before); i >= 0 && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	return first
+}
+
 // claimsOf returns what the log holds on a field, nil where it holds nothing.
 func (l *log) claimsOf(at node, path schema.Path) []Claim {
 	if at == noNode {
@@ -233,12 +406,21 @@ func (l *log) claimsOf(at node, path schema.Path) []Claim {
 	}
 	var claims []Claim
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
-		claims = append(claims, l.export(l.claims[i].layer(), l.valueOf(i), path))
+		claims = append(claims, l.exportAt(i, path))
 	}
 	return claims
 }
 
-// export is a claim as others see it.
+// exportAt is the claim of an index as others see it.
+func (l *log) exportAt(i int32, path schema.Path) Claim {
+	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
+	if source, ok := l.sources[i]; ok {
+		out.Source = source
+	}
+	return out
+}
+
+// export is a claim as others see it, with the source that a claim of the runtime or a patch has.
 func (l *log) export(layer int32, value any, path schema.Path) Claim {
 	out := Claim{Layer: l.layers[layer], Value: value}
 	if manager, ok := out.Layer.Manager(); ok {
@@ -269,7 +451,7 @@ func (l *log) step(at node) schema.Step {
 	case n.field != nil:
 		return schema.Field(n.field.Name)
 	case parent.Kind == schema.ListMap:
-		return schema.Item(parent.Key, n.key)
+		return itemStep(parent, n.key)
 	case parent.Kind == schema.Set:
 		return schema.Element(n.key)
 	default:

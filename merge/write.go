@@ -1,22 +1,28 @@
 package merge
 
 import (
+	"maps"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/schema"
 )
 
 // Write records that a layer that comes after the patches wrote a field of the template: a policy, the
-// TrainJob's own sections, a scheduler. before is what stood in the field and now is what stands
-// there, each a value of the field's Go type or a pointer to one, nil where there was or is nothing.
+// TrainJob's own sections, a scheduler; from is where in the input it took the value. before is what
+// stood in the field and now is what stands there, each a value of the field's Go type or a pointer to one, nil where there was or is nothing.
 // Of a struct each leaf is recorded: those that now lacks and before had are recorded as emptied.
 // What before held and no one has claimed yet was the runtime's.
 //
 // It records only; the caller has written, or will, to the very template that the Ownership came with.
 // A path that leads to no field of a JobSet template panics, since it is a mistake in the program.
-func (o *Ownership) Write(layer schema.Layer, path schema.Path, before, now any) {
-	o.write(writer{log: o.log, layer: o.log.layerID(layer)}, path, before, now)
+func (o *Ownership) Write(layer schema.Layer, from schema.Origin, path schema.Path, before, now any) {
+	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
 // WriteChanges is Write for a layer that fills in what is missing, as defaulting does: only the leaves
@@ -43,12 +49,22 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 		name, isKey := step.Key()
 		if mergeKey, value, ok := step.Item(); ok {
 			name, key = value, t.Elem.Field(mergeKey)
+		} else if position, ok := step.Index(); ok {
+			name = twinMark + strconv.Itoa(position)
 		} else if !isKey {
 			name, _ = step.Element()
 		}
 		at = l.child(at, nil, name)
 	}
-	w.value(l.typ(at), key, at, indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now)))
+	w.field = at
+	t := l.typ(at)
+	b, n := indirect(reflect.ValueOf(before)), indirect(reflect.ValueOf(now))
+	if step := len(path) - 1; step >= 0 && key == nil {
+		if _, twin := path[step].Index(); twin {
+			w.presence(at, b.IsValid(), n.IsValid())
+		}
+	}
+	w.value(t, key, at, b, n)
 }
 
 // layerID is the number of a layer, a new one where the log has not met it.
@@ -72,7 +88,49 @@ func indirect(v reflect.Value) reflect.Value {
 type writer struct {
 	*log
 	layer   int32
+	from    schema.Origin
+	field   node // the one that is written
 	changes bool // record only what differs
+}
+
+// say claims that the field is there, or that it is emptied.
+func (w writer) say(at node, kind valueKind) {
+	last := w.nodes[at].last
+	w.add(at, w.layer, kind, "")
+	w.note(at, last)
+}
+
+// note keeps the source of the claim that was just made; last is the one before it. What the field said
+// already by the same layer is said: the TrainJob's variables are written once before the policies and
+// once after them.
+func (w writer) note(at node, last int32) {
+	now := w.nodes[at].last
+	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, math.MaxInt32) < 0 {
+		w.drop(at, last)
+		return
+	}
+	if w.from.Path == nil {
+		return
+	}
+	if w.sources == nil {
+		w.log.sources = map[int32]schema.Path{}
+	}
+	source := w.from.Path
+	if !w.from.Computed {
+		source = source.Append(w.path(at)[len(w.path(w.field)):]...)
+	}
+	w.sources[now] = source
+}
+
+// drop takes the newest claim back, which is on this field; last is the one before it.
+func (w writer) drop(at node, last int32) {
+	newest := w.nodes[at].last
+	if n := len(w.values); n > 0 && w.values[n-1].claim == newest {
+		w.log.values = w.values[:n-1]
+	}
+	w.log.claims = w.claims[:newest]
+	w.claims[last].next = -1
+	w.nodes[at].last = last
 }
 
 // value records a write of one field; before and now are invalid where there is nothing.
@@ -84,33 +142,43 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, 
 		w.mapping(at, before, now)
 	case schema.ListMap:
 		w.list(t, at, before, now)
+	case schema.Set:
+		w.set(at, before, now)
 	default:
 		w.leaf(at, before, now)
 	}
 }
 
 func (w writer) leaf(at node, before, now reflect.Value) {
-	if w.changes && before.IsValid() && now.IsValid() && sameValue(before.Interface(), now.Interface()) {
+	if w.changes && before.IsValid() && now.IsValid() && schema.SameValue(before.Interface(), now.Interface()) {
 		return
 	}
 	if w.nodes[at].first < 0 && before.IsValid() {
 		w.addValue(at, runtimeLayer, before)
 	}
+	last := w.nodes[at].last
 	if now.IsValid() {
 		w.addValue(at, w.layer, now)
+		w.note(at, last)
 	} else if before.IsValid() {
-		w.add(at, w.layer, nullValue, "")
+		w.say(at, nullValue)
 	}
 }
 
 func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
-	if key != nil || now.IsValid() && isEmpty(t, now) {
+	isBare := func(v reflect.Value) bool { return v.IsValid() && !hasLeaf(t, v) }
+	if key != nil || isBare(now) || isBare(before) && !now.IsValid() {
 		w.presence(at, before.IsValid(), now.IsValid())
 	}
 	for _, f := range t.Fields {
 		b, n := encodedField(f, before), encodedField(f, now)
-		if f != key && (b.IsValid() || n.IsValid()) {
-			w.value(f.Type, nil, w.child(at, f, ""), b, n)
+		if f == key || !b.IsValid() && !n.IsValid() {
+			continue
+		}
+		child := w.child(at, f, "")
+		w.value(f.Type, nil, child, b, n)
+		if f.Type.Kind == schema.Struct && !n.IsValid() && isPointer(f, before) {
+			w.say(child, nullValue)
 		}
 	}
 }
@@ -124,10 +192,16 @@ func (w writer) presence(at node, before, now bool) {
 		w.add(at, runtimeLayer, presenceValue, "")
 	}
 	if now {
-		w.add(at, w.layer, presenceValue, "")
+		w.say(at, presenceValue)
 	} else if before {
-		w.add(at, w.layer, nullValue, "")
+		w.say(at, nullValue)
 	}
+}
+
+// isPointer reports whether a field of a struct is a pointer: only such a one can be taken away whole.
+func isPointer(f *schema.StructField, parent reflect.Value) bool {
+	v, _ := f.Template.Of(parent)
+	return v.Kind() == reflect.Pointer
 }
 
 func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {
@@ -160,24 +234,61 @@ func (w writer) mapping(at node, before, now reflect.Value) {
 	}
 }
 
+func (w writer) set(at node, before, now reflect.Value) {
+	elements := func(set reflect.Value) []string {
+		if !set.IsValid() {
+			return nil
+		}
+		return set.Interface().([]string)
+	}
+	had, has := elements(before), elements(now)
+	for _, element := range has {
+		w.presence(w.child(at, nil, element), slices.Contains(had, element), true)
+	}
+	for _, element := range had {
+		if !slices.Contains(has, element) {
+			w.presence(w.child(at, nil, element), true, false)
+		}
+	}
+}
+
 func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	key := t.KeyField()
 	items := func(list reflect.Value) (names []string, byName map[string]reflect.Value) {
 		byName = map[string]reflect.Value{}
+		there := map[string]bool{}
 		for i := 0; list.IsValid() && i < list.Len(); i++ {
-			name := keyText(key, list.Index(i))
+			name := itemKey(keyText(key, list.Index(i)), i, there)
 			names, byName[name] = append(names, name), list.Index(i)
 		}
 		return names, byName
 	}
 	had, old := items(before)
 	has, new := items(now)
+	write := func(name string) {
+		child, isKey := w.child(at, nil, name), key
+		if strings.HasPrefix(name, twinMark) {
+			isKey = nil // the path of a twin does not tell its key
+			w.presence(child, old[name].IsValid(), new[name].IsValid())
+		}
+		w.value(t.Elem, isKey, child, old[name], new[name])
+	}
 	for _, name := range has {
-		w.value(t.Elem, key, w.child(at, nil, name), old[name], new[name])
+		write(name)
 	}
 	for _, name := range had {
 		if !new[name].IsValid() {
-			w.value(t.Elem, key, w.child(at, nil, name), old[name], reflect.Value{})
+			write(name)
 		}
 	}
+}
+
+// Fork returns a copy of the ownership that describes another template and is written on apart: what
+// Write records in the one is not in the other. It is for what is made of a JobSet, whose fields
+// begin with the history that they have there.
+func (o *Ownership) Fork(template *trainer.JobSetTemplateSpec) *Ownership {
+	l := *o.log
+	l.layers, l.nodes, l.claims = slices.Clone(l.layers), slices.Clone(l.nodes), slices.Clone(l.claims)
+	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // which grows anew
+	return &Ownership{log: &l, template: template}
 }

@@ -69,15 +69,15 @@ func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
 	var uri *string
 	var env []corev1.EnvVar
 	var secret *corev1.LocalObjectReference
-	requested := false
+	requested, section := false, ""
 	switch set.Ancestor {
 	case policy.DatasetInitializer:
 		if requested = spec != nil && spec.Dataset != nil; requested {
-			uri, env, secret = spec.Dataset.StorageUri, spec.Dataset.Env, spec.Dataset.SecretRef
+			section, uri, env, secret = "dataset", spec.Dataset.StorageUri, spec.Dataset.Env, spec.Dataset.SecretRef
 		}
 	case policy.ModelInitializer:
 		if requested = spec != nil && spec.Model != nil; requested {
-			uri, env, secret = spec.Model.StorageUri, spec.Model.Env, spec.Model.SecretRef
+			section, uri, env, secret = "model", spec.Model.StorageUri, spec.Model.Env, spec.Model.SecretRef
 		}
 	default:
 		return
@@ -93,11 +93,11 @@ func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
 		}
 		place := set.In("containers", c)
 		if uri != nil {
-			j.UpsertEnv(schema.TrainJob, place, corev1.EnvVar{Name: storageURI, Value: *uri})
+			j.UpsertEnv(policy.Computed("spec", "initializer", section, "storageUri"), place, corev1.EnvVar{Name: storageURI, Value: *uri})
 		}
-		j.UpsertEnv(schema.TrainJob, place, policy.Env(env)...)
+		j.UpsertEnv(policy.Copied("spec", "initializer", section, "env"), place, policy.Env(env)...)
 		if secret != nil {
-			j.AppendEnvFrom(schema.TrainJob, place, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: *secret}})
+			j.AppendEnvFrom(policy.Computed("spec", "initializer", section, "secretRef"), place, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: *secret}})
 		}
 	}
 }
@@ -121,17 +121,17 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 		place := set.In("containers", c)
 		if isTrainer {
 			if spec.Image != nil {
-				j.SetImage(schema.TrainJob, place, *spec.Image)
+				j.SetImage(policy.Copied("spec", "trainer", "image"), place, *spec.Image)
 			}
 			// An empty list is set, and clears what the runtime has.
 			if j.Command != nil {
 				j.SetCommand(j.CommandFrom, place, j.Command)
 			}
 			if j.Args != nil {
-				j.SetArgs(schema.TrainJob, place, j.Args)
+				j.SetArgs(policy.Copied("spec", "trainer", "args"), place, j.Args)
 			}
 		}
-		j.UpsertEnv(schema.TrainJob, place, policy.Env(spec.Env)...)
+		j.UpsertEnv(policy.Copied("spec", "trainer", "env"), place, policy.Env(spec.Env)...)
 	}
 }
 

@@ -239,8 +239,10 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 func (r *renderer) own(merged *merge.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
-	owners.Write(schema.TrainJob, schema.Fields("metadata", "name"), nil, js.Name)
-	owners.Write(schema.TrainJob, schema.Fields("metadata", "namespace"), nil, js.Namespace)
+	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
+		path := schema.Fields("metadata", field)
+		owners.Write(schema.TrainJob, schema.Origin{Path: path}, path, nil, value)
+	}
 	if as == Stored {
 		owners.WriteChanges(schema.Default, schema.Fields("spec"), template.Spec, js.Spec)
 	}

@@ -122,11 +122,34 @@ type Claim struct {
 	// Value is what was written: nil for a null, Presence for an item or an empty struct that the
 	// layer only named. It may share memory with a result: it is to be read, never changed.
 	Value any
-	// Source is the field of the input object (the TrainJob, or the runtime) that holds the value.
+	// Source is the field of the input object that holds the value, or that it was computed from: of
+	// the runtime or of the TrainJob, as FromRuntime tells. Nil where it comes from no field, as what
+	// the API server fills in.
 	Source Path
 	// Position is where Source stands in a file. The library leaves it empty; a reader of files
 	// fills it in.
 	Position Position
+}
+
+// FromRuntime reports whether Source is a field of the runtime; else it is one of the TrainJob.
+func (c Claim) FromRuntime() bool {
+	for _, section := range []string{"template", "mlPolicy", "podGroupPolicy"} {
+		if c.Source.HasPrefix(Fields("spec", section)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Origin says where in the input a value comes from that a layer after the patches writes. The zero
+// Origin is nowhere.
+type Origin struct {
+	// Path is the field, of the runtime or of the TrainJob: see Claim.FromRuntime.
+	Path Path
+	// Computed says that the value was computed from the field, or that the field is the section
+	// which asks for it. Else the field holds the value, and what stands below the one stands below
+	// the other.
+	Computed bool
 }
 
 // Presence is the value of a claim on the presence of a list item or of an empty struct.

@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 )
 
@@ -26,6 +28,17 @@ func FormatValue(path Path, value any, show bool) string {
 		return fmt.Sprintf("%v", value)
 	}
 	return shorten(string(text))
+}
+
+// SameValue reports whether two values of claims are equal: by their encoding, as the cluster sees them,
+// so that 1Gi is 1024Mi.
+func SameValue(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // IsSecret reports whether a field holds the literal value of an environment variable, which may

@@ -31,7 +31,7 @@ func (in *input) position(j job, f schema.Finding) schema.Position {
 	if isRuntime(f.Object) {
 		return in.runtimePosition(j, f.Path)
 	}
-	if at := lastPlace(f.Claims); at != (schema.Position{}) {
+	if at := lastPlace(disputed(f)); at != (schema.Position{}) {
 		return at
 	}
 	switch {
@@ -77,8 +77,26 @@ func (in *input) resultPosition(j job, path schema.Path) schema.Position {
 	return j.document.Position(schema.Fields("metadata", "name"))
 }
 
+// disputed are the claims that a finding is about: not the one of the layer which replaces the others.
+func disputed(f schema.Finding) []schema.Claim {
+	if f.Code != schema.CodeShadowed {
+		return f.Claims
+	}
+	last := f.Claims[len(f.Claims)-1].Layer
+	return slices.DeleteFunc(slices.Clone(f.Claims), func(c schema.Claim) bool { return c.Layer == last })
+}
+
+// origin is claimPosition, and nowhere, too, for what the API server fills into a runtime: not the
+// nearest field that the file has.
+func (in *input) origin(j job, c schema.Claim) schema.Position {
+	if c.Layer == schema.Runtime && !in.runtimeHas(j, c.Source) {
+		return schema.Position{}
+	}
+	return in.claimPosition(j, c)
+}
+
 // lastPlace is where the last of the claims stands that stands anywhere: what claims disagree on is a
-// field of the result, and that one is to be looked at. What a policy writes stands in no file.
+// field of the result, and that one is to be looked at.
 func lastPlace(claims []schema.Claim) schema.Position {
 	for _, c := range slices.Backward(claims) {
 		if c.Position != (schema.Position{}) {
@@ -88,11 +106,13 @@ func lastPlace(claims []schema.Claim) schema.Position {
 	return schema.Position{}
 }
 
+// claimPosition is where a claim's source stands. What the API server fills into a TrainJob stands
+// nowhere.
 func (in *input) claimPosition(j job, c schema.Claim) schema.Position {
-	if len(c.Source) == 0 {
+	if len(c.Source) == 0 || c.Layer == schema.TrainJob && !j.document.Has(c.Source) {
 		return schema.Position{}
 	}
-	if c.Layer == schema.Runtime {
+	if c.FromRuntime() {
 		return in.runtimePosition(j, c.Source)
 	}
 	return in.jobPosition(j, c.Source)

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // coscheduling marks the Pods of every job, the initializers' too, as one group of the scheduler
@@ -13,7 +11,7 @@ func coscheduling(j *Job) {
 		return
 	}
 	for _, set := range j.Sets {
-		j.setPodLabel(schema.Scheduler("coscheduling"), set, "scheduling.x-k8s.io/pod-group", j.TrainJob.Name)
+		j.setPodLabel(scheduler("coscheduling"), set, "scheduling.x-k8s.io/pod-group", j.TrainJob.Name)
 	}
 }
 

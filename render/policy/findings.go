@@ -39,7 +39,7 @@ func (j *Job) portLost(layer schema.Layer, c Place, before corev1.ContainerPort)
 	if before.ContainerPort == port {
 		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
 	}
-	j.aboutRuntime(schema.CodePortLost, schema.Warning, inRuntime(c.Path(schema.Field("ports"), portItem(before))), message,
+	j.aboutRuntime(schema.CodePortLost, schema.Warning, inRuntime(c.Path(schema.Field("ports"), portNumber(before.ContainerPort))), message,
 		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
 }
 
@@ -50,14 +50,14 @@ func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
 	} else if lost.Name != "" {
 		why = "their names are equal"
 	}
-	j.aboutRuntime(schema.CodePortsTakenForOne, schema.Error, inRuntime(c.Path(schema.Field("ports"), portItem(lost))),
+	j.aboutRuntime(schema.CodePortsTakenForOne, schema.Error, inRuntime(c.Path(schema.Field("ports"), portNumber(lost.ContainerPort))),
 		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API refuses",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
 		"give every port of the container a name and a number of its own")
 }
 
 func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
-	if before == nil || *before == s.Count || s.CountFrom == schema.TrainJob {
+	if before == nil || *before == s.Count || s.CountFrom.Layer == schema.TrainJob {
 		return
 	}
 	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"

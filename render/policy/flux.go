@@ -38,10 +38,10 @@ func flux(j *Job) bool {
 		j.fluxNeedsNodes()
 		return false
 	}
-	layer := schema.Policy("flux")
+	by := policyWriter("flux")
 	settings := j.fluxSettings()
 	j.checkFlux()
-	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh", j.wrappedCommand()}, layer
+	j.Command, j.CommandFrom = []string{"/bin/bash", fluxConfigPath + "/entrypoint.sh", j.wrappedCommand()}, j.wrappedFrom()
 	j.Args = nil
 
 	scripts, execute, secret := j.fluxScriptsName(), int32(0o755), int32(0o400)
@@ -51,7 +51,7 @@ func flux(j *Job) bool {
 		if set.Name != Node {
 			continue
 		}
-		j.upsertVolumes(layer, set,
+		j.upsertVolumes(by, set,
 			emptyDir(fluxSoftware, ""),
 			emptyDir(fluxInstall, ""),
 			corev1.Volume{Name: scripts, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -62,7 +62,7 @@ func flux(j *Job) bool {
 				SecretName: j.curveSecretName(), DefaultMode: &secret,
 			}}},
 		)
-		j.appendInit(layer, set, corev1.Container{
+		j.appendInit(by, set, corev1.Container{
 			Name: fluxInstaller, Image: settings.image, Command: []string{"/bin/bash", fluxConfigPath + "/init.sh"},
 			VolumeMounts: []corev1.VolumeMount{installMount, scriptsMount},
 		})
@@ -71,7 +71,7 @@ func flux(j *Job) bool {
 			if c.Name != Node {
 				continue
 			}
-			j.upsertMounts(layer, c, installMount,
+			j.upsertMounts(by, c, installMount,
 				corev1.VolumeMount{Name: fluxSoftware, MountPath: "/opt/software"},
 				scriptsMount,
 				corev1.VolumeMount{Name: fluxCurve, MountPath: "/curve", ReadOnly: true},
@@ -135,6 +135,14 @@ func (j *Job) wrappedCommand() string {
 	}
 	words := append(append([]string{}, command...), t.Args...)
 	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// wrappedFrom is where that command comes from.
+func (j *Job) wrappedFrom() Writer {
+	if j.TrainJob.Spec.Trainer.Command != nil {
+		return policyWriter("flux").from("spec", "trainer", "command")
+	}
+	return policyWriter("flux")
 }
 
 // fluxTasks is the number of processes on each node.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // jax tells every process who the coordinator is and how many they are (Trainer v2.3.0
@@ -23,13 +21,13 @@ func jax(j *Job) bool {
 		j.nothingInjected()
 		return true
 	}
-	layer := schema.Policy("jax")
-	j.UpsertEnv(layer, c,
-		corev1.EnvVar{Name: "JAX_NUM_PROCESSES", Value: strconv.Itoa(int(set.Count))},
+	by := policyWriter("jax")
+	j.UpsertEnv(by.counting(set), c, corev1.EnvVar{Name: "JAX_NUM_PROCESSES", Value: strconv.Itoa(int(set.Count))})
+	j.UpsertEnv(by, c,
 		corev1.EnvVar{Name: "JAX_PROCESS_ID", ValueFrom: indexEnv()},
 		corev1.EnvVar{Name: "JAX_COORDINATOR_ADDRESS", Value: fmt.Sprintf("%s:%d", j.master(), port)},
 	)
-	j.upsertPort(layer, c, port)
+	j.upsertPort(by, c, port)
 	j.checkMaster(set)
 	return true
 }

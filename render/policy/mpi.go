@@ -43,40 +43,40 @@ func mpi(j *Job) bool {
 		if j.LauncherAsNode() {
 			count = max(count-1, 1)
 		}
-		node.Count, node.CountFrom = count, schema.TrainJob
+		node.Count, node.CountFrom = count, Copied("spec", "trainer", "numNodes")
 	}
 	j.slots = j.slotsPerNode(policy)
 	j.checkMPINodes()
 
-	layer := schema.Policy("mpi")
+	by := policyWriter("mpi")
 	for _, set := range j.Sets {
 		if set.Name != Node && set.Name != launcher {
 			continue
 		}
-		j.upsertVolumes(layer, set, j.sshVolume())
+		j.upsertVolumes(by, set, j.sshVolume())
 		if set.Name == launcher {
-			j.upsertVolumes(layer, set, j.hostVolume())
+			j.upsertVolumes(by, set, j.hostVolume())
 		}
 		for i := range set.Containers() {
 			c := set.In("containers", &set.Containers()[i])
 			if c.Name != Node {
 				continue
 			}
-			j.upsertMounts(layer, c, corev1.VolumeMount{Name: sshVolume, MountPath: orDefault(policy.SSHAuthMountPath, sshMountPath)})
+			j.upsertMounts(j.sshMountFrom(), c, corev1.VolumeMount{Name: sshVolume, MountPath: orDefault(policy.SSHAuthMountPath, sshMountPath)})
 			if set.Name != launcher {
 				continue
 			}
-			j.upsertMounts(layer, c, corev1.VolumeMount{Name: hostVolume, MountPath: hostMountPath})
+			j.upsertMounts(by, c, corev1.VolumeMount{Name: hostVolume, MountPath: hostMountPath})
 			if implementation(policy) != trainer.MPIImplementationOpenMPI {
 				j.unknownImplementation(implementation(policy), schema.Error)
 				return false
 			}
-			j.UpsertEnv(layer, c,
+			j.UpsertEnv(by, c,
 				corev1.EnvVar{Name: "OMPI_MCA_orte_default_hostfile", Value: hostMountPath + "/" + hostKey},
 				corev1.EnvVar{Name: "OMPI_MCA_orte_keep_fqdn_hostnames", Value: "true"},
-				corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: strconv.Itoa(int(j.slots))},
-				corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"},
 			)
+			j.UpsertEnv(j.slotsFrom(), c, corev1.EnvVar{Name: "OMPI_MCA_orte_set_default_slots", Value: strconv.Itoa(int(j.slots))})
+			j.UpsertEnv(by, c, corev1.EnvVar{Name: "OMPI_MCA_plm_rsh_args", Value: "-o ConnectionAttempts=10"})
 		}
 	}
 	if implementation(policy) != trainer.MPIImplementationOpenMPI {
@@ -165,6 +165,28 @@ func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 		return int32(n)
 	}
 	return 1
+}
+
+// slotsFrom is where that number comes from.
+func (j *Job) slotsFrom() Writer {
+	switch t := j.TrainJob.Spec.Trainer; {
+	case t != nil && t.NumProcPerNode != nil:
+		return policyWriter("mpi").from("spec", "trainer", "numProcPerNode")
+	case orDefault(j.source().MPI.NumProcPerNode, 1) != 1:
+		return policyWriter("mpi").from("spec", "mlPolicy", "mpi", "numProcPerNode")
+	case t != nil && t.ResourcesPerNode != nil:
+		return policyWriter("mpi").from("spec", "trainer", "resourcesPerNode")
+	default:
+		return policyWriter("mpi")
+	}
+}
+
+// sshMountFrom is where the place of the keys comes from.
+func (j *Job) sshMountFrom() Writer {
+	if j.source().MPI.SSHAuthMountPath == nil {
+		return policyWriter("mpi")
+	}
+	return policyWriter("mpi").from("spec", "mlPolicy", "mpi", "sshAuthMountPath")
 }
 
 func (j *Job) sshVolume() corev1.Volume {

@@ -1,7 +1,5 @@
 package policy
 
-import "github.com/trainweld/trainweld/schema"
-
 // plain is what happens without a policy, and beside xgboost and flux: Trainer v2.3.0 runs its
 // PlainML plugin wherever torch, mpi and jax are absent.
 func plain(j *Job) bool {
@@ -17,7 +15,7 @@ func plain(j *Job) bool {
 // variables then come after it, and spec.trainer.env once more over both at the end.
 func (j *Job) trainerEnv() (c Place, found bool) {
 	if c, found = j.trainerNode(); found {
-		j.UpsertEnv(schema.TrainJob, c, Env(j.TrainJob.Spec.Trainer.Env)...)
+		j.UpsertEnv(Copied("spec", "trainer", "env"), c, Env(j.TrainJob.Spec.Trainer.Env)...)
 	}
 	return c, found
 }

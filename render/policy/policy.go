@@ -61,10 +61,10 @@ type Input struct {
 	// StatusServer is where Pods report their progress under the feature gate TrainJobStatus. It is
 	// nil where the gate is off.
 	StatusServer *StatusServer
-	// Record, where it is not nil, is told of every write: the field, what stood there before and
-	// what stands there now. Values are of the field's Go type, without a pointer; nil is absent.
-	// The item of a list that merges by key is written whole.
-	Record func(layer schema.Layer, path schema.Path, before, now any)
+	// Record, where it is not nil, is told of every write: by whom, where in the input the value comes
+	// from, the field, what stood there before and what stands there now. Values are of the field's
+	// Go type, without a pointer; nil is absent. The item of a list that merges by key is written whole.
+	Record func(layer schema.Layer, from schema.Origin, path schema.Path, before, now any)
 }
 
 // Job is the JobSet of a TrainJob in the making.
@@ -73,9 +73,9 @@ type Job struct {
 	// Sets are the replicated jobs in their order.
 	Sets []*PodSet
 	// Command and Args are the trainer's as spec.trainer or a policy left them, nil where neither set
-	// them. CommandFrom is the layer that set the command.
+	// them. CommandFrom is who set the command.
 	Command, Args []string
-	CommandFrom   schema.Layer
+	CommandFrom   Writer
 	// Findings are what the policies found.
 	Findings schema.Findings
 
@@ -89,8 +89,8 @@ type PodSet struct {
 	Ancestor string
 	// Count becomes the parallelism and the completions of the Jobs.
 	Count int32
-	// CountFrom is the layer that decided Count.
-	CountFrom schema.Layer
+	// CountFrom is who decided Count.
+	CountFrom Writer
 
 	// replicas are the template's, before the controller makes them one: an MPI hostfile counts with them.
 	replicas int32
@@ -99,7 +99,7 @@ type PodSet struct {
 // NewJob counts the Pods and lays resourcesPerNode over the merged spec's node containers, as
 // Trainer v2.3.0 pkg/runtime/core newRuntimeInfo does before any policy runs.
 func NewJob(in Input) *Job {
-	j := &Job{Input: in, CommandFrom: schema.TrainJob}
+	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}
 	if t := in.TrainJob.Spec.Trainer; t != nil {
 		j.Command, j.Args = t.Command, t.Args
 	}
@@ -107,22 +107,22 @@ func NewJob(in Input) *Job {
 	jobs := in.Template.Spec.ReplicatedJobs
 	for i := range jobs {
 		rj := &jobs[i]
-		set := &PodSet{ReplicatedJob: rj, Ancestor: rj.Template.Labels[Ancestor], Count: 1, CountFrom: j.Layer(), replicas: rj.Replicas}
+		set := &PodSet{ReplicatedJob: rj, Ancestor: rj.Template.Labels[Ancestor], Count: 1, CountFrom: j.writer(), replicas: rj.Replicas}
 		if set.replicas == 0 {
 			set.replicas = 1 // the zero gets lost on the way, and the JobSet API fills in one
 		}
 		if p := rj.Template.Spec.Parallelism; p != nil {
-			set.Count, set.CountFrom = *p, schema.Runtime
+			set.Count, set.CountFrom = *p, Writer{schema.Runtime, schema.Origin{Path: inRuntime(set.JobPath().Append(schema.Field("parallelism")))}}
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
 			// The template's own parallelism plays no part here, whatever it says.
-			set.Count, set.CountFrom = 1, j.Layer()
+			set.Count, set.CountFrom = 1, j.writer()
 			if mlPolicy.NumNodes != nil {
-				set.Count = *mlPolicy.NumNodes
+				set.Count, set.CountFrom = *mlPolicy.NumNodes, j.writer().from("spec", "mlPolicy", "numNodes")
 			}
 		}
 		if set.Count < 1 {
-			set.Count, set.CountFrom = 1, j.Layer()
+			set.Count, set.CountFrom = 1, j.writer()
 		}
 		j.Sets = append(j.Sets, set)
 		j.resources(set)
@@ -246,7 +246,7 @@ func (s *PodSet) containerOrInit(name string) (Place, bool) {
 // nor a negative number.
 func (j *Job) setNumNodes(set *PodSet) {
 	if t := j.TrainJob.Spec.Trainer; set != nil && t != nil && t.NumNodes != nil {
-		set.Count, set.CountFrom = *t.NumNodes, schema.TrainJob
+		set.Count, set.CountFrom = *t.NumNodes, Copied("spec", "trainer", "numNodes")
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // resources lays spec.trainer.resourcesPerNode over the node container of the trainer's job, key by
@@ -23,9 +21,9 @@ func (j *Job) resources(set *PodSet) {
 	}
 	c, over := set.In("containers", node), j.TrainJob.Spec.Trainer.ResourcesPerNode
 	j.claimsDropped(c)
-	c.Resources.Claims = nil
-	j.setResources(schema.TrainJob, c, "limits", &c.Resources.Limits, over.Limits)
-	j.setResources(schema.TrainJob, c, "requests", &c.Resources.Requests, over.Requests)
+	j.dropClaims(c)
+	j.setResources(c, "limits", &c.Resources.Limits, over.Limits)
+	j.setResources(c, "requests", &c.Resources.Requests, over.Requests)
 }
 
 // takesResources reports whether spec.trainer.resourcesPerNode is meant for the job.

@@ -37,19 +37,19 @@ func status(j *Job) bool {
 	if j.StatusServer == nil || set == nil {
 		return true
 	}
-	layer := schema.Policy("trainjobstatus")
+	by := Writer{Layer: schema.Policy("trainjobstatus")}
 	url := cmp.Or(j.StatusServer.URL, stockStatusServer)
 	for i := range set.Containers() {
 		c := set.In("containers", &set.Containers()[i])
-		j.UpsertEnv(layer, c,
+		j.UpsertEnv(by, c,
 			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_URL", Value: url + "/apis/" + j.statusResource()},
 			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_CA_CERT", Value: statusMountPath + "/" + statusCA},
 			corev1.EnvVar{Name: "KUBEFLOW_TRAINER_SERVER_TOKEN", Value: statusMountPath + "/" + statusToken},
 		)
-		j.upsertMounts(layer, c, corev1.VolumeMount{Name: statusVolume, MountPath: statusMountPath, ReadOnly: true})
+		j.upsertMounts(by, c, corev1.VolumeMount{Name: statusVolume, MountPath: statusMountPath, ReadOnly: true})
 	}
 	expiry := int64(3600)
-	j.upsertVolumes(layer, set, corev1.Volume{Name: statusVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+	j.upsertVolumes(by, set, corev1.Volume{Name: statusVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{
 			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
 				Audience: j.statusResource(), ExpirationSeconds: &expiry, Path: statusToken,

@@ -4,8 +4,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). A TrainJob
@@ -22,24 +20,24 @@ func torch(j *Job) bool {
 		nodes = set.Count
 	}
 	procs := j.procs()
-	pet := []corev1.EnvVar{
-		{Name: "PET_NNODES", Value: strconv.Itoa(int(nodes))},
-		{Name: "PET_NPROC_PER_NODE", Value: procs.String()},
-		{Name: "PET_NODE_RANK", ValueFrom: indexEnv()},
+	by := policyWriter("torch")
+	pet := func(c Place) {
+		j.UpsertEnv(by.counting(set), c, corev1.EnvVar{Name: "PET_NNODES", Value: strconv.Itoa(int(nodes))})
+		j.UpsertEnv(j.procsFrom(), c, corev1.EnvVar{Name: "PET_NPROC_PER_NODE", Value: procs.String()})
+		j.UpsertEnv(by, c, corev1.EnvVar{Name: "PET_NODE_RANK", ValueFrom: indexEnv()})
 	}
 	master := []corev1.EnvVar{
 		{Name: "PET_MASTER_ADDR", Value: j.master()},
 		{Name: "PET_MASTER_PORT", Value: strconv.Itoa(port)},
 	}
-	layer := schema.Policy("torch")
 	if c, found := j.trainerEnv(); found {
-		j.UpsertEnv(layer, c, pet...)
+		pet(c)
 		if isTorchTune(j.Command) {
 			j.torchTune(nodes, procs)
 		} else {
-			j.UpsertEnv(layer, c, master...)
+			j.UpsertEnv(by, c, master...)
 		}
-		j.upsertPort(layer, c, port)
+		j.upsertPort(by, c, port)
 		j.checkMaster(set)
 		if j.TrainJob.Spec.Trainer.NumProcPerNode == nil {
 			j.checkGPUs(c)
@@ -60,8 +58,8 @@ func torch(j *Job) bool {
 				j.noInjectionTarget(target.JobName, name)
 				return false
 			}
-			j.UpsertEnv(layer, c, pet...)
-			j.UpsertEnv(layer, c, master...)
+			pet(c)
+			j.UpsertEnv(by, c, master...)
 		}
 	}
 	return true
@@ -83,6 +81,18 @@ func (p procs) String() string {
 		return "auto"
 	}
 	return strconv.Itoa(p.number)
+}
+
+// procsFrom is where that number comes from.
+func (j *Job) procsFrom() Writer {
+	switch t := j.TrainJob.Spec.Trainer; {
+	case t != nil && t.NumProcPerNode != nil:
+		return policyWriter("torch").from("spec", "trainer", "numProcPerNode")
+	case t != nil && t.ResourcesPerNode != nil:
+		return policyWriter("torch").from("spec", "trainer", "resourcesPerNode")
+	default:
+		return policyWriter("torch")
+	}
 }
 
 // procs takes spec.trainer.numProcPerNode, else "auto" where there are GPUs, else one a CPU.

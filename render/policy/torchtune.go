@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // isTorchTune reports whether the trainer's command asks for torchtune: it is exactly "tune run".
@@ -21,7 +19,7 @@ func (j *Job) torchTune(nodes int32, p procs) {
 	}
 	recipe, suffix := torchTuneRecipe(nodes, p, j.TrainJob.Spec.Trainer.Args)
 	command = append(command, recipe, "--config", torchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+suffix)
-	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), schema.Policy("torch")
+	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), policyWriter("torch").from("spec", "trainer", "command")
 }
 
 // torchTuneRecipe picks the recipe and the suffix of its configuration. With several nodes LoRA is

@@ -5,8 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // volcano marks the Pods of every job, the initializers' too, as one group of the scheduler Volcano
@@ -16,7 +14,7 @@ func volcano(j *Job) {
 		return
 	}
 	for _, set := range j.Sets {
-		j.setPodAnnotation(schema.Scheduler("volcano"), set, scheduling.KubeGroupNameAnnotationKey, j.TrainJob.Name)
+		j.setPodAnnotation(scheduler("volcano"), set, scheduling.KubeGroupNameAnnotationKey, j.TrainJob.Name)
 	}
 }
 

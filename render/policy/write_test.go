@@ -79,7 +79,7 @@ func TestRecordHearsOfEveryWrite(t *testing.T) {
 			parse(t, busyJobs, &in.Runtime.Template.Spec.ReplicatedJobs)
 			in.Template = in.Runtime.Template.DeepCopy()
 			written := map[string]any{}
-			in.Record = func(layer schema.Layer, path schema.Path, before, now any) {
+			in.Record = func(layer schema.Layer, _ schema.Origin, path schema.Path, before, now any) {
 				if layer == "" {
 					t.Errorf("%s was written by nobody", path)
 				}
@@ -123,10 +123,10 @@ func everything(t *testing.T, in policy.Input) {
 		}
 		j.SetOneReplica(set)
 		c := set.In("containers", set.Container(policy.Node))
-		j.SetImage(schema.TrainJob, c, *in.TrainJob.Spec.Trainer.Image)
+		j.SetImage(policy.Copied("spec", "trainer", "image"), c, *in.TrainJob.Spec.Trainer.Image)
 		j.SetCommand(j.CommandFrom, c, j.Command)
-		j.SetArgs(schema.TrainJob, c, j.Args)
-		j.UpsertEnv(schema.TrainJob, c, policy.Env(in.TrainJob.Spec.Trainer.Env)...)
+		j.SetArgs(policy.Copied("spec", "trainer", "args"), c, j.Args)
+		j.UpsertEnv(policy.Copied("spec", "trainer", "env"), c, policy.Env(in.TrainJob.Spec.Trainer.Env)...)
 	}
 	policy.Schedule(j)
 	j.SetSuspend()
@@ -186,10 +186,14 @@ func flattenInto(out map[string]string, path string, value any) {
 			fields, _ := item.(map[string]any)
 			step := schema.Index(i)
 			for _, key := range []string{"containerPort", "mountPath", "name"} {
-				if id, ok := fields[key]; ok {
-					step = schema.Item(key, fmt.Sprint(id))
-					break
+				id, ok := fields[key]
+				if !ok {
+					continue
 				}
+				if !slices.ContainsFunc(v[:i], func(other any) bool { return other.(map[string]any)[key] == id }) {
+					step = schema.Item(key, fmt.Sprint(id))
+				}
+				break
 			}
 			flattenInto(out, path+step.String(), item)
 		}

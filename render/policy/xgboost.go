@@ -4,8 +4,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trainweld/trainweld/schema"
 )
 
 // xgboost sets up the tracker (Trainer v2.3.0 pkg/runtime/framework/plugins/xgboost): a worker for
@@ -23,14 +21,14 @@ func xgboost(j *Job) bool {
 		return true
 	}
 	workers := set.Count * int32(max(1, gpus(j.perNode())))
-	layer := schema.Policy("xgboost")
-	j.UpsertEnv(layer, c,
+	by := policyWriter("xgboost")
+	j.UpsertEnv(by, c,
 		corev1.EnvVar{Name: "DMLC_TRACKER_URI", Value: j.master()},
 		corev1.EnvVar{Name: "DMLC_TRACKER_PORT", Value: strconv.Itoa(port)},
 		corev1.EnvVar{Name: "DMLC_TASK_ID", ValueFrom: indexEnv()},
-		corev1.EnvVar{Name: "DMLC_NUM_WORKER", Value: strconv.Itoa(int(workers))},
 	)
-	j.upsertPort(layer, c, port)
+	j.UpsertEnv(by.counting(set), c, corev1.EnvVar{Name: "DMLC_NUM_WORKER", Value: strconv.Itoa(int(workers))})
+	j.upsertPort(by, c, port)
 	j.checkMaster(set)
 	j.checkGPUs(c)
 	return true

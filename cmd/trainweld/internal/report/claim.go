@@ -27,7 +27,7 @@ func claims(f schema.Finding) []schema.Claim {
 // value is a claim's value as text; of a union it is led by the member, which tells the claims apart.
 func (o Options) value(f schema.Finding, c schema.Claim) string {
 	path := c.Source
-	if len(path) == 0 {
+	if len(path) == 0 || schema.IsSecret(f.Path) { // a variable's value may come from a field that is none
 		path = f.Path
 	}
 	text := schema.FormatValue(path, c.Value, o.ShowValues)
