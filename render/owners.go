@@ -1,0 +1,155 @@
+package render
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// ChildOwners tells who set each field of the Jobs and Pods that are made of a JobSet. A field that
+// comes from the JobSet's template begins with the history that it has there; the layers jobset and job
+// write over it what their controllers write, and default what the API server fills in.
+type ChildOwners struct {
+	js     *jobset.JobSet
+	owners *merge.Ownership
+	plain  *jobFamily // as the controller sends its Jobs
+	asked  *jobFamily // as they were asked for
+
+	last    string // the name of the Job whose owners are kept: Pods come Job by Job
+	lastJob *ownedJob
+}
+
+// ownedJob is one Job with its owners.
+type ownedJob struct {
+	owners   *merge.Ownership
+	template batchv1.JobTemplateSpec
+	at       schema.Path // where the template stands in the JobSet
+}
+
+// OwnersOfChildren takes a JobSet with its owners, as JobSet returned both, and the options with which
+// its Jobs or Pods are made. It changes neither. It refuses what Jobs refuses.
+func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptions) (*ChildOwners, error) {
+	asked, err := newJobFamily(js, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.Stored = false
+	plain, err := newJobFamily(js, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &ChildOwners{js: js, owners: owners, plain: plain, asked: asked}, nil
+}
+
+// Job yields the fields of a child Job with their claims, as merge.Ownership.All yields those of the
+// JobSet: paths are the Job's own, sources those of the inputs. apiVersion and kind are nobody's.
+func (c *ChildOwners) Job(replicatedJob string, index int) (iter.Seq2[schema.Path, []schema.Claim], error) {
+	job, err := c.job(replicatedJob, index)
+	if err != nil {
+		return nil, err
+	}
+	return fieldsWithin(job.owners, job.at), nil
+}
+
+// Pod yields the fields of a Pod of the JobSet, as Pods made it, with their claims.
+func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Claim], error) {
+	index, err := strconv.Atoi(pod.Labels[jobset.JobIndexKey])
+	if err != nil {
+		return nil, fmt.Errorf("Pod %s%s has no label %s that is a number: take it from Pods", pod.Name, pod.GenerateName, jobset.JobIndexKey)
+	}
+	job, err := c.job(pod.Labels[jobset.ReplicatedJobNameKey], index)
+	if err != nil {
+		return nil, err
+	}
+	at := job.at.Append(schema.Fields("spec", "template")...)
+	before := job.template.Spec.Template
+	now := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	owners := job.owners.Fork(c.with(job.at, func(t *batchv1.JobTemplateSpec) {
+		*t = job.template
+		t.Spec.Template = now
+	}))
+	// First what the Job controller makes, then what the API server fills in, and last JobSet's webhook.
+	made := now
+	made.Labels = without(now.Labels, podPriorityKey)
+	if _, set := before.Labels[podPriorityKey]; set {
+		made.Labels[podPriorityKey] = before.Labels[podPriorityKey]
+	}
+	made.Spec.Affinity, made.Spec.Priority = before.Spec.Affinity, before.Spec.Priority
+	made.Spec.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
+	owners.WriteChanges(schema.Job, at, before, made)
+	filled := made
+	filled.Spec.Priority, filled.Spec.TerminationGracePeriodSeconds = now.Spec.Priority, now.Spec.TerminationGracePeriodSeconds
+	owners.WriteChanges(schema.Default, at, made, filled)
+	owners.WriteChanges(schema.JobSet, at, filled, now)
+	return fieldsWithin(owners, at), nil
+}
+
+// job works out the owners of one Job.
+func (c *ChildOwners) job(replicatedJob string, index int) (*ownedJob, error) {
+	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == replicatedJob })
+	if at < 0 || index < 0 || index >= int(c.asked.members[at].Replicas) {
+		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.asked.Namespace, c.js.Name, index, replicatedJob)
+	}
+	name := c.asked.members[at].jobName(index)
+	if c.lastJob != nil && c.last == name {
+		return c.lastJob, nil
+	}
+	path := schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", replicatedJob), schema.Field("template")}
+	sent, stored := templateOf(c.plain.members[at].job(index)), templateOf(c.asked.members[at].job(index))
+	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }))
+	defaulted := c.plain.members[at].Template
+	owners.WriteChanges(schema.Default, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
+	owners.WriteChanges(schema.JobSet, path, defaulted, sent)
+	// What the Job API itself writes: the labels by which a Job finds its Pods.
+	filled := stored
+	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels, sent.Spec.Selector
+	owners.WriteChanges(schema.Default, path, sent, filled)
+	owners.WriteChanges(schema.Job, path, filled, stored)
+	c.last, c.lastJob = name, &ownedJob{owners, stored, path}
+	return c.lastJob, nil
+}
+
+func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
+	return *(&batchv1.JobTemplateSpec{ObjectMeta: job.ObjectMeta, Spec: job.Spec}).DeepCopy()
+}
+
+// with is the JobSet as a template, one replicated job's template of which is changed.
+func (c *ChildOwners) with(at schema.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
+	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
+	template.Spec.ReplicatedJobs = slices.Clone(c.js.Spec.ReplicatedJobs)
+	_, name, _ := at[2].Item()
+	for i := range template.Spec.ReplicatedJobs {
+		if template.Spec.ReplicatedJobs[i].Name == name {
+			change(&template.Spec.ReplicatedJobs[i].Template)
+			break
+		}
+	}
+	return template
+}
+
+func without(labels map[string]string, key string) map[string]string {
+	rest := overlay(labels)
+	delete(rest, key)
+	return rest
+}
+
+// fieldsWithin are the fields within a path, as an object of their own.
+func fieldsWithin(owners *merge.Ownership, at schema.Path) iter.Seq2[schema.Path, []schema.Claim] {
+	return func(yield func(schema.Path, []schema.Claim) bool) {
+		for path, claims := range owners.All() {
+			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {
+				return
+			}
+		}
+	}
+}
