@@ -1,0 +1,203 @@
+// Package blame answers who set each line of what the cluster will create.
+//
+//	out, err := render.JobSet(input, render.Options{Owners: true, OnConflict: render.Last})
+//	if out.JobSet == nil {
+//		return err
+//	}
+//	object, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	for _, line := range object.Lines() {
+//		fmt.Printf("%-20s %s\n", line.Layer, line.Text)
+//	}
+//
+// An [Object] is the encoded object, line by line, each line with the layer that set it and with the
+// history of its field; and the same as a tree of fields, for those who ask about one of them
+// ([Object.Find]). Lines belong to fields and not to positions: an item that a patch moved to the
+// front of its list carries its own history along.
+//
+// Literal values of environment variables are masked in the lines, unless Options.ShowValues is set: what
+// such an Object writes is a report and no manifest.
+package blame
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Options says how an object is shown. The zero value masks values and knows no places.
+type Options struct {
+	// ShowValues shows the literal values of environment variables.
+	ShowValues bool
+	// Locate tells where a claim stands in a file: the Position of every claim. Nil leaves them empty.
+	Locate func(schema.Claim) schema.Position
+	// Disputed are fields on which managers are in conflict in a way that their claims alone do not
+	// show, such as a volume to which two managers give two sources.
+	Disputed []schema.Path
+}
+
+// Object is one object of which every field tells who set it.
+type Object struct {
+	root  *Field
+	typ   *schema.Type
+	lines []Line
+}
+
+// Field is a field of an object with everything within it.
+type Field struct {
+	// Path is where it stands in the object.
+	Path schema.Path
+	// Claims are who claimed the field itself, in the order in which they wrote; nil where only fields
+	// within it are claimed. The last one is in force. Where its value is nil the field is not in the
+	// object any more.
+	Claims []schema.Claim
+	// Disputed says that managers claim the field with different values.
+	Disputed bool
+	// Children are the fields directly within it, in the order of the object.
+	Children []*Field
+
+	step schema.Step
+}
+
+// New blames an object. history yields its fields with their claims: merge.Ownership.All for a JobSet,
+// render.ChildOwners.Job and Pod for what is made of one; t is the merge schema of the object's
+// metadata and spec, and JobType and PodType are those of Jobs and Pods. It reads the object and keeps
+// the claims; the error says why the object cannot be encoded.
+func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Claim], opts Options) (*Object, error) {
+	o := &Object{root: &Field{}, typ: t}
+	for path, claims := range history {
+		if opts.Locate != nil {
+			claims = slices.Clone(claims)
+			for i := range claims {
+				claims[i].Position = opts.Locate(claims[i])
+			}
+		}
+		f := o.root.within(path)
+		f.Claims, f.Disputed = claims, contested(claims)
+	}
+	for _, path := range opts.Disputed {
+		o.root.within(path).Disputed = true
+	}
+	return o, o.write(object, opts)
+}
+
+// JobType and PodType are the merge schemas of Jobs and Pods, as far as a JobSet holds them.
+func JobType() *schema.Type { return schema.JobSetTemplate().Lookup(jobTemplate) }
+
+// PodType is the merge schema of Pods.
+func PodType() *schema.Type { return JobType().Lookup(schema.Fields("spec", "template")) }
+
+var jobTemplate = schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template")}
+
+// within returns the field at a path within f, made where it is missing.
+func (f *Field) within(path schema.Path) *Field {
+	for i := range path {
+		child := f.child(path[i])
+		if child == nil {
+			child = &Field{Path: path[: i+1 : i+1], step: path[i]}
+			f.Children = append(f.Children, child)
+		}
+		f = child
+	}
+	return f
+}
+
+// at returns the field at a path within f, nil where there is none.
+func (f *Field) at(path schema.Path) *Field {
+	for i := 0; i < len(path) && f != nil; i++ {
+		f = f.child(path[i])
+	}
+	return f
+}
+
+func (f *Field) child(step schema.Step) *Field {
+	for _, child := range f.Children {
+		if child.step == step {
+			return child
+		}
+	}
+	return nil
+}
+
+// contested reports whether two managers claim different values.
+func contested(claims []schema.Claim) bool {
+	var first *schema.Claim
+	for i := range claims {
+		if _, ok := claims[i].Layer.Manager(); !ok {
+			continue
+		}
+		if first == nil {
+			first = &claims[i]
+		} else if first.Layer != claims[i].Layer && !schema.SameValue(first.Value, claims[i].Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsPresence reports whether the claims are on the presence of an item or an empty struct, and not on a
+// value.
+func (f *Field) IsPresence() bool {
+	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return c.Value == any(schema.Presence{}) })
+}
+
+// InForce is the number of the claim that says who set the field: of a value the last one, since it
+// would win over all others; of the presence of an item the first, which brought the item, since the
+// others only name it. It is -1 where the field itself is not claimed.
+func (f *Field) InForce() int {
+	last := len(f.Claims) - 1
+	if last < 0 || f.Claims[last].Value == nil || !f.IsPresence() {
+		return last
+	}
+	for last > 0 && f.Claims[last-1].Value != nil {
+		last--
+	}
+	return last
+}
+
+// Agree counts the other layers that claim the field with the value in force.
+func (f *Field) Agree() int {
+	at := f.InForce()
+	if at < 0 {
+		return 0
+	}
+	var agree []schema.Layer
+	for i := len(f.Claims) - 1; i >= 0 && schema.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
+		if layer := f.Claims[i].Layer; layer != f.Claims[at].Layer && !slices.Contains(agree, layer) {
+			agree = append(agree, layer)
+		}
+	}
+	return len(agree)
+}
+
+// Overrides reports whether the value in force replaced another one.
+func (f *Field) Overrides() bool {
+	at := f.InForce()
+	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return !schema.SameValue(c.Value, f.Claims[at].Value) })
+}
+
+// All yields the field and every field within it that is claimed, in the order of the object.
+func (f *Field) All() iter.Seq[*Field] {
+	return func(yield func(*Field) bool) { f.all(yield) }
+}
+
+func (f *Field) all(yield func(*Field) bool) bool {
+	if f.Claims != nil && !yield(f) {
+		return false
+	}
+	for _, child := range f.Children {
+		if !child.all(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fields yields every claimed field of the object.
+func (o *Object) Fields() iter.Seq[*Field] { return o.root.All() }
+
+// Lines returns the object as YAML, line by line. They are shared and to be read only.
+func (o *Object) Lines() []Line { return o.lines }

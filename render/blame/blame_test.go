@@ -1,0 +1,102 @@
+package blame_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// TestEveryLineHasItsField blames generated JobSets and holds that the lines are those of the encoded
+// object, and that each of them shows a field that somebody claims, or one that leads to such fields.
+func TestEveryLineHasItsField(t *testing.T) {
+	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano}
+	layers := map[schema.Layer]int{}
+	for seed := range uint64(300) {
+		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
+		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultRuntime(&p.Runtime.Spec, nil)
+		view := render.View(seed % 2)
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true, As: view})
+		if out.JobSet == nil {
+			continue
+		}
+		o, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{ShowValues: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := manifest.Encode(&want, manifest.YAML, out.JobSet); err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for i, line := range o.Lines() {
+			got.WriteString(line.Text + "\n")
+			layers[line.Layer]++
+			if line.Field == nil {
+				leadsToNull := i+1 < len(o.Lines()) && o.Lines()[i+1].Field == nil
+				if i > 1 && !strings.HasSuffix(line.Text, ": null") && !leadsToNull {
+					t.Errorf("pair %d: the line %q shows no field", seed, line.Text)
+				}
+				continue
+			}
+			claimed := false
+			for range line.Field.All() {
+				claimed = true
+			}
+			if !claimed {
+				t.Errorf("pair %d: nobody claims %s, or anything within it: %q", seed, line.Field.Path, line.Text)
+			}
+			if found, err := o.Find(line.Field.Path.String()); err != nil || len(found) != 1 || found[0] != line.Field {
+				t.Errorf("pair %d: Find does not find %s: %v, %v", seed, line.Field.Path, found, err)
+			}
+		}
+		if got.String() != want.String() {
+			t.Errorf("pair %d: the lines are\n%s\nwant\n%s", seed, got.String(), want.String())
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	for _, layer := range []schema.Layer{"", schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Scheduler("volcano")} {
+		if layers[layer] == 0 {
+			t.Errorf("no line is of layer %q", layer)
+		}
+	}
+}
+
+// TestMasked holds that a value of a variable is in no line, however YAML writes it.
+func TestMasked(t *testing.T) {
+	for _, value := range []string{"SECRET", "a SECRET: x", "two\nlines SECRET\n", "\ttabs\nSECRET", "SECRET\u2028x", "", "'\"SECRET", "- SECRET", strings.Repeat("SECRET ", 300)} {
+		p := fuzz.Render(1, fuzz.PairOptions{})
+		runtime := &p.Runtime.Spec
+		for i := range runtime.Template.Spec.ReplicatedJobs {
+			pod := &runtime.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+			for k := range pod.Containers {
+				pod.Containers[k].Env = append(pod.Containers[k].Env, envVar("MARKED", value), envVar("AFTER", "plain"))
+			}
+		}
+		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultRuntime(runtime, nil)
+		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last, Owners: true})
+		o, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for _, line := range o.Lines() {
+			text.WriteString(line.Text + "\n")
+		}
+		if strings.Contains(text.String(), "SECRET") || strings.Contains(text.String(), "plain") {
+			t.Errorf("%q is not masked:\n%s", value, text.String())
+		}
+		if !strings.Contains(text.String(), "name: AFTER") {
+			t.Errorf("%q: what follows the masked value is gone:\n%s", value, text.String())
+		}
+	}
+}

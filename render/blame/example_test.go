@@ -1,0 +1,64 @@
+package blame_test
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
+
+// A runtime, a TrainJob that sets the image, and who set each line of what becomes of them.
+func ExampleNew() {
+	runtime := &trainer.TrainingRuntimeSpec{}
+	node := jobset.ReplicatedJob{Name: "node"}
+	node.Template.Labels = map[string]string{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+	node.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: "torch:2.9"}}
+	runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
+	job := &trainer.TrainJob{}
+	job.Namespace, job.Name = "team-a", "llm"
+	image := "mine:1"
+	job.Spec.Trainer = &trainer.Trainer{Image: &image}
+	render.DefaultTrainJob(job)
+	render.DefaultRuntime(runtime, nil)
+
+	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: runtime}, render.Options{Owners: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	object, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, line := range object.Lines() {
+		if line.Layer == schema.TrainJob {
+			fmt.Println(strings.TrimSpace(line.Text))
+		}
+	}
+	found, err := object.Find("spec.replicatedJobs.template.spec.template.spec.containers.image")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, claim := range found[0].Claims {
+		fmt.Println(claim.Layer, claim.Value, claim.Source)
+	}
+	// Output:
+	// metadata:
+	// name: llm
+	// namespace: team-a
+	// - image: mine:1
+	// suspend: false
+	// runtime torch:2.9 .spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].image
+	// trainjob mine:1 .spec.trainer.image
+}

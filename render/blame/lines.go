@@ -1,0 +1,171 @@
+package blame
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// Line is one line of an object's YAML.
+type Line struct {
+	// Text is the line, without its end.
+	Text string
+	// Field is the field that the line shows: of the first line of a list's item that of its first
+	// field, and the item itself on the line of its merge key. It is nil for apiVersion and kind, and for
+	// a required list that is null, which nobody sets.
+	Field *Field
+	// Layer is who set it: nobody ("") on a line that only leads to others, unless one layer set them all.
+	Layer schema.Layer
+	// Continued says that the line goes on with the value of the line before it.
+	Continued bool
+}
+
+// write encodes the object, and finds the field of every line.
+func (o *Object) write(object any, opts Options) error {
+	var b bytes.Buffer
+	if err := manifest.Encode(&b, manifest.YAML, object); err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(b.Bytes(), &document); err != nil {
+		return fmt.Errorf("reading back what was encoded: %w", err)
+	}
+	w := lineWriter{text: strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n"), root: o.root, show: opts.ShowValues}
+	w.lines = make([]Line, len(w.text))
+	w.value(document.Content[0], o.typ, nil, nil, 0, len(w.text))
+	for i, line := range w.lines {
+		if line.Text = w.text[i]; line.Field != nil {
+			line.Layer = line.Field.layer()
+		}
+		if !w.dropped[i] {
+			o.lines = append(o.lines, line)
+		}
+	}
+	return nil
+}
+
+// lineWriter assigns lines to fields.
+type lineWriter struct {
+	text    []string
+	lines   []Line
+	dropped map[int]bool // lines of a masked value after its first one
+	root    *Field
+	show    bool
+}
+
+// value walks through a node. first and end bound its lines, from the one with its key; field is nil
+// where the object has a field that the schema does not know.
+func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path schema.Path, first, end int) {
+	switch {
+	case t == nil:
+		return
+	case n.Kind == yaml.MappingNode && (t.Kind == schema.Struct || t.Kind == schema.Map):
+		w.mapping(n, t, path, end)
+	case n.Kind == yaml.SequenceNode && (t.Kind == schema.ListMap || t.Kind == schema.Set):
+		w.items(n, t, path, end)
+	default:
+		w.leaf(n, path, first, end)
+	}
+}
+
+// mapping walks through the entries of a struct or a map.
+func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end int) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, first := n.Content[i].Value, n.Content[i].Line-1
+		until := end
+		if i+2 < len(n.Content) {
+			until = n.Content[i+2].Line - 1
+		}
+		step, child := schema.Key(name), t.Elem
+		if t.Kind == schema.Struct {
+			step, child = schema.Field(name), nil
+			if f := t.Field(name); f != nil {
+				child = f.Type
+			}
+		}
+		at := path.Append(step)
+		if child != nil {
+			w.lines[first].Field = w.root.at(at)
+		}
+		w.value(n.Content[i+1], child, nil, at, first, until)
+	}
+}
+
+// items walks through the items of a list-map or the elements of a set.
+func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path schema.Path, end int) {
+	seen := map[string]bool{}
+	for i, item := range n.Content {
+		first, until := item.Line-1, end
+		if i+1 < len(n.Content) {
+			until = n.Content[i+1].Line - 1
+		}
+		if t.Kind == schema.Set {
+			w.leaf(item, path.Append(schema.Element(item.Value)), first, until)
+			continue
+		}
+		name, line := keyOf(item, t.Key)
+		at := path.Append(schema.Item(t.Key, name))
+		if seen[name] {
+			at = path.Append(schema.Index(i))
+		}
+		w.value(item, t.Elem, nil, at, first, until)
+		if !seen[name] {
+			w.lines[line].Field = w.root.at(at)
+		}
+		seen[name] = true
+	}
+}
+
+// keyOf is the value of an item's merge key, and the line on which it stands.
+func keyOf(item *yaml.Node, key string) (value string, line int) {
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		if item.Content[i].Value == key {
+			return item.Content[i+1].Value, item.Content[i].Line - 1
+		}
+	}
+	return "", item.Line - 1
+}
+
+// leaf gives all lines of a value to its field, and masks a secret one.
+func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
+	field := w.root.at(path)
+	for i := first; i < end; i++ {
+		w.lines[i].Field, w.lines[i].Continued = field, i > first
+	}
+	if w.show || !schema.IsSecret(path) {
+		return
+	}
+	line := []rune(w.text[n.Line-1])
+	w.text[n.Line-1] = string(line[:n.Column-1]) + strconv.Quote(schema.FormatValue(path, n.Value, false))
+	for i := n.Line; i < end; i++ {
+		if w.dropped == nil {
+			w.dropped = map[int]bool{}
+		}
+		w.dropped[i] = true
+	}
+}
+
+// layer is who set the field, or all that is within it.
+func (f *Field) layer() schema.Layer {
+	if at := f.InForce(); at >= 0 {
+		return f.Claims[at].Layer
+	}
+	one := schema.Layer("")
+	for field := range f.All() {
+		at := field.Claims[field.InForce()]
+		switch {
+		case at.Value == nil:
+		case one == "":
+			one = at.Layer
+		case one != at.Layer:
+			return ""
+		}
+	}
+	return one
+}

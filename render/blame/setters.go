@@ -1,0 +1,70 @@
+package blame
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/render/explain"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// unset returns the path of a field that nobody set, as the schema has it, and nil where the schema has
+// none: the field at a path has no field, or its list no item, of the next step's name.
+func unset(t *schema.Type, path, rest schema.Path) schema.Path {
+	for i, step := range rest {
+		if t == nil {
+			return nil
+		}
+		name, isField := step.Field()
+		if isField && t.Kind == schema.ListMap && i > 0 {
+			t = t.Elem
+		}
+		key, isKey := step.Key()
+		if !isField {
+			name = key
+		}
+		switch {
+		case t.Kind == schema.Struct && (isField || isKey):
+			f := t.Field(name)
+			if f == nil {
+				return nil
+			}
+			t, path = f.Type, path.Append(schema.Field(name))
+		case t.Kind == schema.Map && (isField || isKey):
+			t, path = t.Elem, path.Append(schema.Key(name))
+		case i > 0 && !isField:
+			t, path = t.Elem, path.Append(step)
+		default:
+			return nil
+		}
+	}
+	return path
+}
+
+// setters say who could set a field of the object.
+func (o *Object) setters(path schema.Path) []string {
+	switch o.typ {
+	case JobType():
+		path = jobTemplate.Append(path...)
+	case PodType():
+		path = jobTemplate.Append(schema.Fields("spec", "template")...).Append(path...)
+	}
+	rule, err := explain.Field(explain.Format(path))
+	if err != nil {
+		return nil // the field is in the schema, which is all that explain asks
+	}
+	list := []string{rule.Set}
+	if !strings.Contains(rule.Set, "runtime's") {
+		list = append(list, "the runtime's template")
+	}
+	for _, w := range rule.Writers {
+		text := string(w.Layer)
+		if w.From != "" {
+			text += " from " + w.From
+		}
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
