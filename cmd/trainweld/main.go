@@ -15,6 +15,7 @@ func main() {
 	p := program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
 		clock: time.Now, terminal: isTerminal(os.Stderr), color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "",
+		size: hostTerminal,
 	}
 	os.Exit(p.run(os.Args[1:]))
 }

@@ -35,6 +35,8 @@ type program struct {
 	// that standard output shows colours.
 	clock           func() time.Time
 	terminal, color bool
+	// size says of an output whether it is a terminal and how wide; where it is nil, none is.
+	size func(io.Writer) (columns int, ok bool)
 }
 
 // getenv is a variable of the environment.
@@ -115,7 +117,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.diffCommand(), p.explainCommand(), p.blameCommand(), p.migrateCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

@@ -317,7 +317,11 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 	in.locate(j, out.Findings)
 	out.Findings.Sort()
 	if in.spelled && out.JobSet != nil {
+		before := out.JobSet.Spec.DeepCopy()
 		spellPorts(out.JobSet, spec)
+		if out.Owners != nil {
+			out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
+		}
 	}
 	return out.Findings, made{out.JobSet, out.Companions, out.Owners}
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// blameReport is what -o json writes: every object with every field that somebody set.
+type blameReport struct {
+	Objects []blameObject `json:"objects"`
+}
+
+type blameObject struct {
+	Kind      string       `json:"kind"`
+	Namespace string       `json:"namespace"`
+	Name      string       `json:"name"`
+	Fields    []blameField `json:"fields"`
+}
+
+type blameField struct {
+	Path string `json:"path"`
+	// Layer is who set the field, and Agree how many others set it to the same value.
+	Layer     schema.Layer `json:"layer"`
+	Agree     int          `json:"agree,omitempty"`
+	Disputed  bool         `json:"disputed,omitempty"`
+	Overrides bool         `json:"overrides,omitempty"`
+	Claims    []blameClaim `json:"claims"`
+	// Setters say who could set a field that nobody sets.
+	Setters []string `json:"setters,omitempty"`
+}
+
+// blameClaim has the value as it is in the object, null where the layer emptied the field. Present is
+// set instead where the layer only named an item or an empty struct. Source is the field of the TrainJob
+// or of the runtime.
+type blameClaim struct {
+	Layer   schema.Layer `json:"layer"`
+	Value   any          `json:"value"`
+	Present bool         `json:"present,omitempty"`
+	Source  string       `json:"source,omitempty"`
+	File    string       `json:"file"`
+	Line    int          `json:"line"`
+	Column  int          `json:"column"`
+}
+
+func writeBlameJSON(w io.Writer, selected []selection, showValues bool) error {
+	out := blameReport{Objects: []blameObject{}}
+	for _, s := range selected {
+		o := blameObject{Kind: s.id.Kind, Namespace: s.id.Namespace, Name: s.id.Name, Fields: []blameField{}}
+		for field := range s.each() {
+			o.Fields = append(o.Fields, newBlameField(field, showValues))
+		}
+		if s.unset != nil {
+			o.Fields = append(o.Fields, blameField{Path: s.unset.Path.String(), Claims: []blameClaim{}, Setters: s.unset.Setters})
+		}
+		out.Objects = append(out.Objects, o)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(out)
+}
+
+func newBlameField(field *blame.Field, showValues bool) blameField {
+	f := blameField{
+		Path: field.Path.String(), Layer: field.Claims[field.InForce()].Layer, Agree: field.Agree(),
+		Disputed: field.Disputed, Overrides: field.Overrides(), Claims: []blameClaim{},
+	}
+	for _, c := range field.Claims {
+		claim := blameClaim{Layer: c.Layer, Value: c.Value, Source: c.Source.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
+		if c.Value == any(schema.Presence{}) {
+			claim.Value, claim.Present = nil, true
+		} else if !showValues && c.Value != nil && schema.IsSecret(field.Path) {
+			claim.Value = schema.FormatValue(field.Path, c.Value, false)
+		}
+		f.Claims = append(f.Claims, claim)
+	}
+	return f
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// row is one line of the output, before its columns are measured.
+type row struct {
+	name, origin, mark, text string
+	layer                    schema.Layer
+}
+
+// owned counts the lines of a layer.
+type owned struct {
+	layer           schema.Layer
+	lines, disputed int
+}
+
+// object writes the YAML of an object, led by who set each line, below a legend.
+func (t *blameText) object(s selection) {
+	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	var rows []row
+	var count []owned
+	lines := s.object.Lines()
+	var losers []row
+	for i, line := range lines {
+		r := t.row(line)
+		count = countLine(count, r)
+		rows = append(rows, r)
+		if r.mark == disputedMark {
+			losers = t.losers(line)
+		}
+		if i+1 == len(lines) || !lines[i+1].Continued { // behind the value, which may have several lines
+			rows, losers = append(rows, losers...), nil
+		}
+	}
+	t.legend(s, rows, count)
+	t.write(rows)
+}
+
+// row is a line with its columns.
+func (t *blameText) row(line blame.Line) row {
+	r := row{text: printableText(line.Text), layer: line.Layer, name: layerName(line.Layer)}
+	if line.Layer == schema.Runtime {
+		r.name = quietMark
+	}
+	t.color(line.Layer)
+	f := line.Field
+	if f == nil || line.Continued {
+		return r
+	}
+	if at := f.InForce(); at >= 0 {
+		if n := f.Agree(); n > 0 && line.Layer != schema.Runtime {
+			r.name += fmt.Sprintf("%s%d", agreeMark, n)
+		}
+		if t.flags.showOrigin {
+			origin := f.Claims[at].Position
+			origin.Column = 0
+			r.origin = printableLine(origin.String())
+		}
+		if f.Overrides() {
+			r.mark = overridesMark
+		}
+	}
+	if f.Disputed {
+		r.mark = disputedMark
+	}
+	return r
+}
+
+func countLine(count []owned, r row) []owned {
+	if r.layer == "" {
+		return count
+	}
+	i := slices.IndexFunc(count, func(o owned) bool { return o.layer == r.layer })
+	if i < 0 {
+		i, count = len(count), append(count, owned{layer: r.layer})
+	}
+	count[i].lines++
+	if r.mark == disputedMark {
+		count[i].disputed++
+	}
+	return count
+}
+
+// losers are comments on what the other layers wanted in a disputed line: the last manager wins over
+// them.
+func (t *blameText) losers(line blame.Line) []row {
+	f := line.Field
+	at := f.InForce()
+	if at < 0 {
+		return nil
+	}
+	indent := strings.Repeat(" ", len(line.Text)-len(strings.TrimLeft(line.Text, " -")))
+	var rows []row
+	for i, c := range f.Claims {
+		if i == at || schema.SameValue(c.Value, f.Claims[at].Value) {
+			continue
+		}
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), schema.FormatValue(f.Path, c.Value, t.flags.showValues))
+		if place := c.Position.String(); place != "" {
+			text += " at " + place
+		}
+		rows = append(rows, row{text: printableLine(text)})
+	}
+	if rows == nil {
+		rows = append(rows, row{text: indent + "# managers set different members of one union: the merge keeps both, and the cluster refuses it"})
+	}
+	return rows
+}
+
+// write writes the rows in columns.
+func (t *blameText) write(rows []row) {
+	names, origins := 0, 0
+	for _, r := range rows {
+		names, origins = max(names, utf8.RuneCountInString(r.name)), max(origins, utf8.RuneCountInString(r.origin))
+	}
+	room := 0 // for the text
+	if columns := t.screen.columns; columns > 0 {
+		names, origins = min(names, max(10, columns/3)), min(origins, max(10, columns/4))
+		room = columns - names - 5
+		if t.flags.showOrigin {
+			room -= 2 + origins
+		}
+		room = max(room, 8)
+	}
+	before := row{}
+	for _, r := range rows {
+		name := r.name
+		if t.screen.terminal && name != quietMark && name == before.name && r.layer == before.layer {
+			name = "" // the bar goes on in its colour
+		}
+		before = r
+		t.cell(name, names, t.colors[r.layer])
+		if t.flags.showOrigin {
+			fmt.Fprint(t.w, "  ")
+			t.cell(r.origin, origins, dim)
+		}
+		mark := cmp.Or(r.mark, " ")
+		if r.mark == disputedMark {
+			mark = t.paint(alarm, mark)
+		}
+		fmt.Fprintf(t.w, " %s %s", mark, t.paint(t.colors[r.layer], "│"))
+		if text := r.text; text != "" {
+			if runes := []rune(text); room > 0 && len(runes) > room {
+				text = string(runes[:room-1]) + "…"
+			}
+			if r.layer == schema.Runtime {
+				text = t.paint(dim, text)
+			}
+			fmt.Fprint(t.w, " ", text)
+		}
+		fmt.Fprintln(t.w)
+	}
+}
+
+// cell writes a column, shortened to its width or filled up.
+func (t *blameText) cell(text string, width int, color string) {
+	text = shortened(text, width)
+	fmt.Fprint(t.w, t.paint(color, text), strings.Repeat(" ", width-utf8.RuneCountInString(text)))
+}
+
+// legend says whose lines follow, and what the marks mean that they have.
+func (t *blameText) legend(s selection, rows []row, count []owned) {
+	fmt.Fprintln(t.w, t.paint(bold, "# "+printableLine(s.id.String())+", by who set each line"))
+	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
+	width := 0
+	for _, o := range count {
+		width = max(width, utf8.RuneCountInString(string(o.layer)))
+	}
+	for _, o := range count {
+		text := report.Count(o.lines, "line")
+		if o.layer == schema.Runtime {
+			text += ", marked " + quietMark
+		}
+		if o.disputed > 0 {
+			text += ", " + t.paint(alarm, fmt.Sprintf("%d disputed", o.disputed))
+		}
+		name := printableLine(string(o.layer))
+		fmt.Fprintf(t.w, "#   %s%s  %s\n", t.paint(t.colors[o.layer], name), strings.Repeat(" ", width-utf8.RuneCountInString(name)), text)
+	}
+	var marks []string
+	for _, mark := range []struct{ sign, text string }{
+		{disputedMark, " managers disagree"}, {overridesMark, " replaces another value"}, {agreeMark, "N others set the same value"},
+	} {
+		if slices.ContainsFunc(rows, func(r row) bool {
+			return r.mark == mark.sign || mark.sign == agreeMark && strings.Contains(r.name, agreeMark)
+		}) {
+			marks = append(marks, strings.TrimSpace(mark.sign)+mark.text)
+		}
+	}
+	if marks != nil {
+		fmt.Fprintln(t.w, "# "+strings.Join(marks, "   "))
+	}
+}
+
+// rank is the place of a layer in the legend: the runtime, the managers, and what comes after them.
+func rank(layer schema.Layer) int {
+	_, isManager := layer.Manager()
+	switch {
+	case layer == schema.Runtime:
+		return 0
+	case isManager:
+		return 1
+	default:
+		return 2
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func (p *program) writeBlame(flags blameFlags, selected []selection) error {
+	if flags.format == "json" {
+		return writeBlameJSON(p.stdout, selected, flags.showValues)
+	}
+	t := blameText{w: bufio.NewWriter(p.stdout), screen: p.screen(flags.color), flags: flags}
+	for i, s := range selected {
+		if i > 0 {
+			fmt.Fprintln(t.w)
+		}
+		if flags.field == "" {
+			t.object(s)
+		} else {
+			t.history(s)
+		}
+	}
+	return t.w.Flush()
+}
+
+// each yields the fields that were asked for, or all.
+func (s selection) each() iter.Seq[*blame.Field] {
+	return func(yield func(*blame.Field) bool) {
+		if s.fields == nil && s.unset == nil {
+			s.object.Fields()(yield)
+			return
+		}
+		for _, f := range s.fields {
+			for field := range f.All() {
+				if !yield(field) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// blameText writes for a person.
+type blameText struct {
+	w      *bufio.Writer
+	screen screen
+	flags  blameFlags
+	colors map[schema.Layer]string
+}
+
+// The marks of lines.
+const (
+	quietMark     = "·"
+	disputedMark  = "!"
+	overridesMark = "~"
+	agreeMark     = " +"
+)
+
+// The ANSI escapes of owners, in the order in which they appear; the runtime is dim.
+var ownerColors = []string{"36", "33", "35", "32", "34", "96", "93", "95", "92", "94"}
+
+const (
+	dim   = "2"
+	alarm = "1;31"
+)
+
+// shortened leaves the end of a name, which tells managers apart.
+func shortened(name string, width int) string {
+	if runes := []rune(name); len(runes) > width {
+		return "…" + string(runes[len(runes)-width+1:])
+	}
+	return name
+}
+
+// layerName is a layer in a column: managers by their bare names.
+func layerName(layer schema.Layer) string {
+	if name, ok := layer.Manager(); ok {
+		return printableLine(name)
+	}
+	return string(layer)
+}
+
+// printableLine replaces what a terminal would act on.
+func printableLine(text string) string { return printableText(strings.ReplaceAll(text, "\t", " ")) }
+
+// printableText is printableLine for a text that may have tabs.
+func printableText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
+}
+
+// color gives a layer its colour, the first time that it is met.
+func (t *blameText) color(layer schema.Layer) string {
+	if layer != "" && t.colors[layer] == "" {
+		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
+	}
+	return t.colors[layer]
+}
+
+func (t *blameText) paint(color, text string) string {
+	return painter(t.screen.color && color != "").paint(color, text)
+}
+
+// history writes what every layer wrote into the fields that were asked for.
+func (t *blameText) history(s selection) {
+	fmt.Fprintln(t.w, t.paint(bold, printableLine(s.id.String())))
+	if s.unset != nil {
+		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", s.unset.Path)
+		for _, who := range s.unset.Setters {
+			fmt.Fprintf(t.w, "  - %s\n", printableLine(who))
+		}
+		return
+	}
+	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	for field := range s.each() {
+		text := field.Path.String()
+		if field.Disputed {
+			text += "   " + t.paint(alarm, "managers disagree")
+		}
+		fmt.Fprintln(t.w, text)
+		t.claims(field)
+	}
+}
+
+// claims writes a table of the claims on a field.
+func (t *blameText) claims(f *blame.Field) {
+	rows := make([][]string, len(f.Claims))
+	var widths [3]int
+	for i, c := range f.Claims {
+		value := schema.FormatValue(f.Path, c.Value, t.flags.showValues)
+		if c.Value == nil {
+			value = "emptied"
+		}
+		rows[i] = []string{printableLine(string(c.Layer)), printableLine(value), printableLine(c.Position.String())}
+		for j := range widths {
+			widths[j] = max(widths[j], utf8.RuneCountInString(rows[i][j]))
+		}
+		t.color(c.Layer)
+	}
+	for i, cells := range rows {
+		var b strings.Builder
+		for j, cell := range cells {
+			text := cell
+			if j == 0 {
+				text = t.paint(t.colors[f.Claims[i].Layer], cell)
+			}
+			b.WriteString("  " + text + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
+		}
+		if i == f.InForce() && len(f.Claims) > 1 {
+			word := "wins"
+			if f.IsPresence() {
+				word = "brought it"
+			}
+			b.WriteString("  " + t.paint(bold, word))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+	}
+}
