@@ -1,0 +1,116 @@
+package merge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file tells of fields within structs that a null empties: the log has the null on the struct
+// alone, and the history of each field within has it, too.
+
+// emptiable yields the claims on a struct: that it is there without a field, or that a null emptied
+// it. Who then sets a field of it makes it anew.
+func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
+	nulls := w.log.nulls(at)
+	if len(nulls) == 0 {
+		return w.presence(named, at, path)
+	}
+	events := slices.Clone(w.nulls)
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		events = append(events, null{i, at})
+	}
+	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
+	var claims []Claim
+	w.emptiedAround = false
+	for k, event := range events {
+		i := event.claim
+		if event.at != at {
+			claims = w.emptied(claims, event)
+		} else {
+			claims = append(claims, w.log.exportAt(i, path))
+		}
+		if w.log.claims[i].kind() != nullValue || claims == nil {
+			continue
+		}
+		next := int32(math.MaxInt32)
+		if k+1 < len(events) {
+			next = events[k+1].claim
+		}
+		if made := w.log.firstWithin(at, i, next); made >= 0 {
+			c := w.log.exportAt(made, path)
+			c.Value = schema.Presence{}
+			claims = append(claims, c)
+		}
+	}
+	return w.yield(path, claims)
+}
+
+// claims returns the claims on a field, nil where the log holds none. A null on a struct around the
+// field, written after a claim on the field itself, emptied the field too.
+func (w *walk) claims(at node, path schema.Path) []Claim {
+	w.emptiedAround = false
+	if len(w.nulls) == 0 || at == noNode {
+		return w.log.claimsOf(at, path)
+	}
+	var claims []Claim
+	next := 0
+	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
+		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
+			claims = w.emptied(claims, w.nulls[next])
+		}
+		claims = append(claims, w.log.exportAt(i, path))
+	}
+	own := len(claims)
+	for ; next < len(w.nulls); next++ {
+		claims = w.emptied(claims, w.nulls[next])
+	}
+	w.emptiedAround = len(claims) > own
+	return claims
+}
+
+// emptied adds a null on a struct around a field to the claims on the field, where there are any.
+func (w *walk) emptied(claims []Claim, n null) []Claim {
+	if claims == nil || claims[len(claims)-1].Value == nil {
+		return claims
+	}
+	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
+}
+
+// null is a claim that emptied a field.
+type null struct {
+	claim int32
+	at    node
+}
+
+// nulls are the claims that emptied a field.
+func (l *log) nulls(at node) []null {
+	var nulls []null
+	if at != noNode {
+		for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
+			if l.claims[i].kind() == nullValue {
+				nulls = append(nulls, null{i, at})
+			}
+		}
+	}
+	return nulls
+}
+
+// firstWithin is the first value that was written within a field after one claim and before another;
+// -1 where there is none.
+func (l *log) firstWithin(at node, after, before int32) int32 {
+	first := int32(-1)
+	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {
+		for i := l.nodes[child].first; i >= 0; i = l.claims[i].next {
+			if i > after && i < before && l.claims[i].kind() != nullValue && (first < 0 || i < first) {
+				first = i
+			}
+		}
+		if i := l.firstWithin(child, after, before); i >= 0 && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	return first
+}
