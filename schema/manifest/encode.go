@@ -53,10 +53,24 @@ func ParseFormat(name string) (Format, error) {
 // Objects are values of API types, or maps as encoding/json makes them. Nothing is written if one of
 // them cannot be encoded.
 func Encode(w io.Writer, format Format, objects ...any) error {
-	e := encoder{structs: structs{}}
+	return new(Encoder).Encode(w, format, objects...)
+}
+
+// Encoder encodes many objects, one call after the other. It remembers what it has learned of their Go
+// types, which takes longer than to encode a small object. The zero value is ready for use; it is for one
+// goroutine at a time.
+type Encoder struct {
+	structs structs
+}
+
+// Encode writes objects as the function [Encode] does.
+func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
+	if e.structs == nil {
+		e.structs = structs{}
+	}
 	values := make([]*value, len(objects))
 	for i, object := range objects {
-		v, err := e.object(object)
+		v, err := (&encoder{e.structs}).object(object)
 		if err != nil {
 			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
 		}

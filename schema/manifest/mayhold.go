@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	"bytes"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+)
+
+// MayHoldRuntime says whether the text of a file may hold what a TrainJob's runtime is read from: a
+// TrainingRuntime, a ClusterTrainingRuntime or a ConfigMap. A false is certain: Decode gives no such
+// document. A true is not, but TrainJobs as they are usually written give a false, also those that name the kind
+// of their runtime. It takes a small part of the time of Decode, for callers that need the runtimes first.
+func MayHoldRuntime(data []byte) bool {
+	switch {
+	case bytes.Contains(data, []byte("ConfigMap")):
+		return true
+	case bytes.Contains(data, []byte("<<")), bytes.Contains(data, []byte("!!")):
+		// A merge key could bring the kind up from a runtimeRef, and a tag could encode it.
+		return true
+	case bytes.IndexByte(data, '"') >= 0 && bytes.IndexByte(data, '\\') >= 0:
+		return true // an escape could spell it
+	}
+	for at := 0; ; {
+		// ClusterTrainingRuntime ends in it, and their Lists begin with one of the two.
+		i := bytes.Index(data[at:], []byte(trainer.TrainingRuntimeKind))
+		if i < 0 {
+			return false
+		}
+		if at += i; !isReference(data, at) {
+			return true
+		}
+		at += len(trainer.TrainingRuntimeKind)
+	}
+}
+
+// isReference says whether the name of a kind at the offset is the value of "kind" within a runtimeRef, in
+// YAML's block style. Whatever holds the line before, the kind is then that of no object: nothing but text
+// stands below a line that ends in "runtimeRef:" and is no key.
+func isReference(data []byte, at int) bool {
+	start := bytes.LastIndexByte(data[:at], '\n') + 1
+	end := len(data)
+	if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+		end = at + i
+	}
+	key, value, ok := bytes.Cut(data[start:end], []byte("kind: "))
+	if !ok || len(bytes.Trim(key, " ")) > 0 {
+		return false
+	}
+	switch string(bytes.TrimSpace(value)) {
+	case trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind:
+	default:
+		return false
+	}
+	for start > 0 {
+		next := start - 1
+		start = bytes.LastIndexByte(data[:next], '\n') + 1
+		line := data[start:next]
+		text := bytes.TrimLeft(line, " ")
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		if len(line)-len(text) < len(key) {
+			return string(bytes.TrimSpace(text)) == "runtimeRef:"
+		}
+	}
+	return false
+}
