@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"iter"
 
@@ -14,42 +15,45 @@ type commented struct {
 	comment string
 }
 
-// encodeStream writes objects as they come: as YAML it holds one at a time. A JSON List is one
-// document, so its items are held together.
+// encodeStream writes objects as they come, and holds one at a time.
 func encodeStream(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	var list []any
-	first := true
-	for object, err := range objects {
-		comment := ""
-		if c, ok := object.(commented); ok {
-			object, comment = c.object, "# "+c.comment+"\n"
-		}
-		switch {
-		case err != nil:
-			return err
-		case format == manifest.JSON:
-			list = append(list, object)
-			continue
-		case !first:
-			if _, err := out.WriteString("---\n"); err != nil {
-				return err
-			}
-		}
-		first = false
-		if _, err := out.WriteString(comment); err != nil {
+	frame := framing{w: out, format: format}
+	var encoder manifest.Encoder
+	for text, err := range encoded(&encoder, format, objects) {
+		if err != nil {
 			return err
 		}
-		if err := manifest.Encode(out, format, object); err != nil {
+		if err := frame.add(text); err != nil {
 			return err
 		}
 	}
-	if format == manifest.JSON {
-		if err := manifest.Encode(out, format, list...); err != nil {
-			return err
-		}
+	if err := frame.close(); err != nil {
+		return err
 	}
 	return out.Flush()
+}
+
+// encoded yields the text of each object, which is valid until the next one.
+func encoded(encoder *manifest.Encoder, format manifest.Format, objects iter.Seq2[any, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var b bytes.Buffer
+		for object, err := range objects {
+			b.Reset()
+			if c, ok := object.(commented); ok {
+				object = c.object
+				if format == manifest.YAML {
+					b.WriteString("# " + c.comment + "\n")
+				}
+			}
+			if err == nil {
+				err = encoder.Encode(&b, format, object)
+			}
+			if !yield(b.Bytes(), err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // each yields the objects of a list.

@@ -1,41 +1,61 @@
 package main
 
-import "runtime"
+import (
+	"iter"
+	"runtime"
+)
 
 // ordered does n pieces of work on all cores and takes the results in their order, each as soon as it and
 // those before it are there. Few results wait at any time, however many there are.
 func ordered[T any](n int, work func(int) T, take func(int, T)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers <= 1 {
+	indexes := func(yield func(int) bool) {
 		for i := range n {
-			take(i, work(i))
+			if !yield(i) {
+				return
+			}
+		}
+	}
+	next := 0
+	stream(indexes, work, func(result T) {
+		take(next, result)
+		next++
+	})
+}
+
+// stream does the pieces of work of a sequence on all cores, as ordered does. The sequence is gone through in
+// a goroutine of its own, only as fast as its pieces are worked on.
+func stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
+	workers := runtime.GOMAXPROCS(0)
+	if workers == 1 {
+		for p := range pieces {
+			take(work(p))
 		}
 		return
 	}
-	type piece struct {
-		index  int
-		result chan T
+	type task struct {
+		piece  Piece
+		result chan Result
 	}
 	const ahead = 4 // pieces a worker may be in front of the one that is taken
-	todo := make(chan piece)
-	waiting := make(chan piece, ahead*workers)
+	todo := make(chan task)
+	waiting := make(chan task, ahead*workers)
 	for range workers {
 		go func() {
-			for p := range todo {
-				p.result <- work(p.index)
+			for t := range todo {
+				t.result <- work(t.piece)
 			}
 		}()
 	}
 	go func() {
-		for i := range n {
-			p := piece{i, make(chan T, 1)}
-			waiting <- p
-			todo <- p
+		for p := range pieces {
+			t := task{p, make(chan Result, 1)}
+			waiting <- t
+			todo <- t
 		}
 		close(todo)
 		close(waiting)
 	}()
-	for p := range waiting {
-		take(p.index, <-p.result)
+	for t := range waiting {
+		take(<-t.result)
 	}
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// framing writes objects that are encoded one by one as manifest.Encode writes them together: YAML documents
+// with separators; one JSON object as it is, and none or several as a List. It holds one object at a time.
+type framing struct {
+	w      io.Writer
+	format manifest.Format
+	count  int
+	first  []byte // of JSON, until it is known whether there is a second one
+}
+
+const (
+	listHead  = "{\n    \"apiVersion\": \"v1\",\n    \"items\": ["
+	listTail  = "\n    ],\n    \"kind\": \"List\"\n}\n"
+	emptyList = listHead + "],\n    \"kind\": \"List\"\n}\n"
+	// itemIndent is the indentation of an item of the List.
+	itemIndent = "\n        "
+)
+
+// add writes the next object.
+func (f *framing) add(text []byte) error {
+	f.count++
+	switch {
+	case f.format == manifest.YAML:
+		if f.count > 1 {
+			if _, err := io.WriteString(f.w, "---\n"); err != nil {
+				return err
+			}
+		}
+		_, err := f.w.Write(text)
+		return err
+	case f.count == 1:
+		f.first = bytes.Clone(text)
+		return nil
+	case f.count == 2:
+		if _, err := io.WriteString(f.w, listHead); err != nil {
+			return err
+		}
+		if err := f.item(f.first); err != nil {
+			return err
+		}
+		f.first = nil
+	}
+	if _, err := io.WriteString(f.w, ","); err != nil {
+		return err
+	}
+	return f.item(text)
+}
+
+// item writes an item. JSON has no line breaks but those between its values.
+func (f *framing) item(text []byte) error {
+	if _, err := io.WriteString(f.w, itemIndent); err != nil {
+		return err
+	}
+	_, err := f.w.Write(bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
+	return err
+}
+
+// close ends the output.
+func (f *framing) close() error {
+	if f.format != manifest.JSON {
+		return nil
+	}
+	text := f.first
+	switch f.count {
+	case 0:
+		text = []byte(emptyList)
+	case 1:
+	default:
+		text = []byte(listTail)
+	}
+	_, err := f.w.Write(text)
+	return err
+}
