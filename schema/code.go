@@ -63,6 +63,7 @@ const (
 	CodeUnsafeOutputName Code = "TW406" // a name that would leave the output directory
 	CodeNoName           Code = "TW407" // a TrainJob or JobSet without a name
 	CodeNoTrainJob       Code = "TW408" // inputs without any TrainJob
+	CodeEditedOutput     Code = "TW409" // a file that is made no longer, and that somebody has changed
 )
 
 // What rendering a JobSet's Jobs and Pods found.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/schema"
@@ -206,7 +207,7 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 	}
 	name, whole := o.key.name, string(text)
 	if o.isChild() {
-		whole = indexes.ReplaceAllString(nameless(whole, strings.TrimSuffix(name, "-")), "")
+		whole = indexes().ReplaceAllString(nameless(whole, strings.TrimSuffix(name, "-")), "")
 		name = ""
 	}
 	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(name, j.id.Name), nameless(whole, j.id.Name))
@@ -217,7 +218,9 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 func (o *objectDiff) isChild() bool { return o.key.kind == "Job" || o.key.kind == "Pod" }
 
 // indexes are the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
-var indexes = regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
+var indexes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
+})
 
 // alike is equal for two objects in which the same changes for the same cause, whatever their TrainJobs are
 // called and wherever the causes stand.

@@ -39,6 +39,9 @@ type input struct {
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
 	findings schema.Findings
+	// noNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
+	// once more, which is too much for what nobody sees.
+	noNotes bool
 }
 
 // text is one file and what it holds.
@@ -191,28 +194,13 @@ func (p *program) documents(in *input, paths []string, flags inputFlags) []*mani
 // there may well be files of another kind; in a file that is named itself, a document that is no object
 // is a mistake.
 func (p *program) readFiles(in *input, paths []string, flags inputFlags, take func(decoded)) {
-	files, findings := manifest.Files(p.files, paths, flags.recursive)
-	in.findings = append(in.findings, findings...)
-	files = slices.DeleteFunc(files, func(file string) bool {
-		key := filepath.Clean(file)
-		seen := in.read[key]
-		in.read[key] = true
-		return seen
-	})
+	files := p.list(in, paths, flags)
 	ordered(len(files), func(i int) decoded {
 		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
 		if unreadable != nil {
 			return decoded{file: files[i], findings: schema.Findings{*unreadable}}
 		}
-		d := decoded{file: files[i], data: data}
-		d.documents, d.findings = manifest.DecodeKinds(files[i], data, flags.kinds)
-		if !slices.Contains(paths, files[i]) {
-			d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
-		}
-		for i := range d.findings {
-			d.findings[i].Object = flags.inNamespace(d.findings[i].Object)
-		}
-		return d
+		return flags.decode(files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d decoded) {
 		in.progress.step("read", i+1, len(files))
 		if d.data != nil {
@@ -222,14 +210,44 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 	})
 }
 
+// list are the files that paths name and that were not listed before.
+func (p *program) list(in *input, paths []string, flags inputFlags) []string {
+	files, findings := manifest.Files(p.files, paths, flags.recursive)
+	in.findings = append(in.findings, findings...)
+	return slices.DeleteFunc(files, func(file string) bool {
+		key := filepath.Clean(file)
+		seen := in.read[key]
+		in.read[key] = true
+		return seen
+	})
+}
+
+// decode decodes a file. One that a path names itself should hold objects only.
+func (flags inputFlags) decode(file string, data []byte, named bool) decoded {
+	d := decoded{file: file, data: data}
+	d.documents, d.findings = manifest.DecodeKinds(file, data, flags.kinds)
+	if !named {
+		d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
+	}
+	for i := range d.findings {
+		d.findings[i].Object = flags.inNamespace(d.findings[i].Object)
+	}
+	return d
+}
+
 // inNamespace gives an object of the Trainer, or of a further kind, the namespace that it is in when it names none, so that
 // all findings call it by one name.
 func (flags inputFlags) inNamespace(o schema.Object) schema.Object {
 	further := slices.ContainsFunc(flags.kinds, func(k manifest.Kind) bool { return k.Kind == o.Kind })
 	if o.Name != "" && (further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
-		o.Namespace = cmp.Or(o.Namespace, flags.namespace, "default")
+		o.Namespace = flags.namespaceOf(o.Namespace)
 	}
 	return o
+}
+
+// namespaceOf is the namespace of an object that is in one.
+func (flags inputFlags) namespaceOf(namespace string) string {
+	return cmp.Or(namespace, flags.namespace, "default")
 }
 
 // add takes what one document holds. TrainJobs of files that were named for their runtimes are left
@@ -268,10 +286,7 @@ func (in *input) add(d *manifest.Document, namespace string, jobs bool) {
 func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	id := render.ObjectOf(o)
 	if o.Name == "" {
-		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: id.Kind}, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
-			Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
-		})
+		in.findings = append(in.findings, noName(d))
 		return
 	}
 	if other, found := in.byName[id]; found {
@@ -284,14 +299,31 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	in.jobs = append(in.jobs, job{o, d})
 }
 
-// twice reports the second object of one kind, namespace and name.
+// noName reports a TrainJob without a name.
+func noName(d *manifest.Document) schema.Finding {
+	return schema.Finding{
+		Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: trainer.TrainJobKind}, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
+		Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
+	}
+}
+
+// twice reports the second object of one kind, namespace and name. The other one may be told later.
 func twice(id schema.Object, d, other *manifest.Document) schema.Finding {
 	at := schema.Fields("metadata", "name")
-	return schema.Finding{
+	f := schema.Finding{
 		Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: at, Position: d.Position(at),
-		Message: fmt.Sprintf("%s is among the inputs twice; the other one is at %s", id, other.Position(at)),
+		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Help:    "remove or rename one of the two",
 	}
+	return sayOther(f, other)
+}
+
+// sayOther adds where the first one stands to what twice found of the second.
+func sayOther(f schema.Finding, other *manifest.Document) schema.Finding {
+	if other != nil {
+		f.Message += fmt.Sprintf("; the other one is at %s", other.Position(f.Path))
+	}
+	return f
 }
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {

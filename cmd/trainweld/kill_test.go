@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKilledRuns kills runs that write a directory of 200 TrainJobs, at random moments. After each,
-// every manifest is whole and every other file as it was; the run after the last one completes, and
+// TestKilledRuns kills runs that write a directory of 120 TrainJobs and prune it, at fifty random moments. After
+// each, every manifest is whole and every other file as it was; the run after the last one completes, and
 // leaves what a run into a new directory leaves.
 func TestKilledRuns(t *testing.T) {
-	kills := 30
+	kills := 50
 	if underRace {
 		kills = 4 // a process is slow under the race detector, and shares no memory with another
 	}
@@ -38,7 +38,7 @@ func TestKilledRuns(t *testing.T) {
 	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 
-	// Two versions of the inputs take turns, so that every run has every file to write.
+	// Two versions of the inputs take turns, so that every run has every file to write, and some to remove.
 	work := t.TempDir()
 	var versions [2]struct {
 		input         string
@@ -48,7 +48,7 @@ func TestKilledRuns(t *testing.T) {
 	for i := range versions {
 		v := &versions[i]
 		v.input = filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
-		if err := os.WriteFile(v.input, manyTrainJobs(t, i), 0o666); err != nil {
+		if err := os.WriteFile(v.input, slices.Concat(manyTrainJobs(t, 100, "job", i), manyTrainJobs(t, 20, fmt.Sprint("only-", i), i)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		clean := filepath.Join(work, fmt.Sprintf("clean-%d", i))
@@ -63,8 +63,8 @@ func TestKilledRuns(t *testing.T) {
 		v.took, v.writing = time.Since(start), time.Since(writing)
 		v.files = contents(t, clean)
 	}
-	if maps.Equal(versions[0].files, versions[1].files) || len(versions[0].files) != 200 {
-		t.Fatalf("%d files of the first version; both must have 200 other ones", len(versions[0].files))
+	if maps.Equal(versions[0].files, versions[1].files) || len(versions[0].files) != 121 {
+		t.Fatalf("%d files of the first version; both must have 120 other ones, and a list of them", len(versions[0].files))
 	}
 
 	dir := filepath.Join(work, "out")
@@ -99,7 +99,7 @@ func TestKilledRuns(t *testing.T) {
 				if text != want {
 					t.Fatalf("kill %d: %s was changed to %q", kill, name, text)
 				}
-			case strings.Contains(name, ".trainweld-"):
+			case name == journalName || strings.HasSuffix(name, stageSuffix):
 			case text != versions[0].files[name] && text != versions[1].files[name]:
 				t.Fatalf("kill %d: %s is of neither version:\n%s", kill, name, text)
 			}
@@ -110,7 +110,7 @@ func TestKilledRuns(t *testing.T) {
 		t.Error("no kill came while files were being written")
 	}
 
-	if out, err := renderInto(versions[1].input, dir).CombinedOutput(); err != nil {
+	if out, err := renderInto(versions[1].input, dir, "--prune").CombinedOutput(); err != nil {
 		t.Fatalf("the run after the last kill: %v\n%s", err, out)
 	}
 	want := maps.Clone(versions[1].files)
@@ -123,7 +123,7 @@ func TestKilledRuns(t *testing.T) {
 // startRun starts a run, and closes the channel when it has ended.
 func startRun(t *testing.T, input, dir string) (*exec.Cmd, <-chan struct{}) {
 	t.Helper()
-	run := renderInto(input, dir)
+	run := renderInto(input, dir, "--prune")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,23 +149,24 @@ func waitFor(file string, ended <-chan struct{}) {
 	}
 }
 
-// manyTrainJobs are 200 TrainJobs whose contents depend on the version.
-func manyTrainJobs(t *testing.T, version int) []byte {
+// manyTrainJobs are TrainJobs whose contents depend on the version.
+func manyTrainJobs(t *testing.T, n int, name string, version int) []byte {
 	t.Helper()
 	template, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	for i := range 200 {
+	for i := range n {
 		fmt.Fprintf(&b, "---\n%s  trainer:\n    image: registry.example.com/version:%d\n",
-			bytes.Replace(template, []byte("name: llm"), fmt.Appendf(nil, "name: job-%d", i), 1), version)
+			bytes.Replace(template, []byte("name: llm"), fmt.Appendf(nil, "name: %s-%d", name, i), 1), version)
 	}
 	return b.Bytes()
 }
 
-func renderInto(input, dir string) *exec.Cmd {
-	return exec.Command("trainweld", "render", "-f", input, "-r", filepath.Join("testdata", "shared", "runtime.yaml"), "--output-dir", dir)
+func renderInto(input, dir string, flags ...string) *exec.Cmd {
+	args := []string{"render", "-f", input, "-r", filepath.Join("testdata", "shared", "runtime.yaml"), "--output-dir", dir}
+	return exec.Command("trainweld", append(args, flags...)...)
 }
 
 // TestTwoProcessesAtOnce lets two processes write one directory: both succeed, and leave nothing behind.
@@ -176,7 +177,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	var outputs [4]bytes.Buffer
 	for i := range outputs {
 		input := filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
-		if err := os.WriteFile(input, manyTrainJobs(t, i), 0o666); err != nil {
+		if err := os.WriteFile(input, manyTrainJobs(t, 200, "job", i), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		run := renderInto(input, dir)

@@ -13,7 +13,8 @@ func main() {
 	// Without this, writing to a pipe that nobody reads kills the process before it can say so.
 	signal.Ignore(syscall.SIGPIPE)
 	p := program{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
+		interruptions: signals{},
+		stdin:         os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
 		clock: time.Now, terminal: isTerminal(os.Stderr), color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "",
 		size: hostTerminal,
 	}

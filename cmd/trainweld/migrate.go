@@ -231,7 +231,7 @@ func writeInPlace(files []rewritten) error {
 		if byDir[dir] == nil {
 			dirs = append(dirs, dir)
 		}
-		byDir[dir] = append(byDir[dir], outputFile{filepath.Base(path), f.new})
+		byDir[dir] = append(byDir[dir], outputFile{filepath.Base(path), func() ([]byte, error) { return f.new, nil }})
 	}
 	for _, dir := range dirs {
 		if err := writeDir(dir, byDir[dir]); err != nil {

@@ -17,21 +17,35 @@ type commented struct {
 
 // encodeStream writes objects as they come, and holds one at a time.
 func encodeStream(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	frame := framing{w: out, format: format}
+	out := newOutput(w, format)
 	var encoder manifest.Encoder
 	for text, err := range encoded(&encoder, format, objects) {
 		if err != nil {
 			return err
 		}
-		if err := frame.add(text); err != nil {
+		if err := out.add(text); err != nil {
 			return err
 		}
 	}
-	if err := frame.close(); err != nil {
+	return out.close()
+}
+
+// output is a framing that writes large pieces.
+type output struct {
+	framing
+	buffer *bufio.Writer
+}
+
+func newOutput(w io.Writer, format manifest.Format) *output {
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	return &output{framing{w: buffer, format: format}, buffer}
+}
+
+func (o *output) close() error {
+	if err := o.framing.close(); err != nil {
 		return err
 	}
-	return out.Flush()
+	return o.buffer.Flush()
 }
 
 // encoded yields the text of each object, which is valid until the next one.

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -22,183 +18,189 @@ import (
 // outputFile is a file to be written into an output directory.
 type outputFile struct {
 	name string
-	data []byte
+	text func() ([]byte, error)
 }
 
 // fileName is the name of a TrainJob's file: no namespace and no name holds an underscore, so two
 // TrainJobs never share one.
-func fileName(j job, format manifest.Format) string {
-	return j.Namespace + "_" + j.Name + "." + format.String()
+func fileName(trainJob schema.Object, format manifest.Format) string {
+	return trainJob.Namespace + "_" + trainJob.Name + "." + format.String()
 }
 
-// unsafeNames refuses TrainJobs whose names would make a path of the file's name. A cluster takes no
+// unsafeNames refuses a TrainJob whose names would make a path of the file's name. A cluster takes no
 // such names either, but they come from a file, and the file may come from anywhere.
-func unsafeNames(all []rendered) schema.Findings {
+func unsafeNames(j job) schema.Findings {
 	var found schema.Findings
-	for _, r := range all {
-		j := r.job
-		for _, part := range []struct{ field, value string }{{"name", j.Name}, {"namespace", j.Namespace}} {
-			if problems := validation.IsDNS1123Subdomain(part.value); len(problems) > 0 {
-				path := schema.Fields("metadata", part.field)
-				found = append(found, schema.Finding{
-					Code: schema.CodeUnsafeOutputName, Severity: schema.Error,
-					Object: schema.Object{Kind: schema.TrainJobKind, Namespace: j.Namespace, Name: j.Name},
-					Path:   path, Position: j.document.Position(path),
-					Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
-					Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
-				})
-			}
+	for _, part := range []struct{ field, value string }{{"name", j.Name}, {"namespace", j.Namespace}} {
+		if problems := validation.IsDNS1123Subdomain(part.value); len(problems) > 0 {
+			path := schema.Fields("metadata", part.field)
+			found = append(found, schema.Finding{
+				Code: schema.CodeUnsafeOutputName, Severity: schema.Error,
+				Object: schema.Object{Kind: schema.TrainJobKind, Namespace: j.Namespace, Name: j.Name},
+				Path:   path, Position: j.document.Position(path),
+				Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
+				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
+			})
 		}
 	}
 	return found
 }
 
-// The journal of a directory. While it exists, a run is under way or was killed; it is locked while a
-// run is under way, so that two runs never mix. Its lines are, in this order: the list of files as
-// JSON, before the first of them is touched, and "commit", once all of them lie complete beside
-// their places. A line counts once its line break is written.
-const (
-	journalName = ".trainweld-journal"
-	stageSuffix = ".trainweld-new"
-	commitLine  = "commit"
-)
+// outputDir is a directory that is written as a whole or not at all.
+type outputDir struct {
+	path string
+	// listed says that the files belong on the directory's list of its own files, if it has one.
+	listed bool
+	// prune removes the files that an earlier run wrote and this one does not.
+	prune bool
+	// interruptions undo everything, until all is written.
+	interruptions interruptions
+	// step is told what is done with how many files of how many.
+	step func(verb string, done, total int)
+}
 
-// writeDir writes all files into a directory, or none. Each file is complete at every moment, since
-// it is written beside its place and renamed. A run that is killed before the commit has changed
-// nothing, and the next run clears up after it; of one that is killed later, the next run does the
-// rest. Files whose content is the same already are not touched, nor are any others.
-func writeDir(dir string, files []outputFile) (err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("%w; name a directory that can be written to", err)
-	}
-	journal, err := openJournal(dir)
+// write writes all files, or none. Each file is complete at every moment, since it is written beside its place
+// and renamed. A run that is killed before the commit has changed nothing, and the next run clears up after
+// it; of one that is killed later, the next run does the rest. Files whose content is the same already are not
+// touched, nor are any others, but for those that pruning removes. It returns the files that were to be removed
+// and are not what was written: somebody else has changed them, and they stay.
+func (d outputDir) write(files []outputFile) (edited []string, err error) {
+	made, err := makeDirs(d.path)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%w; name a directory that can be written to", err)
+	}
+	defer func() {
+		if err != nil {
+			removeDirs(made)
+		}
+	}()
+	journal, err := openJournal(d.path)
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		err = errors.Join(err, journal.Close())
 	}()
-	if err := recoverDir(dir, journal); err != nil {
-		return fmt.Errorf("finishing what a killed run left: %w", err)
+	interruption, end := d.interruptions.listen()
+	defer end()
+	if err := recoverDir(d.path, journal); err != nil {
+		return nil, fmt.Errorf("finishing what a killed run left: %w", err)
 	}
-	var changed []outputFile
-	for _, f := range files {
-		old, err := os.ReadFile(filepath.Join(dir, f.name))
-		if err == nil && bytes.Equal(old, f.data) {
-			continue
-		}
-		changed = append(changed, f)
+	changed, plan, edited, err := d.changes(files, interruption)
+	if err == nil {
+		err = d.stage(journal, changed, plan, interruption)
 	}
-	if err := stage(dir, journal, changed); err != nil {
-		undo(dir, names(changed))
-		return fmt.Errorf("%w; nothing was changed", errors.Join(err, removeJournal(journal)))
+	if err != nil {
+		plan.undo(d.path)
+		return nil, fmt.Errorf("%w; nothing was changed", errors.Join(err, removeJournal(journal)))
 	}
-	if err := finish(dir, names(changed)); err != nil {
-		return fmt.Errorf("%w; run it again to do the rest", err)
+	if err := plan.finish(d.path); err != nil {
+		return nil, fmt.Errorf("%w; run it again to do the rest", err)
 	}
-	return removeJournal(journal)
+	return edited, removeJournal(journal)
 }
 
-// removeJournal takes the journal away, or, where an open file cannot be removed, leaves it empty,
-// which says the same.
-func removeJournal(journal *lockedfile.File) error {
-	err := journal.Truncate(0)
-	_ = os.Remove(journal.Name())
+// writeDir writes files into a directory, all or none, as outputDir does. They do not count as files
+// that trainweld has made and may prune.
+func writeDir(dir string, files []outputFile) error {
+	_, err := outputDir{path: dir, interruptions: peace{}, step: func(string, int, int) {}}.write(files)
 	return err
 }
 
-// openJournal opens and locks the journal. A run that waited for the lock may hold a journal that the
-// other run has removed by then, and opens the next one.
-func openJournal(dir string) (*lockedfile.File, error) {
-	path := filepath.Join(dir, journalName)
-	for {
-		journal, err := lockedfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-		if err != nil {
-			return nil, err
+// makeDirs makes a directory and those above it, and returns those that were not there.
+func makeDirs(dir string) ([]string, error) {
+	var made []string
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+			break
 		}
-		mine, err := journal.Stat()
-		if err == nil {
-			var there fs.FileInfo
-			if there, err = os.Stat(path); err == nil && os.SameFile(mine, there) {
-				return journal, nil
-			}
-		}
-		journal.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+		made = append(made, d)
+	}
+	return made, os.MkdirAll(dir, 0o777)
+}
+
+// removeDirs removes directories that nobody has put anything into.
+func removeDirs(dirs []string) {
+	for _, d := range dirs {
+		_ = os.Remove(d)
 	}
 }
 
-// recoverDir ends what a killed run began, and empties the journal.
-func recoverDir(dir string, journal *lockedfile.File) error {
-	lines, err := readJournal(journal)
-	if err != nil {
-		return err
+// changes are the files that are not there already, and what is to be done with them and with files of earlier
+// runs.
+func (d outputDir) changes(files []outputFile, interruption func() error) (changed []outputFile, p plan, edited []string, err error) {
+	var own ownFiles
+	if d.listed {
+		if own, err = readOwnFiles(d.path); err != nil {
+			return nil, p, nil, err
+		}
 	}
-	if len(lines) > 0 {
-		var files []string
-		if err := json.Unmarshal([]byte(lines[0]), &files); err != nil {
-			return fmt.Errorf("%s: %w; remove it if it is not trainweld's", journal.Name(), err)
+	sums, same := make([]string, len(files)), make([]bool, len(files))
+	err = concurrently(len(files), func(i int) error {
+		if err := interruption(); err != nil {
+			return err
 		}
-		for _, name := range files {
-			if filepath.Base(name) != name || !filepath.IsLocal(name) {
-				return fmt.Errorf("%s names %q, which is no file of this directory; remove it if it is not trainweld's", journal.Name(), name)
-			}
-		}
-		if len(lines) > 1 && lines[1] == commitLine {
-			err = finish(dir, files)
-		} else {
-			undo(dir, files)
-		}
+		text, err := files[i].text()
 		if err != nil {
 			return err
 		}
+		if own != nil || d.prune {
+			sums[i] = sumOf(text)
+		}
+		old, err := os.ReadFile(filepath.Join(d.path, files[i].name))
+		same[i] = err == nil && bytes.Equal(old, text)
+		return nil
+	}, func(done int) { d.step("compared", done, len(files)) })
+	if err != nil {
+		return nil, p, nil, err
 	}
-	if err := journal.Truncate(0); err != nil {
+	for i, f := range files {
+		if !same[i] {
+			changed = append(changed, f)
+		}
+	}
+	if own != nil || d.prune {
+		made := ownFiles{}
+		for i, f := range files {
+			made[f.name] = sums[i]
+		}
+		var record ownFiles
+		record, p.Remove, edited = own.next(d.path, made, d.prune)
+		if text := record.text(); !bytes.Equal(text, own.text()) || own == nil {
+			changed = append(changed, outputFile{ownFilesName, func() ([]byte, error) { return text, nil }})
+		}
+	}
+	p.Write = make([]string, len(changed))
+	for i, f := range changed {
+		p.Write[i] = f.name
+	}
+	return changed, p, edited, nil
+}
+
+// stage writes the files beside their places and commits. Most of the time goes by while the disk writes, so
+// several files are under way at once.
+func (d outputDir) stage(journal *lockedfile.File, files []outputFile, p plan, interruption func() error) error {
+	if err := writePlan(journal, p); err != nil {
 		return err
 	}
-	_, err = journal.Seek(0, io.SeekStart)
-	return err
-}
-
-// readJournal returns the complete lines of the journal.
-func readJournal(journal io.Reader) ([]string, error) {
-	var lines []string
-	for r := bufio.NewReader(journal); ; {
-		line, err := r.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			return lines, nil
+	err := concurrently(len(files), func(i int) error {
+		if err := interruption(); err != nil {
+			return err
 		}
+		text, err := files[i].text()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
-	}
-}
-
-// stage writes the files beside their places and commits.
-func stage(dir string, journal *lockedfile.File, files []outputFile) error {
-	list, err := json.Marshal(names(files))
+		return writeNew(filepath.Join(d.path, files[i].name), text)
+	}, func(done int) { d.step("wrote", done, len(files)) })
 	if err != nil {
 		return err
 	}
-	if err := appendLine(journal, string(list)); err != nil {
+	// From the next line on there is no way back.
+	if err := interruption(); err != nil {
 		return err
-	}
-	for _, f := range files {
-		if err := writeNew(filepath.Join(dir, f.name), f.data); err != nil {
-			return err
-		}
 	}
 	return appendLine(journal, commitLine)
-}
-
-func appendLine(journal *lockedfile.File, line string) error {
-	if _, err := io.WriteString(journal, line+"\n"); err != nil {
-		return err
-	}
-	return journal.Sync()
 }
 
 // writeNew writes the file that is to take the place of path, with the permissions that path has.
@@ -223,31 +225,4 @@ func writeNew(path string, data []byte) error {
 	}
 	_, errWrite := f.Write(data)
 	return errors.Join(err, errWrite, f.Sync(), f.Close())
-}
-
-// finish renames the written files into their places. What is not there any more is in its place.
-func finish(dir string, files []string) error {
-	for _, name := range files {
-		path := filepath.Join(dir, name)
-		if err := os.Rename(path+stageSuffix, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// undo removes the written files that never got into their places.
-func undo(dir string, files []string) {
-	for _, name := range files {
-		// One that cannot be removed does no harm: it is no manifest, and the next run writes over it.
-		_ = os.Remove(filepath.Join(dir, name) + stageSuffix)
-	}
-}
-
-func names(files []outputFile) []string {
-	names := make([]string, len(files))
-	for i := range files {
-		names[i] = files[i].name
-	}
-	return names
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +43,16 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+func fileOf(name, text string) outputFile {
+	return outputFile{name, func() ([]byte, error) { return []byte(text), nil }}
+}
+
+func quietDir(dir string, prune bool) outputDir {
+	return outputDir{path: dir, listed: true, prune: prune, interruptions: peace{}, step: func(string, int, int) {}}
+}
+
 func TestWriteDirAfterAKilledRun(t *testing.T) {
-	const journal, list = journalName, `["a.yaml","b.yaml"]` + "\n"
+	const journal, list = journalName, `{"write":["a.yaml","b.yaml"]}` + "\n"
 	for _, tc := range []struct {
 		name   string
 		before map[string]string
@@ -59,7 +68,7 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 		},
 		{
 			name:   "killed within the list",
-			before: map[string]string{journal: `["a.yaml","b.ya`, "a.yaml": "old a"},
+			before: map[string]string{journal: `{"write":["a.yaml","b.ya`, "a.yaml": "old a"},
 			want:   map[string]string{"a.yaml": "old a"},
 			reason: "files are touched only after the list is complete",
 		},
@@ -88,6 +97,24 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 			reason: "what is in its place already is left there",
 		},
 		{
+			name:   "killed before a removal",
+			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml.trainweld-new": "new a", "gone.yaml": "gone"},
+			want:   map[string]string{"a.yaml": "new a"},
+			reason: "what was to be removed is removed",
+		},
+		{
+			name:   "killed before a removal, and edited since",
+			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml": "new a", "gone.yaml": "mine now"},
+			want:   map[string]string{"a.yaml": "new a", "gone.yaml": "mine now"},
+			reason: "it is somebody else's by now",
+		},
+		{
+			name:   "killed before the commit of a removal",
+			before: map[string]string{journal: `{"write":[],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\n", "gone.yaml": "gone"},
+			want:   map[string]string{"gone.yaml": "gone"},
+			reason: "the run is undone",
+		},
+		{
 			name:   "killed, and other files are written now",
 			before: map[string]string{journal: list + "commit\n", "a.yaml.trainweld-new": "new a", "b.yaml.trainweld-new": "new b", "mine.txt": "mine"},
 			write:  map[string]string{"b.yaml": "newer b", "c.yaml": "c"},
@@ -107,7 +134,7 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 			var files []outputFile
 			for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
 				if text, ok := tc.write[name]; ok {
-					files = append(files, outputFile{name, []byte(text)})
+					files = append(files, fileOf(name, text))
 				}
 			}
 			if err := writeDir(dir, files); err != nil {
@@ -123,15 +150,16 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 func TestWriteDirRefusesAForeignJournal(t *testing.T) {
 	for _, tc := range []struct{ name, journal, reason string }{
 		{"not JSON", "dear diary\n", "a file of that name that trainweld did not write"},
-		{"other JSON", `{"files":["a.yaml"]}` + "\n", "a list was written, and nothing else"},
-		{"a file elsewhere", `["../a.yaml"]` + "\ncommit\n", "nothing outside of the directory is ever touched"},
-		{"an absolute file", `["/tmp/a.yaml"]` + "\ncommit\n", "nothing outside of the directory is ever touched"},
-		{"the parent", `[".."]` + "\ncommit\n", "nothing outside of the directory is ever touched"},
+		{"other JSON", `{"files":["a.yaml"]}` + "\n", "a plan was written, and nothing else"},
+		{"a file elsewhere", `{"write":["../a.yaml"]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
+		{"an absolute file", `{"write":["/tmp/a.yaml"]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
+		{"a removal elsewhere", `{"write":[],"remove":{"../a.yaml":"0"}}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
+		{"the parent", `{"write":[".."]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := map[string]string{journalName: tc.journal, "a.yaml": "old", "a.yaml.trainweld-new": "new"}
 			dir := directory(t, before)
-			err := writeDir(dir, []outputFile{{"a.yaml", []byte("newer")}})
+			err := writeDir(dir, []outputFile{fileOf("a.yaml", "newer")})
 			if err == nil {
 				t.Fatalf("no error: %s", tc.reason)
 			}
@@ -156,7 +184,7 @@ func TestWriteDirFollowsNoLinks(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
-	if err := writeDir(dir, []outputFile{{"a.yaml", []byte("a")}, {"b.yaml", []byte("b")}}); err != nil {
+	if err := writeDir(dir, []outputFile{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(outside); string(text) != "outside" {
@@ -175,7 +203,7 @@ func TestWriteDirKeepsPermissions(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeDir(dir, []outputFile{{"a.yaml", []byte(mode.String())}}); err != nil {
+		if err := writeDir(dir, []outputFile{fileOf("a.yaml", mode.String())}); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
@@ -195,7 +223,7 @@ func TestWriteDirAtOnce(t *testing.T) {
 		wait.Go(func() {
 			var list []outputFile
 			for i := range files {
-				list = append(list, outputFile{string(rune('a'+i)) + ".yaml", []byte{byte('0' + run)}})
+				list = append(list, fileOf(string(rune('a'+i))+".yaml", fmt.Sprint(run)))
 			}
 			errs[run] = writeDir(dir, list)
 		})

@@ -29,6 +29,8 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	files          fs.FS
+	// interruptions are the signals that are listened to while there is something to undo; nil for none.
+	interruptions interruptions
 	// env reads the environment, which is empty where it is nil.
 	env func(string) string
 	// clock and terminal are for progress: the time, and whether a person sees standard error. color says
@@ -54,9 +56,13 @@ func (p *program) run(args []string) int {
 	cmd, err := root.ExecuteC()
 	var status exitStatus
 	var misused usageError
+	var signal interrupted
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &signal):
+		fmt.Fprintf(p.stderr, "trainweld: %v\n", err)
+		return signal.status()
 	case errors.As(err, &status):
 		return int(status)
 	case errors.Is(err, syscall.EPIPE):

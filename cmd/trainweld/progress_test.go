@@ -48,3 +48,34 @@ func TestProgress(t *testing.T) {
 		})
 	}
 }
+
+// TestProgressOfRender wants render to say how far it is, too, and to wipe that; in a pipe it says nothing.
+func TestProgressOfRender(t *testing.T) {
+	dir := writeTrainJobs(t, 20)
+	for _, terminal := range []bool{true, false} {
+		now := time.Time{}
+		var stdout, stderr bytes.Buffer
+		p := program{
+			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: terminal,
+			clock: func() time.Time { now = now.Add(200 * time.Millisecond); return now },
+		}
+		if status := p.run([]string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exitDone || stdout.Len() > 0 {
+			t.Fatalf("status %d: %s%s", status, stdout.String(), stderr.String())
+		}
+		said := stderr.String()
+		if !terminal {
+			if said != "" {
+				t.Errorf("without a terminal it says %q", said)
+			}
+			continue
+		}
+		for _, want := range []string{"\rlooked at 21 of 21\x1b[K", "\rrendered 20 of 21\x1b[K", "\rwrote 20 of 20\x1b[K"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("says %q, without %q", said, want)
+			}
+		}
+		if !strings.HasSuffix(said, "\r\x1b[K") {
+			t.Errorf("does not wipe the line: %q", said)
+		}
+	}
+}

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -24,6 +19,7 @@ type renderFlags struct {
 	inputFlags
 	format     string
 	outputDir  string
+	prune      bool
 	to, as     string
 	onConflict string
 	force      []string
@@ -52,7 +48,8 @@ runtimes, as YAML or JSON; a TrainJob's runtime is looked up by kind, namespace 
 standard output or to --output-dir, findings to standard error. When anything is an error, nothing is
 written.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed, 130 and 143 interrupted by
+SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld render -f job.yaml -r runtime.yaml
 
@@ -68,6 +65,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # Every TrainJob below a directory to a file of its own
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
 
+  # The same, and without the files of TrainJobs that are gone
+  trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/ --prune
+
   # The Pods of the first two nodes, as the cluster stores them
   trainweld render -f job.yaml -r runtime.yaml --to=pods --job=node --index=0..1 --as=stored
 
@@ -81,6 +81,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
 				return usageError{errors.New("--output-dir: an empty path; name a directory")}
 			}
+			if flags.prune && flags.outputDir == "" {
+				return usageError{errors.New("--prune removes files from --output-dir: name a directory with it")}
+			}
 			return p.render(flags)
 		},
 	}
@@ -92,6 +95,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
 	f.StringVar(&flags.outputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
+	f.BoolVar(&flags.prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+ownFilesName+" lists them")
 	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
@@ -112,13 +116,6 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	return cmd
 }
 
-// rendered is what one TrainJob, or a JobSet that was given itself, becomes.
-type rendered struct {
-	job     job
-	objects iter.Seq2[any, error]
-	table   podTable
-}
-
 // The formats of a table of Pods, besides those of manifests.
 const (
 	tableFormat = "table"
@@ -127,89 +124,6 @@ const (
 
 func (flags renderFlags) asTable() bool {
 	return flags.format == tableFormat || flags.format == wideFormat
-}
-
-func (p *program) render(flags renderFlags) error {
-	format, opts, err := flags.parse()
-	if err != nil {
-		return usageError{err}
-	}
-	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
-	if err != nil {
-		return usageError{err}
-	}
-	if flags.to != "jobset" {
-		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
-		flags.spelled, opts.As = true, render.Applied
-	}
-	opts.ForceManagers = flags.force
-	in := p.read(flags.inputFlags)
-	if err := in.unknownManager(flags.force); err != nil {
-		return err
-	}
-	findings := in.findings
-	further := in.furtherPatches()
-	var all []rendered
-	for _, j := range in.jobs {
-		found, out := in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
-		objects, table := each(out.objects()), podTable{}
-		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
-			f := children(out.jobSet, out.companions, flags, podOpts)
-			in.locate(j, f.findings)
-			found, objects, table = append(found, f.findings...), f.objects, f.table
-		}
-		findings = append(findings, found...)
-		all = append(all, rendered{j, objects, table})
-	}
-	if flags.to != "jobset" {
-		for _, js := range in.jobSets {
-			f := children(js.JobSet, nil, flags, podOpts)
-			for i := range f.findings {
-				f.findings[i].Position = js.document.Position(f.findings[i].Path)
-			}
-			findings = append(findings, f.findings...)
-			all = append(all, rendered{job{TrainJob: js.asTrainJob(), document: js.document}, f.objects, f.table})
-		}
-	}
-	if len(all) == 0 && findings.Err() == nil {
-		findings = append(findings, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
-		})
-	}
-	if flags.outputDir != "" {
-		findings = append(findings, unsafeNames(all)...)
-	}
-	findings = report.Distinct(findings)
-	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
-		return err
-	}
-	if err := failure(findings, flags.strict); err != nil {
-		return err
-	}
-	if flags.outputDir != "" {
-		files, err := encodeFiles(all, format)
-		if err != nil {
-			return err
-		}
-		if err := writeDir(flags.outputDir, files); err != nil {
-			return fmt.Errorf("--output-dir: %w", err)
-		}
-		return nil
-	}
-	if flags.asTable() {
-		for _, r := range all {
-			if err := r.table.write(p.stdout); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	streams := make([]iter.Seq2[any, error], len(all))
-	for i := range all {
-		streams[i] = all[i].objects
-	}
-	return encodeStream(p.stdout, format, chain(streams))
 }
 
 // report writes the findings to standard error, as text. They stand beside the objects, so they go
@@ -281,51 +195,6 @@ func parseOnConflict(word string) (render.OnConflict, error) {
 	}
 }
 
-// made is what the library made of one TrainJob.
-type made struct {
-	jobSet     *jobset.JobSet
-	companions []runtime.Object
-	owners     *merge.Ownership // where they were asked for
-}
-
-func (m made) objects() []any {
-	var objects []any
-	if m.jobSet != nil {
-		objects = append(objects, m.jobSet)
-	}
-	for _, companion := range m.companions {
-		objects = append(objects, companion)
-	}
-	return objects
-}
-
-// renderJob renders one TrainJob and says where its findings stand.
-func (in *input) renderJob(j job, input render.Input, opts render.Options) (schema.Findings, made) {
-	spec, missing := in.runtimes.Find(j.TrainJob)
-	if missing != nil {
-		if in.broken[render.RuntimeOf(j.TrainJob)] {
-			return nil, made{} // its own findings say what is wrong with it
-		}
-		findings := schema.Findings{*missing}
-		in.locate(j, findings)
-		return findings, made{}
-	}
-	input.Runtime, input.Overrides = spec, j.document.Overrides.DeepCopy()
-	render.DefaultOverrides(input.Overrides)
-	// The error is the findings once more.
-	out, _ := render.JobSet(input, opts)
-	in.locate(j, out.Findings)
-	out.Findings.Sort()
-	if in.spelled && out.JobSet != nil {
-		before := out.JobSet.Spec.DeepCopy()
-		spellPorts(out.JobSet, spec)
-		if out.Owners != nil {
-			out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
-		}
-	}
-	return out.Findings, made{out.JobSet, out.Companions, out.Owners}
-}
-
 // failure is the exit status that findings ask for: 2 when an input could not be read at all, 1 for
 // any other error.
 func failure(findings schema.Findings, strict bool) error {
@@ -340,17 +209,4 @@ func failure(findings schema.Findings, strict bool) error {
 		return exitStatus(exitFindings)
 	}
 	return nil
-}
-
-// encodeFiles encodes each TrainJob's objects as a file of its own.
-func encodeFiles(all []rendered, format manifest.Format) ([]outputFile, error) {
-	files := make([]outputFile, len(all))
-	for i, r := range all {
-		var b bytes.Buffer
-		if err := encodeStream(&b, format, r.objects); err != nil {
-			return nil, err
-		}
-		files[i] = outputFile{name: fileName(r.job, format), data: b.Bytes()}
-	}
-	return files, nil
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -17,7 +18,9 @@ const longestLine = 1 << 16
 
 // secretKey matches a key whose value may be a secret: value, of a variable; data and stringData, of a
 // Secret. Other fields of these names are hidden along with them.
-var secretKey = regexp.MustCompile(`(^|[\s{\[,?-])["']?(value|data|stringData)["']?\s*:`)
+var secretKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[\s{\[,?-])["']?(value|data|stringData)["']?\s*:`)
+})
 
 // source returns the line of a position, and whether it may be shown. Without ShowValues what follows a
 // key of a secret on it is masked, and a line within a secret's value is not shown. This reads lines
@@ -37,7 +40,7 @@ func (o Options) source(p schema.Position) (string, bool) {
 	if o.insideSecret(p, line) || strings.IndexAny(strings.TrimLeft(line, " \t-"), "?:") == 0 {
 		return "", false // the latter is a key or a value by itself, and the other half elsewhere
 	}
-	key := secretKey.FindStringIndex(line)
+	key := secretKey().FindStringIndex(line)
 	if key == nil || isBlank(line[key[1]:]) {
 		return line, true
 	}
@@ -62,7 +65,7 @@ func (o Options) insideSecret(p schema.Position, line string) bool {
 		if strings.HasPrefix(above, "---") {
 			return false
 		}
-		if key := secretKey.FindStringSubmatchIndex(above); key != nil && (key[4] < left || next && isBlank(above[key[1]:])) {
+		if key := secretKey().FindStringSubmatchIndex(above); key != nil && (key[4] < left || next && isBlank(above[key[1]:])) {
 			return true
 		}
 		left, next = min(left, indent(above)), false

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// made is what the library made of one TrainJob.
+type made struct {
+	jobSet     *jobset.JobSet
+	companions []runtime.Object
+	owners     *merge.Ownership // where they were asked for
+}
+
+func (m made) objects() []any {
+	var objects []any
+	if m.jobSet != nil {
+		objects = append(objects, m.jobSet)
+	}
+	for _, companion := range m.companions {
+		objects = append(objects, companion)
+	}
+	return objects
+}
+
+// renderJob renders one TrainJob and says where its findings stand.
+func (in *input) renderJob(j job, input render.Input, opts render.Options) (schema.Findings, made) {
+	spec, missing := in.runtimes.Find(j.TrainJob)
+	if missing != nil {
+		if in.broken[render.RuntimeOf(j.TrainJob)] {
+			return nil, made{} // its own findings say what is wrong with it
+		}
+		findings := schema.Findings{*missing}
+		in.locate(j, findings)
+		return findings, made{}
+	}
+	input.Runtime, input.Overrides = spec, j.document.Overrides.DeepCopy()
+	render.DefaultOverrides(input.Overrides)
+	// The error is the findings once more.
+	out, _ := render.JobSet(input, opts)
+	if in.noNotes {
+		out.Findings = slices.DeleteFunc(out.Findings, func(f schema.Finding) bool { return f.Severity == schema.Note })
+	}
+	in.locate(j, out.Findings)
+	out.Findings.Sort()
+	if in.spelled && out.JobSet != nil {
+		before := out.JobSet.Spec.DeepCopy()
+		spellPorts(out.JobSet, spec)
+		if out.Owners != nil {
+			out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
+		}
+	}
+	return out.Findings, made{out.JobSet, out.Companions, out.Owners}
+}

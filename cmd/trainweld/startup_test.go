@@ -1,0 +1,132 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestInit wants no package of this module to do work before main: what such work allocates, the runtime
+// tells for each package. A regular expression that is compiled there, or a table of more than a few entries,
+// takes more than is allowed.
+func TestInit(t *testing.T) {
+	const allowed = 8 << 10 // a few errors and small tables
+	run := exec.Command("trainweld", "version")
+	run.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, trace)
+	}
+	all := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`).FindAllStringSubmatch(string(trace), -1)
+	if len(all) < 50 {
+		t.Fatalf("the trace of %d packages only:\n%s", len(all), trace)
+	}
+	ours := 0
+	for _, line := range all {
+		name := line[1]
+		if name != "main" && !strings.HasPrefix(name, "github.com/trainweld/") {
+			continue
+		}
+		ours++
+		if bytes, err := strconv.Atoi(line[2]); err != nil || bytes > allowed {
+			t.Errorf("%s allocates %s bytes before main, more than %d: %v", name, line[2], allowed, err)
+		}
+	}
+	if ours == 0 {
+		t.Error("no package of ours is in the trace: is it another program?")
+	}
+}
+
+// BenchmarkStartUp renders one TrainJob in a process, and beside it, in turns, runs a program that links the same
+// packages and does nothing. It reports how long the first takes, and the ratios of wall and processor time.
+func BenchmarkStartUp(b *testing.B) {
+	dir := b.TempDir()
+	program, empty := filepath.Join(dir, "trainweld"), filepath.Join(dir, "empty")
+	goTool(b, "build", "-o", program, ".")
+	buildEmpty(b, dir, empty)
+	job, runtime := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "runtime.yaml")
+	for file, text := range map[string]string{job: benchTrainJob, runtime: benchRuntime} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			b.Fatal(err)
+		}
+	}
+	const runs = 30
+	var ours, theirs, best, bestEmpty time.Duration
+	for b.Loop() {
+		for range runs {
+			cpu, wall := process(b, program, "render", "-f", job, "-r", runtime)
+			ours, best = ours+cpu, least(best, wall)
+			cpu, wall = process(b, empty)
+			theirs, bestEmpty = theirs+cpu, least(bestEmpty, wall)
+		}
+	}
+	// The shortest time is the one that the machine's other work has disturbed least.
+	b.ReportMetric(float64(best)/float64(time.Millisecond), "ms-wall")
+	b.ReportMetric(best.Seconds()/bestEmpty.Seconds(), "times-empty-wall")
+	b.ReportMetric(ours.Seconds()/theirs.Seconds(), "times-empty-cpu")
+}
+
+func least(so, now time.Duration) time.Duration {
+	if so == 0 {
+		return now
+	}
+	return min(so, now)
+}
+
+func process(b *testing.B, name string, args ...string) (cpu, wall time.Duration) {
+	b.Helper()
+	run := exec.Command(name, args...)
+	start := time.Now()
+	if err := run.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return run.ProcessState.UserTime() + run.ProcessState.SystemTime(), time.Since(start)
+}
+
+// buildEmpty builds a program that imports what this one imports. It stands in this folder for the compiler
+// only, so that it can import the internal packages, too.
+func buildEmpty(b *testing.B, dir, binary string) {
+	b.Helper()
+	source := "package main\n\n"
+	for path := range strings.FieldsSeq(goTool(b, "list", "-f", `{{join .Imports "\n"}}`, ".")) {
+		source += fmt.Sprintf("import _ %q\n", path)
+	}
+	source += "\nfunc main() {}\n"
+	file := filepath.Join(dir, "empty.go")
+	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+		b.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		b.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "empty", "main.go"): file}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	overlayFile := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlayFile, overlay, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	goTool(b, "build", "-overlay", overlayFile, "-o", binary, "./empty")
+}
+
+func goTool(b *testing.B, args ...string) string {
+	b.Helper()
+	run := exec.Command("go", args...)
+	run.Stderr = os.Stderr
+	out, err := run.Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(out)
+}
