@@ -13,6 +13,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
@@ -327,10 +328,10 @@ func sayOther(f schema.Finding, other *manifest.Document) schema.Finding {
 }
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
-	ports := plainPorts(spec)
+	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Has)
 	if in.spelled {
-		for _, p := range ports {
+		for _, p := range plain {
 			p.Protocol = ""
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
@@ -51,7 +52,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 	out.Findings.Sort()
 	if in.spelled && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
-		spellPorts(out.JobSet, spec)
+		ports.Spell(out.JobSet, spec)
 		if out.Owners != nil {
 			out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
 		}

@@ -19,6 +19,8 @@ type junitReport struct {
 	Errors   int          `xml:"errors,attr"`
 	Skipped  int          `xml:"skipped,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
+
+	index map[string]int // of Suites, by name
 }
 
 type junitSuite struct {
@@ -55,39 +57,48 @@ const noFile = "inputs"
 // without findings is one case that passes.
 func writeJUnit(w io.Writer, findings schema.Findings, opts Options) error {
 	report := junitReport{Name: "trainweld"}
-	suites := map[string]int{}
-	suite := func(name string) *junitSuite {
-		i, ok := suites[name]
-		if !ok {
-			i = len(report.Suites)
-			suites[name] = i
-			report.Suites = append(report.Suites, junitSuite{Name: name})
-		}
-		return &report.Suites[i]
-	}
 	for _, file := range opts.Files {
 		if file != "" {
-			suite(printable(slashed(file)))
+			report.suite(printable(slashed(file)))
 		}
 	}
 	for _, f := range findings {
 		c := opts.junitCase(f)
-		suite(c.Class).add(c)
+		report.suite(c.Class).add(c)
 	}
-	for i := range report.Suites {
-		s := &report.Suites[i]
+	return report.write(w)
+}
+
+// suite is the suite of that name, a new one where there is none.
+func (r *junitReport) suite(name string) *junitSuite {
+	i, ok := r.index[name]
+	if !ok {
+		if r.index == nil {
+			r.index = map[string]int{}
+		}
+		i = len(r.Suites)
+		r.index[name] = i
+		r.Suites = append(r.Suites, junitSuite{Name: name})
+	}
+	return &r.Suites[i]
+}
+
+// write sums up the suites and writes the report.
+func (r *junitReport) write(w io.Writer) error {
+	for i := range r.Suites {
+		s := &r.Suites[i]
 		if len(s.Cases) == 0 {
 			s.add(junitCase{Name: s.Name, Class: s.Name, File: s.Name})
 		}
-		report.Tests += s.Tests
-		report.Failures += s.Failures
-		report.Skipped += s.Skipped
+		r.Tests += s.Tests
+		r.Failures += s.Failures
+		r.Skipped += s.Skipped
 	}
 	var b bytes.Buffer
 	b.WriteString(xml.Header)
 	encoder := xml.NewEncoder(&b)
 	encoder.Indent("", "  ")
-	if err := encoder.Encode(report); err != nil {
+	if err := encoder.Encode(r); err != nil {
 		return err
 	}
 	b.WriteByte('\n')

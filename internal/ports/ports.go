@@ -1,4 +1,17 @@
-package main
+// Package ports answers which ports of a runtime spell their protocol out.
+//
+//	plain := ports.Plain(&runtime.Spec)
+//	render.DefaultRuntime(&runtime.Spec, nil)
+//	for _, p := range plain {
+//		p.Protocol = ""
+//	}
+//	// ... and what the runtime renders to:
+//	ports.Spell(out.JobSet, &runtime.Spec)
+//
+// The CRDs of runtimes and JobSets fill in the protocol of every port. In a JobSet that shows; in Jobs
+// and Pods it is a default like any other, which says nothing, and is left out unless the runtime
+// spells it out.
+package ports
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -7,12 +20,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// The CRDs of runtimes and JobSets fill in the protocol of every port. In a JobSet that shows; in Jobs
-// and Pods it is a default like any other, which says nothing, and is left out unless the runtime
-// spells it out.
-
-// plainPorts are the ports of a runtime that name no protocol.
-func plainPorts(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
+// Plain returns the ports of a runtime that name no protocol. They are the runtime's own: to be asked for before
+// its defaults are filled in.
+func Plain(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	var plain []*corev1.ContainerPort
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(_ portKey, p *corev1.ContainerPort) {
 		if p.Protocol == "" {
@@ -22,9 +32,9 @@ func plainPorts(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	return plain
 }
 
-// spellPorts gives the JobSet's ports the protocol that the runtime spells out for the port of that
+// Spell gives the JobSet's ports the protocol that the runtime spells out for the port of that
 // number, where a policy has replaced the port and lost it: the JobSet's CRD fills in the same.
-func spellPorts(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
+func Spell(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
 	spelled := map[portKey]bool{}
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {
 		spelled[key] = p.Protocol == corev1.ProtocolTCP

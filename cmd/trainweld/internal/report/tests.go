@@ -1,0 +1,85 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Test is one test and how it ended.
+type Test struct {
+	// Suite is what the test belongs to, and Name what it is called there.
+	Suite, Name string
+	// Failures are all that failed; a test without any has passed.
+	Failures []TestFailure
+}
+
+// TestFailure is something that failed in a test.
+type TestFailure struct {
+	// Position is the file that it is about, and the place there if it has one; Message is what is wrong.
+	Position schema.Position
+	Message  string
+	// Lines say more.
+	Lines []string
+}
+
+// TestFormats returns the names of the formats of WriteTests.
+func TestFormats() []string { return []string{"github", "junit"} }
+
+// WriteTests writes the outcome of tests: as a JUnit report with a suite for each Suite, in the order of the tests, or
+// as a workflow command for each failure. A format that it does not have is an error.
+func WriteTests(w io.Writer, format string, tests []Test) error {
+	switch format {
+	case "github":
+		return testsGitHub(w, tests)
+	case "junit":
+		return testsJUnit(w, tests)
+	default:
+		return fmt.Errorf("%q is none of %s", format, strings.Join(TestFormats(), ", "))
+	}
+}
+
+func testsGitHub(w io.Writer, tests []Test) error {
+	out := bufio.NewWriter(w)
+	for _, t := range tests {
+		for _, f := range t.Failures {
+			properties := "file=" + githubProperty.Replace(printable(slashed(f.Position.File)))
+			if f.Position.Line > 0 {
+				properties += fmt.Sprintf(",line=%d,col=%d", f.Position.Line, f.Position.Column)
+			}
+			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(printable(t.Name)), githubData.Replace(f.text()))
+		}
+	}
+	return out.Flush()
+}
+
+// text is all that there is to say, line by line.
+func (f TestFailure) text() string {
+	lines := []string{printable(f.Message)}
+	for _, l := range f.Lines {
+		lines = append(lines, printable(l))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func testsJUnit(w io.Writer, tests []Test) error {
+	report := junitReport{Name: "trainweld test"}
+	for _, t := range tests {
+		name := printable(slashed(t.Suite))
+		c := junitCase{Name: printable(t.Name), Class: name}
+		var texts []string
+		for _, f := range t.Failures {
+			texts = append(texts, printable(slashed(f.Position.String()))+": "+f.text())
+		}
+		if len(t.Failures) > 0 {
+			first := t.Failures[0]
+			c.File, c.Line = printable(slashed(first.Position.File)), first.Position.Line
+			c.Failure = &junitOutcome{Message: printable(first.Message), Text: strings.Join(texts, "\n")}
+		}
+		report.suite(name).add(c)
+	}
+	return report.write(w)
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/golden"
+)
+
+// testFlags are the flags of test.
+type testFlags struct {
+	run        string
+	update     string
+	format     string
+	color      string
+	verbose    bool
+	showValues bool
+	init       bool
+	outputDir  string
+}
+
+// The values of --update.
+const (
+	updateWrite = "write"
+	updateDiff  = "diff"
+)
+
+func (p *program) testCommand() *cobra.Command {
+	var flags testFlags
+	cmd := &cobra.Command{
+		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
+		Short: "Test that runtimes still render to what was reviewed",
+		Long: `Render the cases below directories and compare with what their want folders hold. A case is a folder with a
+TrainJob; runtimes stand beside it, or in a folder above it, up to DIR, so that many cases share one. An
+options.yaml has the words of render's flags, such as to: pods, for its folder and all below it.
+
+In want there is one file for each TrainJob, as render --output-dir writes it, and findings.txt with the
+errors and warnings, where there are any. What differs is told by merge key, each field with the layer that
+sets it now. --update writes what is rendered, and removes what nothing renders to any more;
+--update=diff shows what it would do.
+
+With --init, cases are made for runtimes: TrainJobs that walk through what a TrainJob can do with them. They
+are written beside the file of the runtime, or into --output-dir together with a copy of it; a case that is
+there already is left alone.
+
+The report goes to standard output, a summary to standard error. docs/golden.md says more.
+
+Exit status: 0 every case passes, or was updated; 1 a case fails, or --update=diff shows something; 2 usage,
+input or output failed.`,
+		Example: `  # Every case below a directory
+  trainweld test testdata/runtimes
+
+  # Those of one runtime, with the names of those that pass
+  trainweld test testdata/runtimes --run torch/ -v
+
+  # What a new version of a runtime changes, and then take it
+  trainweld test testdata/runtimes --update=diff
+  trainweld test testdata/runtimes --update
+
+  # A first set of cases for a runtime
+  trainweld test --init runtimes/torch.yaml
+
+  # For continuous integration
+  trainweld test testdata/runtimes -o junit > golden.xml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.init {
+				return p.testInit(cmd, flags, args)
+			}
+			return p.test(flags, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.run, "run", "", "only the cases whose paths match this regular expression")
+	f.StringVar(&flags.update, "update", "", "write what the cases render to; with =diff, show what would be written")
+	f.Lookup("update").NoOptDefVal = updateWrite
+	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
+	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "name the cases that pass, too")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
+	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
+	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
+	for name, values := range map[string][]string{
+		"update": {updateWrite, updateDiff}, "output": testFormats(), "color": {"auto", "always", "never"},
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	_ = cmd.MarkFlagDirname("output-dir")
+	return cmd
+}
+
+func testFormats() []string { return append([]string{"text"}, report.TestFormats()...) }
+
+// check refuses what can only be a mistake.
+func (flags testFlags) check(dirs []string) error {
+	if len(dirs) == 0 {
+		return errors.New("nothing to test: name directories with cases")
+	}
+	if slices.Contains(dirs, "") {
+		return errors.New("an empty path: name a directory")
+	}
+	if formats := testFormats(); !slices.Contains(formats, flags.format) {
+		return fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), didYouMean(flags.format, formats))
+	}
+	if modes := []string{updateWrite, updateDiff}; flags.update != "" && !slices.Contains(modes, flags.update) {
+		return fmt.Errorf("--update: %q is neither write nor diff%s", flags.update, didYouMean(flags.update, modes))
+	}
+	if flags.update != "" && flags.format != "text" {
+		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)
+	}
+	if flags.outputDir != "" {
+		return errors.New("--output-dir goes with --init; cases hold what they render to in their own want folders")
+	}
+	return nil
+}
+
+// testCase is a case, and the directory below which it was found.
+type testCase struct {
+	*golden.Case
+	dir string
+}
+
+func (c testCase) path() string { return path.Join(filepath.ToSlash(c.dir), c.Name) }
+
+// test runs cases.
+func (p *program) test(flags testFlags, dirs []string) error {
+	if err := flags.check(dirs); err != nil {
+		return usageError{err}
+	}
+	paint, err := p.painter(flags.color)
+	if err != nil {
+		return usageError{err}
+	}
+	cases, err := findCases(dirs, flags.run)
+	if err != nil {
+		return err
+	}
+	t := testRun{flags: flags, out: p.stdout, errs: p.stderr, paint: paint}
+	progress := p.progress()
+	type outcome struct {
+		*golden.Result
+		err error
+	}
+	ordered(len(cases), func(i int) outcome {
+		r, err := cases[i].Run(golden.Options{ShowValues: flags.showValues})
+		if err == nil && flags.update == updateWrite && r.Updatable() {
+			err = golden.Update(cases[i].dir, r)
+		}
+		return outcome{r, err}
+	}, func(i int, o outcome) {
+		progress.end()
+		t.take(cases[i], o.Result, o.err)
+		progress.step("tested", i+1, len(cases))
+	})
+	progress.end()
+	return t.end()
+}
+
+// findCases are the cases below directories whose paths match. A case below two of them comes once.
+func findCases(dirs []string, run string) ([]testCase, error) {
+	match, err := regexp.Compile(run)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--run: %w", err)}
+	}
+	var cases []testCase
+	seen := map[string]bool{}
+	all := 0
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err != nil {
+			return nil, err
+		} else if !info.IsDir() {
+			return nil, usageError{fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir)}
+		}
+		found, err := golden.Find(os.DirFS(dir), filepath.ToSlash(dir))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("there is no case in %s: a case is a folder with a TrainJob; --init makes some for a runtime", dir)
+		}
+		all += len(found)
+		for _, c := range found {
+			one := testCase{c, dir}
+			if name := one.path(); !seen[name] && match.MatchString(name) {
+				seen[name] = true
+				cases = append(cases, one)
+			}
+		}
+	}
+	if len(cases) == 0 {
+		return nil, usageError{fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "..."))}
+	}
+	return cases, nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render/golden"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// testRun reports on cases, one after the other.
+type testRun struct {
+	flags     testFlags
+	out, errs io.Writer
+	paint     painter
+
+	tests   []report.Test // for the formats that need all
+	passed  int
+	failed  int
+	changed int // cases that were, or would be, updated
+	broken  int // cases that could not be run at all
+	err     error
+}
+
+func (t *testRun) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format, args...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// take reports on the next case.
+func (t *testRun) take(c testCase, r *golden.Result, err error) {
+	name := c.path()
+	switch {
+	case err != nil:
+		t.broken++
+		fmt.Fprintf(t.errs, "trainweld: %s: %v\n", report.Printable(name), err)
+	case r.Passed():
+		t.passed++
+		if t.flags.verbose && t.flags.format == "text" {
+			t.printf("%s %s\n", t.paint.paint(green, "ok  "), report.Printable(name))
+		}
+	case t.flags.update != "" && r.Updatable():
+		t.changed++
+		t.update(name, r)
+	default:
+		t.failed++
+		if t.flags.format == "text" {
+			t.failure(name, r)
+		}
+	}
+	if t.flags.format != "text" {
+		t.tests = append(t.tests, asTest(c, r, err))
+	}
+}
+
+// failure writes what is not as it should be.
+func (t *testRun) failure(name string, r *golden.Result) {
+	t.printf("%s %s\n", t.paint.paint(red, "FAIL"), report.Printable(name))
+	for _, f := range r.Failures {
+		t.printf("  %s: %s\n", report.Printable(f.Position.String()), report.Printable(f.Message))
+		for _, l := range f.Lines {
+			t.printf("    %s\n", t.line(l))
+		}
+	}
+}
+
+func (t *testRun) line(l golden.Line) string {
+	text := report.Printable(l.String())
+	switch l.Mark {
+	case '-':
+		return t.paint.paint(red, text)
+	case '+':
+		return t.paint.paint(green, text)
+	default:
+		return text
+	}
+}
+
+// update writes what was updated, or would be.
+func (t *testRun) update(name string, r *golden.Result) {
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		switch {
+		case t.flags.update == updateDiff:
+			for line := range strings.Lines(c.Diff()) {
+				t.printf("%s\n", t.diffLine(strings.TrimSuffix(line, "\n")))
+			}
+		case c.New == nil:
+			t.printf("removed %s\n", report.Printable(c.File))
+		default:
+			t.printf("wrote %s\n", report.Printable(c.File))
+		}
+	}
+	for _, f := range r.Expected {
+		fmt.Fprintf(t.errs, "trainweld: %s now expects an error: %s\n", report.Printable(name), report.Printable(f.Error()))
+	}
+}
+
+func (t *testRun) diffLine(line string) string {
+	text := report.Printable(line)
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return t.paint.paint(bold, text)
+	case strings.HasPrefix(line, "@@"):
+		return t.paint.paint(cyan, text)
+	case strings.HasPrefix(line, "-"):
+		return t.paint.paint(red, text)
+	case strings.HasPrefix(line, "+"):
+		return t.paint.paint(green, text)
+	default:
+		return text
+	}
+}
+
+// end writes the summary, and returns the status.
+func (t *testRun) end() error {
+	if t.flags.format != "text" {
+		t.err = errors.Join(t.err, report.WriteTests(t.out, t.flags.format, t.tests))
+	}
+	if t.err != nil {
+		return t.err
+	}
+	parts := []string{}
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(t.passed, "passed")
+	if t.flags.update == updateDiff {
+		add(t.changed, "would be updated")
+	} else {
+		add(t.changed, "updated")
+	}
+	add(t.failed, "failed")
+	add(t.broken, "could not be run")
+	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.broken, "case"), strings.Join(parts, ", "))
+	switch {
+	case t.broken > 0:
+		return exitStatus(exitFailed)
+	case t.failed > 0, t.changed > 0 && t.flags.update == updateDiff:
+		return exitStatus(exitFindings)
+	default:
+		return nil
+	}
+}
+
+// asTest is a case as reports for continuous integration have it.
+func asTest(c testCase, r *golden.Result, err error) report.Test {
+	test := report.Test{Suite: c.dir, Name: c.Name}
+	if err != nil {
+		test.Failures = []report.TestFailure{{Position: schema.Position{File: c.path()}, Message: err.Error()}}
+		return test
+	}
+	for _, f := range r.Failures {
+		one := report.TestFailure{Position: f.Position, Message: f.Message}
+		for _, l := range f.Lines {
+			one.Lines = append(one.Lines, l.String())
+		}
+		test.Failures = append(test.Failures, one)
+	}
+	return test
+}

@@ -1,0 +1,238 @@
+package golden
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// mentionsTrainJob says whether a file holds a TrainJob, or what would be one if it could be read.
+func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) {
+		return false, err
+	}
+	documents, findings := manifest.Decode(file, data)
+	for _, d := range documents {
+		if d.ID.Kind == trainer.TrainJobKind {
+			return true, nil
+		}
+	}
+	return len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind)), nil
+}
+
+// input is what a case is made of.
+type input struct {
+	opts     options
+	jobs     []job
+	runtimes render.Runtimes
+	sources  map[schema.Object]source // by the runtime, or by the TrainJob of a snapshot
+	broken   map[schema.Object]bool   // runtimes that are there and cannot be read
+	patches  []manifest.Patch
+	// findings are those of the case's own files, above those of the files above.
+	findings, above schema.Findings
+}
+
+type job struct {
+	*trainer.TrainJob
+	document *manifest.Document
+}
+
+// source is where a runtime stands. A snapshot stands inside a ConfigMap as text.
+type source struct {
+	document *manifest.Document
+	snapshot bool
+}
+
+// load reads the files of a case.
+func (c *Case) load(opts options) (*input, error) {
+	in := &input{opts: opts, sources: map[schema.Object]source{}, broken: map[schema.Object]bool{}}
+	for _, file := range c.above {
+		if !slices.Contains(opts.patches, file) {
+			if err := in.readFile(c, file, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, file := range c.inputs {
+		if !slices.Contains(opts.patches, file) {
+			if err := in.readFile(c, file, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, file := range opts.patches {
+		data, err := read(c.fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		patches, findings := manifest.DecodePatches(c.at(file), data)
+		in.patches = append(in.patches, patches...)
+		in.findings = append(in.findings, findings...)
+	}
+	for i := range in.findings {
+		f := &in.findings[i]
+		if f.Object.Name != "" && (f.Object.Kind == trainer.TrainJobKind || f.Object.Kind == trainer.TrainingRuntimeKind) {
+			f.Object.Namespace = in.namespace(f.Object.Namespace)
+		}
+	}
+	return in, nil
+}
+
+func (in *input) namespace(own string) string { return cmp.Or(own, in.opts.namespace, "default") }
+
+func (in *input) readFile(c *Case, file string, own bool) error {
+	data, err := read(c.fsys, file)
+	if err != nil {
+		return err
+	}
+	documents, findings := manifest.Decode(c.at(file), data)
+	findings = manifest.Tolerate(findings, schema.CodeNotAnObject)
+	if own {
+		in.findings = append(in.findings, findings...)
+	} else {
+		in.above = append(in.above, findings...)
+	}
+	for _, d := range documents {
+		in.add(d, own)
+	}
+	return nil
+}
+
+// add takes what one document holds.
+func (in *input) add(d *manifest.Document, own bool) {
+	switch o := d.Object.(type) {
+	case *trainer.TrainJob:
+		if own {
+			in.addJob(o, d)
+		}
+	case *trainer.TrainingRuntime:
+		in.addRuntime(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: in.namespace(o.Namespace), Name: o.Name}, &o.Spec, d)
+	case *trainer.ClusterTrainingRuntime:
+		in.addRuntime(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
+	case *corev1.ConfigMap:
+		in.addSnapshot(o, d)
+	case nil:
+		if d.Broken {
+			id := d.ID
+			if id.Kind != trainer.ClusterTrainingRuntimeKind {
+				id.Namespace = in.namespace(id.Namespace)
+			}
+			in.broken[id] = true
+		}
+	}
+}
+
+func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
+	o.Namespace = in.namespace(o.Namespace)
+	at := schema.Fields("metadata", "name")
+	refuse := func(code schema.Code, message, help string) {
+		in.findings = append(in.findings, schema.Finding{
+			Code: code, Severity: schema.Error, Object: render.ObjectOf(o), Path: at, Position: d.Position(at), Message: message, Help: help,
+		})
+	}
+	if o.Name == "" {
+		refuse(schema.CodeNoName, "the TrainJob has no name", "set metadata.name; names of Jobs, Pods and addresses are made from it")
+		return
+	}
+	for _, other := range in.jobs {
+		if render.ObjectOf(other.TrainJob) == render.ObjectOf(o) {
+			refuse(schema.CodeDuplicateObject, fmt.Sprintf("%s is in the case twice", render.ObjectOf(o)), "remove or rename one of the two")
+			return
+		}
+	}
+	render.DefaultTrainJob(o)
+	in.jobs = append(in.jobs, job{o, d})
+}
+
+func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+	plain := ports.Plain(spec)
+	render.DefaultRuntime(spec, d.Has)
+	if in.opts.to != "jobset" {
+		for _, p := range plain {
+			p.Protocol = ""
+		}
+	}
+	in.keep(id, in.runtimes.Add(id, spec), source{document: d})
+}
+
+func (in *input) addSnapshot(cm *corev1.ConfigMap, d *manifest.Document) {
+	name, held, err := manifest.Snapshot(cm)
+	at := schema.Fields("data", "runtime")
+	if err != nil {
+		in.findings = append(in.findings, schema.Finding{
+			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: at, Position: d.Position(at),
+			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
+		})
+		return
+	}
+	id := schema.Object{Kind: trainer.TrainJobKind, Namespace: in.namespace(cm.Namespace), Name: name}
+	switch r := held.(type) {
+	case *trainer.TrainingRuntime:
+		in.keep(id, in.runtimes.AddSnapshot(id, &r.Spec), source{d, true})
+	case *trainer.ClusterTrainingRuntime:
+		in.keep(id, in.runtimes.AddSnapshot(id, &r.Spec), source{d, true})
+	}
+}
+
+// keep notes where a runtime stands, or reports why it was refused.
+func (in *input) keep(id schema.Object, refused *schema.Finding, s source) {
+	if refused == nil {
+		in.sources[id] = s
+		return
+	}
+	refused.Position = s.document.Position(refused.Path)
+	refused.Message += fmt.Sprintf(", in %s and in %s", path.Base(in.sources[id].document.File), path.Base(s.document.File))
+	in.findings = append(in.findings, *refused)
+}
+
+// runtimeOf is where the runtime of a TrainJob stands.
+func (in *input) runtimeOf(j job) (source, bool) {
+	s, ok := in.sources[render.ObjectOf(j.TrainJob)]
+	if !ok {
+		s, ok = in.sources[render.RuntimeOf(j.TrainJob)]
+	}
+	return s, ok
+}
+
+// place is where a claim on a TrainJob's rendering stands.
+func (in *input) place(j job, c schema.Claim) schema.Position {
+	if c.Position != (schema.Position{}) || len(c.Source) == 0 {
+		return c.Position
+	}
+	if c.Layer == schema.TrainJob && !j.document.Has(c.Source) {
+		return schema.Position{} // a default
+	}
+	if c.FromRuntime() {
+		s, ok := in.runtimeOf(j)
+		switch {
+		case !ok:
+			return schema.Position{}
+		case s.snapshot:
+			return s.document.Position(schema.Fields("data", "runtime"))
+		default:
+			return s.document.Position(c.Source)
+		}
+	}
+	if manager, ok := c.Layer.Manager(); ok {
+		for _, p := range in.patches {
+			base := schema.PatchPath(manager)
+			if p.Patch.Manager == manager && c.Source.HasPrefix(base) && !j.document.Has(base) {
+				return p.Document.Position(p.Base.Append(c.Source[len(base):]...))
+			}
+		}
+	}
+	return j.document.Position(c.Source)
+}

@@ -1,0 +1,240 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// options say how a case is rendered.
+type options struct {
+	to, namespace string
+	patches       []string // files, below the folder that is tested
+	showNotes     bool
+	jobSet        render.Options
+	pods          render.PodsOptions
+}
+
+// options reads the options.yaml files that count for the case, the nearest last.
+func (c *Case) options() (options, []Failure, error) {
+	opts := options{to: "jobset"}
+	var problems []Failure
+	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
+		file := path.Join(folder, optionsFile)
+		data, err := fs.ReadFile(c.fsys, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return opts, nil, err
+		}
+		r := optionsReader{c: c, file: file, opts: &opts}
+		r.read(data)
+		problems = append(problems, r.problems...)
+	}
+	opts.pods.Stored = opts.jobSet.As == render.Stored
+	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
+	if opts.to != "jobset" {
+		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
+		opts.jobSet.As = render.Applied
+	}
+	return opts, problems, nil
+}
+
+type optionsReader struct {
+	c        *Case
+	file     string
+	opts     *options
+	problems []Failure
+}
+
+func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, Failure{
+		Position: schema.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// read takes a file's options, and notes all that is wrong with it.
+func (r *optionsReader) read(data []byte) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		r.problems = append(r.problems, Failure{
+			Position: schema.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; mend it", err),
+		})
+		return
+	}
+	if len(document.Content) == 0 {
+		return // nothing but comments
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		r.refuse(root, "options are a map, such as to: pods")
+		return
+	}
+	all, seen := settings(), map[string]bool{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		set, known := all[key.Value]
+		switch {
+		case seen[key.Value]:
+			r.refuse(key, "%s stands here twice; keep one", key.Value)
+		case key.Value == "generate-secrets":
+			r.refuse(key, "Secrets are never written to want; leave generate-secrets out")
+		case !known:
+			names := slices.Sorted(maps.Keys(all))
+			hint := "there are " + strings.Join(names, ", ")
+			if near := schema.Nearest(key.Value, names); near != "" {
+				hint = fmt.Sprintf("did you mean %s?", near)
+			}
+			r.refuse(key, "there is no option %q; %s", key.Value, hint)
+		default:
+			if err := set(r, value); err != nil {
+				r.refuse(value, "%s: %v", key.Value, err)
+			}
+		}
+		seen[key.Value] = true
+	}
+}
+
+// settings are the options by their names, which are those of trainweld render's flags.
+func settings() map[string]func(*optionsReader, *yaml.Node) error {
+	return map[string]func(*optionsReader, *yaml.Node) error{
+		"to": func(r *optionsReader, n *yaml.Node) (err error) {
+			r.opts.to, err = word(n, "jobset", "jobs", "pods")
+			return err
+		},
+		"as": func(r *optionsReader, n *yaml.Node) error {
+			as, err := word(n, "applied", "stored")
+			r.opts.jobSet.As = render.Applied
+			if as == "stored" {
+				r.opts.jobSet.As = render.Stored
+			}
+			return err
+		},
+		"on-conflict": func(r *optionsReader, n *yaml.Node) error {
+			on, err := word(n, "fail", "last")
+			r.opts.jobSet.OnConflict = render.Fail
+			if on == "last" {
+				r.opts.jobSet.OnConflict = render.Last
+			}
+			return err
+		},
+		"namespace": func(r *optionsReader, n *yaml.Node) (err error) { r.opts.namespace, err = text(n); return err },
+		"patch": func(r *optionsReader, n *yaml.Node) error {
+			files := []*yaml.Node{n}
+			if n.Kind == yaml.SequenceNode {
+				files = n.Content
+			}
+			r.opts.patches = nil
+			for _, file := range files {
+				name, err := r.path(file)
+				if err != nil {
+					return err
+				}
+				r.opts.patches = append(r.opts.patches, name)
+			}
+			return nil
+		},
+		"feature-gates": func(r *optionsReader, n *yaml.Node) error {
+			gates, err := text(n)
+			if err == nil {
+				r.opts.jobSet.FeatureGates, err = render.ParseFeatureGates(gates)
+			}
+			return err
+		},
+		"flux-templates": func(r *optionsReader, n *yaml.Node) error {
+			folder, err := r.path(n)
+			if err == nil {
+				r.opts.jobSet.FluxTemplates, err = fs.Sub(r.c.fsys, folder)
+			}
+			return err
+		},
+		"owner-references": func(r *optionsReader, n *yaml.Node) (err error) {
+			r.opts.jobSet.OwnerReferences, err = truth(n)
+			return err
+		},
+		"show-notes":  func(r *optionsReader, n *yaml.Node) (err error) { r.opts.showNotes, err = truth(n); return err },
+		"all-indexes": func(r *optionsReader, n *yaml.Node) (err error) { r.opts.pods.AllIndexes, err = truth(n); return err },
+		"job":         func(r *optionsReader, n *yaml.Node) (err error) { r.opts.pods.Job, err = text(n); return err },
+		"index": func(r *optionsReader, n *yaml.Node) error {
+			words, err := text(n)
+			if err == nil {
+				r.opts.pods.Indexes, err = indexes(words)
+			}
+			return err
+		},
+		"jobset-uid": func(r *optionsReader, n *yaml.Node) error {
+			uid, err := text(n)
+			r.opts.pods.JobSetUID = types.UID(uid)
+			return err
+		},
+	}
+}
+
+func text(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return "", errors.New("give it one word")
+	}
+	return n.Value, nil
+}
+
+func truth(n *yaml.Node) (bool, error) {
+	value := false
+	if n.Tag != "!!bool" || n.Decode(&value) != nil {
+		return false, errors.New("give it true or false")
+	}
+	return value, nil
+}
+
+func word(n *yaml.Node, allowed ...string) (string, error) {
+	value, err := text(n)
+	if err != nil || slices.Contains(allowed, value) {
+		return value, err
+	}
+	err = fmt.Errorf("%q is none of %s", value, strings.Join(allowed, ", "))
+	if near := schema.Nearest(value, allowed); near != "" {
+		err = fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return "", err
+}
+
+// path is a path below the folder that is tested, written from the folder of the options.
+func (r *optionsReader) path(n *yaml.Node) (string, error) {
+	name, err := text(n)
+	if err != nil {
+		return "", err
+	}
+	full := path.Join(path.Dir(r.file), name)
+	if path.IsAbs(name) || !fs.ValidPath(full) {
+		return "", fmt.Errorf("%s leads out of the folder that is tested; name a path within it", name)
+	}
+	if _, err := fs.Stat(r.c.fsys, full); err != nil {
+		return "", err
+	}
+	return full, nil
+}
+
+// indexes reads a number, or a range such as 0..7.
+func indexes(words string) (*render.IndexRange, error) {
+	first, last, isRange := strings.Cut(words, "..")
+	if !isRange {
+		last = first
+	}
+	from, errFirst := strconv.Atoi(first)
+	to, errLast := strconv.Atoi(last)
+	if errFirst != nil || errLast != nil || from < 0 || to < from {
+		return nil, fmt.Errorf("%q is neither a number nor a range such as 0..7", words)
+	}
+	return &render.IndexRange{First: from, Last: to}, nil
+}

@@ -1,0 +1,269 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/diff"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// object is one rendered object, and who set its fields.
+type object struct {
+	value  any
+	owners func() *diff.Owners // a function because most objects never differ
+	place  func(schema.Claim) schema.Position
+}
+
+// rendering is what a case renders to.
+type rendering struct {
+	files    map[string][]byte   // of want
+	objects  map[string][]object // of each file
+	findings schema.Findings
+}
+
+// render renders all TrainJobs of a case.
+func (in *input) render() (*rendering, error) {
+	r := &rendering{files: map[string][]byte{}, objects: map[string][]object{}}
+	r.findings = append(r.findings, in.findings...)
+	further := make([]trainer.RuntimePatch, len(in.patches))
+	for i := range in.patches {
+		further[i] = in.patches[i].Patch
+	}
+	render.DefaultPatches(further)
+	for _, j := range in.jobs {
+		objects, found := in.renderJob(j, further)
+		found.Sort()
+		r.findings = append(r.findings, found...)
+		if found.Err() != nil {
+			continue
+		}
+		var b bytes.Buffer
+		values := make([]any, len(objects))
+		for i, o := range objects {
+			values[i] = o.value
+		}
+		if err := manifest.Encode(&b, manifest.YAML, values...); err != nil {
+			return nil, fmt.Errorf("%s: %w", render.ObjectOf(j.TrainJob), err)
+		}
+		name := j.Namespace + "_" + j.Name + ".yaml"
+		r.files[name], r.objects[name] = b.Bytes(), objects
+	}
+	if text := findingsText(r.findings, in.opts.showNotes); len(text) > 0 {
+		r.files[findingsFile] = text
+	}
+	return r, nil
+}
+
+// findingsText is the content of findings.txt: a line for each finding, without its place, which moves with
+// every comment in the inputs.
+func findingsText(findings schema.Findings, notes bool) []byte {
+	var b bytes.Buffer
+	seen := map[string]bool{}
+	for _, f := range findings {
+		line := findingLine(f)
+		if (f.Severity > schema.Note || notes) && !seen[line] {
+			seen[line] = true
+			fmt.Fprintln(&b, line)
+		}
+	}
+	return b.Bytes()
+}
+
+func findingLine(f schema.Finding) string {
+	line := fmt.Sprintf("%s %s: ", f.Severity, f.Code)
+	if where := strings.TrimSpace(f.Object.String() + " " + f.Path.String()); where != "" {
+		line += where + ": "
+	}
+	return line + strings.Join(strings.Fields(f.Message), " ")
+}
+
+// renderJob renders one TrainJob. Its objects are those of trainweld render, in the same order.
+func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, schema.Findings) {
+	if found := unsafeNames(j); found != nil {
+		return nil, found
+	}
+	spec, missing := in.runtimes.Find(j.TrainJob)
+	named := render.RuntimeOf(j.TrainJob)
+	found := in.foundAbove(named, missing != nil)
+	if missing != nil {
+		if !in.broken[named] { // else its own findings say what is wrong with it
+			found = append(found, *missing)
+		} else if found.Err() == nil && in.findings.Err() == nil {
+			found = append(found, *missing)
+		}
+		return nil, found
+	}
+	opts := in.opts.jobSet
+	opts.Owners = true
+	// The error is the findings once more.
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further}, opts)
+	found = append(found, out.Findings...)
+	if out.JobSet == nil || found.Err() != nil {
+		return nil, found
+	}
+	place := func(c schema.Claim) schema.Position { return in.place(j, c) }
+	if in.opts.to == "jobset" {
+		objects := []object{{out.JobSet, func() *diff.Owners { return diff.OwnersOf(out.Owners) }, place}}
+		for _, companion := range out.Companions {
+			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
+				continue // never written; none is made, since there is nothing to make one from
+			}
+			owner := schema.Claim{Layer: companionLayer(spec, companion)}
+			objects = append(objects, object{companion, func() *diff.Owners { return diff.OwnedBy(owner) }, place})
+		}
+		return objects, found
+	}
+	before := out.JobSet.Spec.DeepCopy()
+	ports.Spell(out.JobSet, spec)
+	out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
+	objects, more := in.children(out, place)
+	return objects, append(found, more...)
+}
+
+// foundAbove are the findings of the files above that concern a case: those of its runtime, and where that is
+// missing all that may be the reason.
+func (in *input) foundAbove(runtime schema.Object, missing bool) schema.Findings {
+	var found schema.Findings
+	for _, f := range in.above {
+		of := f.Object
+		if of.Kind == trainer.TrainingRuntimeKind {
+			of.Namespace = in.namespace(of.Namespace)
+		}
+		if of == runtime || missing && f.Severity >= schema.Error && of.Kind != trainer.TrainJobKind {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// companionLayer says which policy of the runtime made an object beside the JobSet.
+func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) schema.Layer {
+	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
+	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
+		return schema.Scheduler("volcano")
+	case gvk.Kind == "PodGroup":
+		return schema.Scheduler("coscheduling")
+	case spec.MLPolicy != nil && spec.MLPolicy.MPI != nil:
+		return schema.Policy("mpi")
+	case spec.MLPolicy != nil && spec.MLPolicy.Flux != nil:
+		return schema.Policy("flux")
+	default:
+		return schema.Runtime
+	}
+}
+
+// children are the Jobs and what is beside them, or the Pods.
+func (in *input) children(out *render.Output, place func(schema.Claim) schema.Position) ([]object, schema.Findings) {
+	opts := in.opts.pods
+	opts.Companions = out.Companions
+	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
+	if err != nil {
+		return nil, made.Findings // a TrainJob without a name never gets here
+	}
+	owners := diff.OwnersOf(out.Owners)
+	controller := func() *diff.Owners { return diff.OwnedBy(schema.Claim{Layer: schema.JobSet}) }
+	var objects []object
+	if in.opts.to == "jobs" {
+		for _, child := range made.Jobs {
+			objects = append(objects, object{child.Job, func() *diff.Owners { return owners.Job(child.Job) }, place})
+		}
+		if made.Service != nil {
+			objects = append(objects, object{made.Service, controller, place})
+		}
+		for _, claim := range made.Claims {
+			objects = append(objects, object{claim, controller, place})
+		}
+		if !opts.Stored {
+			return objects, made.Findings
+		}
+	}
+	for pod, err := range render.Pods(out.JobSet, opts) {
+		if err != nil {
+			return nil, append(made.Findings, schema.Finding{
+				Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name},
+				Message: err.Error(), Help: "mend the job and the index of options.yaml",
+			})
+		}
+		if in.opts.to == "pods" {
+			objects = append(objects, object{pod, func() *diff.Owners { return owners.Pod(pod) }, place})
+			continue
+		}
+		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
+			objects = append(objects, object{claim, controller, place})
+		}
+	}
+	return objects, made.Findings
+}
+
+// randomSuffix stands for the end of a Pod's name, which only a cluster knows, as in trainweld render.
+const randomSuffix = "RAND"
+
+// unsafeNames refuses a TrainJob whose name would make a path of its file's name.
+func unsafeNames(j job) schema.Findings {
+	var found schema.Findings
+	for _, part := range []struct{ field, value string }{{"name", j.Name}, {"namespace", j.Namespace}} {
+		if len(validation.IsDNS1123Subdomain(part.value)) > 0 {
+			at := schema.Fields("metadata", part.field)
+			found = append(found, schema.Finding{
+				Code: schema.CodeUnsafeOutputName, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
+				Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
+				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
+			})
+		}
+	}
+	return found
+}
+
+// keyOf is the kind and the name of an object, or what its name begins with.
+func keyOf(value any) objectKey {
+	var key objectKey
+	if o, ok := value.(runtime.Object); ok {
+		gvk := o.GetObjectKind().GroupVersionKind()
+		key.group, key.kind = gvk.Group, gvk.Kind
+	}
+	if m, ok := value.(metav1.Object); ok {
+		// Pods have names that only the cluster knows the ends of.
+		key.namespace, key.name = m.GetNamespace(), m.GetName()+m.GetGenerateName()
+	}
+	return key
+}
+
+// objectKey tells the objects of a file apart. Pods of a Job share what their names begin with, and
+// are told apart by their number.
+type objectKey struct {
+	group, kind, namespace, name string
+	number                       int
+}
+
+func (k objectKey) String() string {
+	text := k.kind + " " + k.namespace + "/" + k.name
+	if k.number > 0 {
+		text += fmt.Sprintf(" (number %d)", k.number+1)
+	}
+	return text
+}
+
+// keysOf are the keys of objects, each another one.
+func keysOf[T any](objects []T, key func(T) objectKey) []objectKey {
+	keys := make([]objectKey, len(objects))
+	seen := map[objectKey]int{}
+	for i, o := range objects {
+		k := key(o)
+		keys[i] = k
+		keys[i].number = seen[k]
+		seen[k]++
+	}
+	return slices.Clip(keys)
+}

@@ -1,0 +1,162 @@
+package golden
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Options says what failures show. The zero value masks the values of environment variables.
+type Options struct {
+	// ShowValues shows the literal values of environment variables.
+	ShowValues bool
+}
+
+// Result is what became of a case.
+type Result struct {
+	// Case is the case that was run.
+	Case *Case
+	// Failures are all that is not as it should be, by file. A case without any has passed.
+	Failures []Failure
+	// Changes are the files of want that Update would write and remove, by name.
+	Changes []Change
+	// Expected are the findings of severity Error that the case renders to.
+	Expected schema.Findings
+}
+
+// Failure is something that is not as it should be.
+type Failure struct {
+	// Position is the file or folder, whose path begins with the folder that was searched for cases, and the place
+	// in it where there is one.
+	Position schema.Position
+	// Message says what is wrong, and what to do, in one sentence without its final stop.
+	Message string
+	// Lines show what differs.
+	Lines []Line
+}
+
+// Line is a line of what differs.
+type Line struct {
+	// Mark is '-' before what the file holds, '+' before what is rendered, and ' ' before all else.
+	Mark byte
+	// Text is the line itself. It may hold anything that the inputs hold, also control characters.
+	Text string
+}
+
+// String is the line behind its mark.
+func (l Line) String() string { return strings.TrimRight(string(l.Mark)+" "+l.Text, " ") }
+
+// Change is a file of want that is not as it should be.
+type Change struct {
+	// File is its path, which begins with the folder that was searched for cases.
+	File string
+	// Old is what it holds, nil where there is none; New is what it should hold, nil where it should not be there.
+	Old, New []byte
+
+	// As Old and New, fit to be shown.
+	shownOld, shownNew []byte
+}
+
+// Passed says whether the case renders to what want holds.
+func (r *Result) Passed() bool { return len(r.Failures) == 0 }
+
+// Updatable says whether Update makes a case pass that has not: whether it could be rendered at all.
+func (r *Result) Updatable() bool { return len(r.Failures) == 0 || len(r.Changes) > 0 }
+
+func (r *Result) fail(file, format string, args ...any) {
+	r.Failures = append(r.Failures, Failure{Position: schema.Position{File: file}, Message: fmt.Sprintf(format, args...)})
+}
+
+// Run renders a case and compares. What is wrong with the case is in the result; the error is that of a file
+// which cannot be read.
+func (c *Case) Run(opts Options) (*Result, error) {
+	r := &Result{Case: c}
+	settings, problems, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	if r.Failures = problems; problems != nil {
+		return r, nil
+	}
+	in, err := c.load(settings)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.jobs) == 0 && in.findings.Err() == nil {
+		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
+		return r, nil
+	}
+	got, err := in.render()
+	if err != nil {
+		r.fail(c.at(c.Name), "%v", err)
+		return r, nil
+	}
+	for _, f := range got.findings {
+		if f.Severity >= schema.Error {
+			r.Expected = append(r.Expected, f)
+		}
+	}
+	want, err := c.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if want == nil && len(got.files) > 0 {
+		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder; --update writes it")
+	}
+	names := map[string][]byte{}
+	maps.Copy(names, want)
+	maps.Copy(names, got.files)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		old, isThere := want[name]
+		new, isRendered := got.files[name]
+		if isThere && isRendered && bytes.Equal(old, new) {
+			continue
+		}
+		change := Change{File: c.at(path.Join(c.Name, wantFolder, name)), Old: old, New: new}
+		change.show(opts, got.objects[name])
+		r.Changes = append(r.Changes, change)
+		if want != nil {
+			r.Failures = append(r.Failures, change.failure(opts, got, name))
+		}
+	}
+	return r, nil
+}
+
+// failure says how a file is not as it should be.
+func (c *Change) failure(opts Options, got *rendering, name string) Failure {
+	f := Failure{Position: schema.Position{File: c.File}}
+	switch {
+	case name == findingsFile:
+		f.Message = "the findings differ; --update writes them"
+		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
+	case c.Old == nil:
+		f.Message = "the file is missing; --update writes it"
+	case c.New == nil:
+		f.Message = "nothing renders to this file any more; --update removes it"
+	default:
+		f.Message = "differs from what is rendered; --update writes that"
+		f.Lines = explain(opts, c.Old, got.objects[name])
+	}
+	return f
+}
+
+// helpFor says of the findings that were not expected where they stand and what to do.
+func helpFor(c *Change, findings schema.Findings) []Line {
+	var lines []Line
+	for _, f := range findings {
+		if line := findingLine(f) + "\n"; f.Help == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+			continue
+		}
+		text := string(f.Code)
+		if f.Position != (schema.Position{}) {
+			text = f.Position.String() + ": " + text
+		}
+		lines = append(lines, Line{' ', text + ": " + f.Help})
+	}
+	return lines
+}

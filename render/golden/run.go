@@ -1,0 +1,107 @@
+package golden
+
+import (
+	"flag"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// updateFlag is the name of the flag, as in most packages that have golden files.
+const updateFlag = "update"
+
+// UpdateFlag defines the flag -update for the tests of a package, unless it is there already, and reports whether it
+// was. It is to be called before flags are parsed: where a package-level variable of the test is initialized, as in
+//
+//	var _ = golden.UpdateFlag()
+//
+// or in TestMain. A package that defines a boolean flag of this name itself needs no call: Run reads that one. Importing this
+// package defines nothing.
+func UpdateFlag() bool {
+	if flag.Lookup(updateFlag) != nil {
+		return true
+	}
+	flag.Bool(updateFlag, false, "write what the cases of golden tests render to")
+	return false
+}
+
+// updating is the value of the flag.
+func updating() bool {
+	f := flag.Lookup(updateFlag)
+	if f == nil {
+		return false
+	}
+	getter, ok := f.Value.(flag.Getter)
+	if !ok {
+		return false
+	}
+	on, _ := getter.Get().(bool)
+	return on
+}
+
+// Run runs every case in a folder and below it as a subtest of its own, in parallel: for each folder on the way to a case
+// there is a subtest of that name, so that go test -run finds it by its path. With the flag -update, see UpdateFlag, it
+// writes what the cases render to instead of failing. It fails where there is no case.
+func Run(t *testing.T, dir string) {
+	t.Helper()
+	cases, err := Find(os.DirFS(dir), filepath.ToSlash(dir))
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	if len(cases) == 0 {
+		t.Fatalf("there is no case in %s: a case is a folder with a TrainJob, and with want", dir)
+	}
+	runTree(t, dir, "", cases)
+}
+
+// runTree runs the cases of a folder, which are sorted.
+func runTree(t *testing.T, dir, folder string, cases []*Case) {
+	for len(cases) > 0 {
+		if c := cases[0]; c.Name == folder || c.Name == "." {
+			t.Run("case", func(t *testing.T) { runCase(t, dir, c) })
+			cases = cases[1:]
+			continue
+		}
+		step, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(cases[0].Name, folder), "/"), "/")
+		below := path.Join(folder, step)
+		n := 0
+		for n < len(cases) && (cases[n].Name == below || strings.HasPrefix(cases[n].Name, below+"/")) {
+			n++
+		}
+		these := cases[:n]
+		cases = cases[n:]
+		t.Run(step, func(t *testing.T) {
+			if len(these) == 1 && these[0].Name == below {
+				runCase(t, dir, these[0])
+				return
+			}
+			runTree(t, dir, below, these)
+		})
+	}
+}
+
+func runCase(t *testing.T, dir string, c *Case) {
+	t.Parallel()
+	r, err := c.Run(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if updating() && r.Updatable() {
+		if err := Update(dir, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range r.Changes {
+			t.Logf("wrote %s", change.File)
+		}
+		return
+	}
+	for _, f := range r.Failures {
+		var b strings.Builder
+		for _, l := range f.Lines {
+			b.WriteString("\n    " + l.String())
+		}
+		t.Errorf("%s: %s%s", f.Position, strings.ReplaceAll(f.Message, "--update", "-update"), b.String())
+	}
+}
