@@ -107,6 +107,9 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	}
 	if want == nil && len(got.files) > 0 {
 		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder; --update writes it")
+		for _, f := range r.Expected {
+			r.Failures[0].Lines = append(r.Failures[0].Lines, Line{' ', f.Error()})
+		}
 	}
 	names := map[string][]byte{}
 	maps.Copy(names, want)

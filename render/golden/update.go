@@ -16,18 +16,18 @@ const temporary = ".trainweld-new-"
 // Update writes the changes of a result below the folder that was searched for cases: it makes want the folder that
 // the case renders to. Each file is whole at every moment, since it is written beside its place and renamed;
 // files that are as they should be are not touched, nor are any but those of the case. A run that was killed
-// has changed some of the files, and the next one does the rest.
+// has changed some of the files, and the next one does the rest and clears up after it, also in a case that passes.
 //
 // It follows no link that leads out of the case, and fails where one would have to be.
 func Update(folder string, r *Result) (err error) {
-	if len(r.Changes) == 0 {
-		return nil
-	}
 	root, err := os.OpenRoot(filepath.Join(folder, filepath.FromSlash(r.Case.Name)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if _, err := root.Stat(wantFolder); len(r.Changes) == 0 && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err := root.Mkdir(wantFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
