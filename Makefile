@@ -12,13 +12,15 @@ build:
 
 # The second line holds what runs concurrently against the race detector, with fewer random cases. The
 # third to fifth compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for the jobs before
-# them of the Training Operator, each in a module of its own; the last proves that the library runs in a browser.
+# them of the Training Operator, each in a module of its own; the next reads the policies' golden files as a user would; the last
+# proves that the library runs in a browser.
 test:
 	go test -timeout 20m ./...
 	TRAINWELD_CASES=300 go test -timeout 20m $(RACE) ./schema/... ./merge/... ./conflict/... ./render/... ./cmd/... ./fuzz
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
+	go run ./cmd/trainweld test testdata/policies
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 
 # The comparison with the controllers' own code, at length.
@@ -48,7 +50,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
-	for package in ./fuzz ./render ./cmd/trainweld/internal/report; do \
+	for package in ./fuzz ./render ./render/golden ./cmd/trainweld/internal/report; do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 		done; \

@@ -207,6 +207,9 @@ func (in *input) runtimeOf(j job) (source, bool) {
 	return s, ok
 }
 
+// patchDepth is the length of the path to an entry of .spec.runtimePatches.
+const patchDepth = 3
+
 // place is where a claim on a TrainJob's rendering stands.
 func (in *input) place(j job, c schema.Claim) schema.Position {
 	if c.Position != (schema.Position{}) || len(c.Source) == 0 {
@@ -228,7 +231,7 @@ func (in *input) place(j job, c schema.Claim) schema.Position {
 	}
 	if manager, ok := c.Layer.Manager(); ok {
 		for _, p := range in.patches {
-			base := schema.PatchPath(manager)
+			base := schema.PatchPath(manager)[:patchDepth]
 			if p.Patch.Manager == manager && c.Source.HasPrefix(base) && !j.document.Has(base) {
 				return p.Document.Position(p.Base.Append(c.Source[len(base):]...))
 			}
