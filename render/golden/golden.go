@@ -145,8 +145,14 @@ func isFile(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// mostBytes is the size of the largest file that is read, as package manifest has it.
+const mostBytes = 64 << 20
+
 // read is the content of a file, with the ends of lines that this package writes.
 func read(fsys fs.FS, file string) ([]byte, error) {
+	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > mostBytes {
+		return nil, fmt.Errorf("%s is larger than 64 MiB, and no manifest; move it elsewhere", file)
+	}
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
 		return nil, err

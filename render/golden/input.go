@@ -20,6 +20,9 @@ import (
 
 // mentionsTrainJob says whether a file holds a TrainJob, or what would be one if it could be read.
 func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
+	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > mostBytes {
+		return false, nil
+	}
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) {
 		return false, err
