@@ -29,6 +29,7 @@
 //	to: pods                # jobset, jobs or pods
 //	as: stored              # applied or stored
 //	on-conflict: last       # fail or last
+//	force-manager: example.com/kueue # who wins conflicts, one or a list
 //	patch: [kueue.yaml]     # files of further managers' patches
 //	namespace: team-a
 //	feature-gates: TrainJobStatus=true

@@ -201,6 +201,29 @@ func (in *input) keep(id schema.Object, refused *schema.Finding, s source) {
 	in.findings = append(in.findings, *refused)
 }
 
+// unknownManager is a manager that is to win conflicts and patches nothing, and who may have been meant.
+func (in *input) unknownManager() (name, hint string) {
+	var known []string
+	for _, j := range in.jobs {
+		for _, p := range j.Spec.RuntimePatches {
+			known = append(known, p.Manager)
+		}
+	}
+	for _, p := range in.patches {
+		known = append(known, p.Patch.Manager)
+	}
+	for _, name := range in.opts.jobSet.ForceManagers {
+		if slices.Contains(known, name) || in.findings.Err() != nil {
+			continue
+		}
+		if near := schema.Nearest(name, known); near != "" {
+			return name, fmt.Sprintf("; did you mean %s?", near)
+		}
+		return name, fmt.Sprintf("; the managers are %q", known)
+	}
+	return "", ""
+}
+
 // runtimeOf is where the runtime of a TrainJob stands.
 func (in *input) runtimeOf(j job) (source, bool) {
 	s, ok := in.sources[render.ObjectOf(j.TrainJob)]

@@ -132,17 +132,24 @@ func settings() map[string]func(*optionsReader, *yaml.Node) error {
 		},
 		"namespace": func(r *optionsReader, n *yaml.Node) (err error) { r.opts.namespace, err = text(n); return err },
 		"patch": func(r *optionsReader, n *yaml.Node) error {
-			files := []*yaml.Node{n}
-			if n.Kind == yaml.SequenceNode {
-				files = n.Content
-			}
 			r.opts.patches = nil
-			for _, file := range files {
+			for _, file := range several(n) {
 				name, err := r.path(file)
 				if err != nil {
 					return err
 				}
 				r.opts.patches = append(r.opts.patches, name)
+			}
+			return nil
+		},
+		"force-manager": func(r *optionsReader, n *yaml.Node) error {
+			r.opts.jobSet.ForceManagers = nil
+			for _, manager := range several(n) {
+				name, err := text(manager)
+				if err != nil {
+					return err
+				}
+				r.opts.jobSet.ForceManagers = append(r.opts.jobSet.ForceManagers, name)
 			}
 			return nil
 		},
@@ -180,6 +187,14 @@ func settings() map[string]func(*optionsReader, *yaml.Node) error {
 			return err
 		},
 	}
+}
+
+// several are the items of a list, or the one value that stands there instead.
+func several(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.SequenceNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
 }
 
 func text(n *yaml.Node) (string, error) {

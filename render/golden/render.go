@@ -109,8 +109,10 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, sch
 	}
 	opts := in.opts.jobSet
 	opts.Owners = true
+	overrides := j.document.Overrides.DeepCopy()
+	render.DefaultOverrides(overrides)
 	// The error is the findings once more.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further}, opts)
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: overrides}, opts)
 	found = append(found, out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found

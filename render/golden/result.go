@@ -91,6 +91,10 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
 		return r, nil
 	}
+	if name, hint := in.unknownManager(); name != "" {
+		r.fail(c.at(c.Name), "force-manager: no patch is of manager %q%s", name, hint)
+		return r, nil
+	}
 	got, err := in.render()
 	if err != nil {
 		r.fail(c.at(c.Name), "%v", err)
