@@ -207,7 +207,7 @@ func unified(old, new []byte) []Line {
 // show fills in what of a change may be shown.
 func (c *Change) show(opts Options, new []object) {
 	c.shownOld, c.shownNew = c.Old, c.New
-	if opts.ShowValues || strings.HasSuffix(c.File, "/"+findingsFile) {
+	if opts.ShowValues || strings.HasSuffix(c.File, "/"+Findings) {
 		return
 	}
 	objects, err := wantedObjects(c.Old)

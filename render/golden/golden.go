@@ -62,10 +62,12 @@ import (
 
 // The names of a case's own files and folders.
 const (
-	wantFolder   = "want"
-	findingsFile = "findings.txt"
-	optionsFile  = "options.yaml"
+	wantFolder  = "want"
+	optionsFile = "options.yaml"
 )
+
+// Findings is the name of the file of want that holds the errors and warnings, one a line.
+const Findings = "findings.txt"
 
 // Case is a folder with inputs and what they are to render to.
 type Case struct {
@@ -208,5 +210,5 @@ func (c *Case) wanted() (map[string][]byte, error) {
 
 // isOurs says whether a file of want is one that rendering writes.
 func isOurs(name string) bool {
-	return !strings.HasPrefix(name, ".") && name != optionsFile && (isManifest(name) || name == findingsFile)
+	return !strings.HasPrefix(name, ".") && name != optionsFile && (isManifest(name) || name == Findings)
 }

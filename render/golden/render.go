@@ -61,7 +61,7 @@ func (in *input) render() (*rendering, error) {
 		r.files[name], r.objects[name] = b.Bytes(), objects
 	}
 	if text := findingsText(r.findings, in.opts.showNotes); len(text) > 0 {
-		r.files[findingsFile] = text
+		r.files[Findings] = text
 	}
 	return r, nil
 }

@@ -65,6 +65,11 @@ type Change struct {
 // Passed says whether the case renders to what want holds.
 func (r *Result) Passed() bool { return len(r.Failures) == 0 }
 
+// Changed says whether a file of want, such as Findings, is among the changes.
+func (r *Result) Changed(name string) bool {
+	return slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
+}
+
 // Updatable says whether Update makes a case pass that has not: whether it could be rendered at all.
 func (r *Result) Updatable() bool { return len(r.Failures) == 0 || len(r.Changes) > 0 }
 
@@ -138,7 +143,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	f := Failure{Position: schema.Position{File: c.File}}
 	switch {
-	case name == findingsFile:
+	case name == Findings:
 		f.Message = "the findings differ; --update writes them"
 		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
 	case c.Old == nil:
