@@ -1,0 +1,219 @@
+package trainjob
+
+import (
+	"encoding/json"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// The types that a patch is made of have the SDK's names. They are the API's own, so that whoever holds
+// a patch needs no conversion. The API's PodSpecPatch has terminationGracePeriodSeconds besides, which
+// the SDK's lacks.
+type (
+	TrainingRuntimeSpecPatch = trainer.TrainingRuntimeSpecPatch
+	JobSetTemplatePatch      = trainer.JobSetTemplatePatch
+	JobSetSpecPatch          = trainer.JobSetSpecPatch
+	ReplicatedJobPatch       = trainer.ReplicatedJobPatch
+	JobTemplatePatch         = trainer.JobTemplatePatch
+	JobSpecPatch             = trainer.JobSpecPatch
+	PodTemplatePatch         = trainer.PodTemplatePatch
+	PodSpecPatch             = trainer.PodSpecPatch
+	ContainerPatch           = trainer.ContainerPatch
+)
+
+// RuntimePatch adds one manager's patch of the runtime: the SDK's RuntimePatch. What is empty in it is
+// left out, as the SDK leaves it out.
+//
+// Of a ContainerPatch, init containers among them, the SDK asks for a name that is not blank; for each
+// variable a name, and a value or a valueFrom with one of KnownSources; for each mount a name and an
+// absolute path. The rest is for schema.Check, as far as it needs no runtime.
+type RuntimePatch struct {
+	// Manager is who patches; empty is SDKManager, which the SDK always sends.
+	Manager             string
+	TrainingRuntimeSpec *TrainingRuntimeSpecPatch
+	// Written tells of a field of the patch whether it stands in the text that the patch was read from.
+	// An empty value of a variable is one that stands there; Go does not know the difference, so where
+	// Written is nil it counts as none.
+	Written func(schema.Path) bool
+}
+
+func (o RuntimePatch) apply(b *builder) {
+	manager := o.Manager
+	if manager == "" {
+		manager = SDKManager
+	}
+	// A patch is what its JSON says, so it is copied by way of that.
+	var spec *TrainingRuntimeSpecPatch
+	text, err := json.Marshal(o.TrainingRuntimeSpec)
+	if err == nil {
+		err = json.Unmarshal(text, &spec)
+	}
+	if err != nil {
+		b.refuse(schema.CodeWrongType, schema.PatchPath(manager), "mend the patch", "the patch cannot be written as JSON: %v", err)
+		return
+	}
+	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
+	b.written = append(b.written, o.Written)
+}
+
+// checkPatches asks for what the SDK asks for, and for what the cluster does whatever the runtime is.
+func (b *builder) checkPatches() {
+	patches := b.job.Spec.RuntimePatches
+	list := schema.Fields("spec", "runtimePatches")
+	if len(patches) > mostPatches {
+		b.refuse(schema.CodeBadValue, list, "merge patches of your own into one", "there are %d patches, and may be %d", len(patches), mostPatches)
+	}
+	b.findings = append(b.findings, schema.Check(templateOf(patches), patches)...)
+	count := map[string]int{}
+	for i := range patches {
+		count[patches[i].Manager]++
+	}
+	for i := range patches {
+		step := schema.Item("manager", patches[i].Manager)
+		if count[patches[i].Manager] > 1 {
+			step = schema.Index(i)
+		}
+		for path, pod := range pods(&patches[i]) {
+			c := containers{b, list.Append(step), b.written[i]}
+			c.check(path.Append(schema.Field("initContainers")), pod.InitContainers)
+			c.check(path.Append(schema.Field("containers")), pod.Containers)
+		}
+	}
+}
+
+// pods yields the Pods that a patch patches, each with its path in the patch.
+func pods(patch *trainer.RuntimePatch) func(yield func(schema.Path, *PodSpecPatch) bool) {
+	return func(yield func(schema.Path, *PodSpecPatch) bool) {
+		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
+			return
+		}
+		jobs := patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs
+		for i := range jobs {
+			t := jobs[i].Template
+			if t == nil || t.Spec == nil || t.Spec.Template == nil || t.Spec.Template.Spec == nil {
+				continue
+			}
+			path := schema.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[i].Name, i)).
+				Append(schema.Fields("template", "spec", "template", "spec")...)
+			if !yield(path, t.Spec.Template.Spec) {
+				return
+			}
+		}
+	}
+}
+
+// itemOf is an item of a list by its name, or by its place where it has none.
+func itemOf(name string, i int) schema.Step {
+	if name == "" {
+		return schema.Index(i)
+	}
+	return schema.Item("name", name)
+}
+
+// templateOf is a template that has whatever the patches name, so that nothing that schema.Check finds
+// hangs on the runtime.
+func templateOf(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
+	template := &trainer.JobSetTemplateSpec{}
+	for i := range patches {
+		if patches[i].TrainingRuntimeSpec == nil || patches[i].TrainingRuntimeSpec.Template == nil || patches[i].TrainingRuntimeSpec.Template.Spec == nil {
+			continue
+		}
+		for _, patch := range patches[i].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
+			if patch.Name == "" {
+				continue
+			}
+			job := addJob(template, patch.Name)
+			if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
+				continue
+			}
+			pod := patch.Template.Spec.Template.Spec
+			addContainers(&job.Containers, pod.Containers)
+			addContainers(&job.InitContainers, pod.InitContainers)
+		}
+	}
+	return template
+}
+
+func addJob(template *trainer.JobSetTemplateSpec, name string) *corev1.PodSpec {
+	jobs := &template.Spec.ReplicatedJobs
+	for i := range *jobs {
+		if (*jobs)[i].Name == name {
+			return &(*jobs)[i].Template.Spec.Template.Spec
+		}
+	}
+	*jobs = append(*jobs, jobset.ReplicatedJob{Name: name, Template: batchv1.JobTemplateSpec{}})
+	return &(*jobs)[len(*jobs)-1].Template.Spec.Template.Spec
+}
+
+func addContainers(list *[]corev1.Container, patches []ContainerPatch) {
+	have := map[string]bool{}
+	for i := range *list {
+		have[(*list)[i].Name] = true
+	}
+	for i := range patches {
+		if name := patches[i].Name; name != "" && !have[name] {
+			have[name] = true
+			*list = append(*list, corev1.Container{Name: name})
+		}
+	}
+}
+
+// containers checks the containers of one patch.
+type containers struct {
+	*builder
+	patch   schema.Path
+	written func(schema.Path) bool
+}
+
+func (c containers) check(list schema.Path, patches []ContainerPatch) {
+	for i := range patches {
+		p := &patches[i]
+		at := list.Append(itemOf(p.Name, i))
+		// An empty name is schema.Check's: an item without its key.
+		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
+			c.refuse(schema.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+		}
+		c.env(at.Append(schema.Field("env")), p.Env)
+		c.mounts(at.Append(schema.Field("volumeMounts")), p.VolumeMounts)
+	}
+}
+
+func (c containers) env(list schema.Path, env []corev1.EnvVar) {
+	for i := range env {
+		v := &env[i]
+		at := list.Append(itemOf(v.Name, i))
+		switch {
+		case v.Name == "": // schema.Check reports it
+		case v.ValueFrom != nil:
+			if !known(v.ValueFrom) {
+				c.refuse(schema.CodeEnv, c.patch.Append(at.Append(schema.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+			}
+		case v.Value == "" && (c.written == nil || !c.written(at.Append(schema.Field("value")))):
+			c.refuse(schema.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+		}
+	}
+}
+
+func (c containers) mounts(list schema.Path, mounts []corev1.VolumeMount) {
+	for i := range mounts {
+		m := &mounts[i]
+		at := c.patch.Append(list.Append(schema.Index(i))...)
+		if m.MountPath != "" {
+			at = c.patch.Append(list.Append(schema.Item("mountPath", m.MountPath))...)
+		}
+		if m.Name == "" {
+			c.refuse(schema.CodeMount, at, "name the volume that is mounted", "the mount has no name")
+		}
+		// A mount without a path is schema.Check's: an item without its key.
+		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
+			c.refuse(schema.CodeMount, at.Append(schema.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package trainjob answers: how is a TrainJob written?
+//
+// It writes one from the options of the Kubeflow Python SDK, with the SDK's own rules:
+//
+//	job, findings := trainjob.New("torch-distributed",
+//		trainjob.Name("llm"),
+//		trainjob.Labels{"team": "research"},
+//		trainjob.TrainerImage("registry.example.com/train:2"),
+//		trainjob.TrainerCommand{"torchrun", "train.py"},
+//		trainjob.NumNodes(4),
+//		trainjob.ResourcesPerNode{"cpu": "8", "gpu": "1"},
+//	)
+//	if err := findings.Err(); err != nil {
+//		return err // every value that the SDK or the cluster would refuse
+//	}
+//	return manifest.Encode(os.Stdout, manifest.YAML, job)
+//
+// The TrainJob encodes to the JSON that the SDK sends for the same options, but for what is empty and
+// says nothing. Where the cluster refuses what the SDK takes, New refuses it, too; docs/create.md has a
+// table of both. What only a runtime can tell, such as whether it has the container that is patched, is
+// for package schema to check.
+//
+// Two things differ on purpose. The SDK makes a random name up where none is given, and here a name is
+// required: equal options give equal TrainJobs. And a second patch of one manager is refused, as the
+// cluster refuses what the SDK then sends.
+package trainjob
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// SDKManager is the manager of the SDK's patches (Kubeflow SDK, kubeflow/trainer/options/kubernetes.py).
+const SDKManager = "trainer.kubeflow.org/kubeflow-sdk"
+
+// Limits of the TrainJob's definition (Trainer v2.3.0 manifests/base/crds).
+const (
+	longestRuntimeName = 253
+	longestImage       = 500
+	mostWords          = 128 // of command and of args
+	longestWord        = 1 << 20
+	mostVariables      = 128
+	mostPatches        = 16
+)
+
+// Option says one thing of a TrainJob. The options are the types of this package.
+type Option interface {
+	apply(*builder)
+}
+
+// New returns the TrainJob on the runtime of that name that the options make, in their order: of an
+// option that is given twice the last one counts, as in the SDK, but variables and patches add up.
+//
+// It returns all findings at once, and no TrainJob where one of them is an error: what the SDK refuses,
+// and what the cluster does. Warnings are those of schema.Check. The TrainJob shares no memory with the
+// options.
+func New(runtime string, options ...Option) (*trainer.TrainJob, schema.Findings) {
+	b := &builder{job: &trainer.TrainJob{}}
+	b.job.APIVersion = trainer.GroupVersion.String()
+	b.job.Kind = trainer.TrainJobKind
+	b.job.Spec.RuntimeRef.Name = runtime
+	for _, o := range options {
+		if o != nil {
+			o.apply(b)
+		}
+	}
+	b.check()
+	for i := range b.findings {
+		f := &b.findings[i]
+		f.Object = schema.Object{Kind: trainer.TrainJobKind, Namespace: b.job.Namespace, Name: b.job.Name}
+	}
+	if b.findings.Err() != nil {
+		return nil, b.findings
+	}
+	return b.job, b.findings
+}
+
+// builder is a TrainJob that is being written.
+type builder struct {
+	job      *trainer.TrainJob
+	given    ResourcesPerNode
+	deadline *int64
+	written  []func(schema.Path) bool // of each patch, see RuntimePatch
+	findings schema.Findings
+}
+
+// trainer is spec.trainer, which is there once something is said of it.
+func (b *builder) trainer() *trainer.Trainer {
+	if b.job.Spec.Trainer == nil {
+		b.job.Spec.Trainer = &trainer.Trainer{}
+	}
+	return b.job.Spec.Trainer
+}
+
+func (b *builder) refuse(code schema.Code, path schema.Path, help, message string, args ...any) {
+	b.findings = append(b.findings, schema.Finding{
+		Code: code, Severity: schema.Error, Path: path, Message: fmt.Sprintf(message, args...), Help: help,
+	})
+}
+
+func (b *builder) check() {
+	b.checkNames()
+	b.checkMetadata()
+	b.checkTrainer()
+	b.resources()
+	if s := b.deadline; s != nil {
+		b.job.Spec.ActiveDeadlineSeconds = *s
+		if *s < 1 {
+			b.refuse(schema.CodeBadValue, schema.Fields("spec", "activeDeadlineSeconds"), "give 1 or more, or leave it out",
+				"the deadline is %d seconds, and is to be a positive number", *s)
+		}
+	}
+	b.checkPatches()
+}
+
+// checkNames asks for what the TrainJob's definition asks for: a name of RFC 1035, and a runtime.
+func (b *builder) checkNames() {
+	name := schema.Fields("metadata", "name")
+	if b.job.Name == "" {
+		b.refuse(schema.CodeNoName, name, "give it one: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
+			"the TrainJob has no name")
+	} else {
+		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
+			b.refuse(schema.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
+				"%q is no name for a TrainJob: %s", b.job.Name, problem)
+		}
+	}
+	if b.job.Namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
+			b.refuse(schema.CodeBadMetadata, schema.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
+				"%q is no name for a namespace: %s", b.job.Namespace, problem)
+		}
+	}
+	ref := b.job.Spec.RuntimeRef
+	runtime := schema.Fields("spec", "runtimeRef", "name")
+	switch {
+	case ref.Name == "":
+		b.refuse(schema.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
+	case len(ref.Name) > longestRuntimeName:
+		b.refuse(schema.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters, and may have %d", len(ref.Name), longestRuntimeName)
+	}
+	if ref.Kind == nil {
+		return
+	}
+	kinds := RuntimeKinds()
+	for _, kind := range kinds {
+		if *ref.Kind == kind {
+			return
+		}
+	}
+	help := "use " + kinds[0] + " or " + kinds[1]
+	if near := schema.Nearest(*ref.Kind, kinds); near != "" {
+		help = fmt.Sprintf("did you mean %q?", near)
+	}
+	b.refuse(schema.CodeUnknownRuntime, schema.Fields("spec", "runtimeRef", "kind"), help, "%q is no kind of a runtime", *ref.Kind)
+}
