@@ -123,7 +123,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.diffCommand(), p.explainCommand(), p.blameCommand(), p.migrateCommand(), p.testCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.blameCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.createCommand(), p.testCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

@@ -12,31 +12,33 @@ import (
 
 const repository = "../.."
 
-// TestREADMECommands runs every command of the README's console blocks from the repository's root,
-// as a reader would, and compares what it prints with what the README says that it prints.
+// TestREADMECommands runs every command of the console blocks of the README and of docs/create.md from the
+// repository's root, as a reader would, and compares what it prints with what the document says.
 func TestREADMECommands(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"), ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	commands := 0
-	for _, block := range blocks(t, "console") {
-		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
-			commands++
-			command, want, _ := strings.Cut(part, "\n")
-			cmd := exec.Command("sh", "-c", command)
-			cmd.Dir = repository
-			cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
-			// The status is the command's own business: the README shows failing ones, too.
-			got, _ := cmd.CombinedOutput()
-			if string(got) != want {
-				t.Errorf("$ %s\nprints:\n%s\nthe README says:\n%s", command, got, want)
+	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2} {
+		commands := 0
+		for _, block := range blocks(t, document, "console") {
+			for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+				commands++
+				command, want, _ := strings.Cut(part, "\n")
+				cmd := exec.Command("sh", "-c", command)
+				cmd.Dir = repository
+				cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+				// The status is the command's own business: documents show failing ones, too.
+				got, _ := cmd.CombinedOutput()
+				if string(got) != want {
+					t.Errorf("$ %s\nprints:\n%s\n%s says:\n%s", command, got, document, want)
+				}
 			}
 		}
-	}
-	if commands < 3 {
-		t.Errorf("found %d commands in the README; its blocks are no longer what this test looks for", commands)
+		if commands < least {
+			t.Errorf("found %d commands in %s; its blocks are no longer what this test looks for", commands, document)
+		}
 	}
 }
 
@@ -47,7 +49,7 @@ func TestREADMELibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	unindent := regexp.MustCompile(`(?m)^\t+`)
-	for _, block := range blocks(t, "go") {
+	for _, block := range blocks(t, "README.md", "go") {
 		if !bytes.Contains(unindent.ReplaceAll(example, nil), unindent.ReplaceAll([]byte(block), nil)) {
 			t.Errorf("conflict/example_test.go does not hold this block of the README:\n%s", block)
 		}
@@ -56,7 +58,7 @@ func TestREADMELibrary(t *testing.T) {
 
 // TestREADMETargets runs what the quick start says, but for the tests, which would run themselves.
 func TestREADMETargets(t *testing.T) {
-	text := readme(t)
+	text := document(t, "README.md")
 	for _, target := range []string{"make demo", "make test"} {
 		if !strings.Contains(text, "    "+target+" ") {
 			t.Errorf("the README's quick start does not name %q", target)
@@ -75,24 +77,24 @@ func TestREADMETargets(t *testing.T) {
 	}
 }
 
-func readme(t *testing.T) string {
+func document(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	text, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-// blocks are the README's code blocks of one language.
-func blocks(t *testing.T, language string) []string {
+// blocks are a document's code blocks of one language.
+func blocks(t *testing.T, name, language string) []string {
 	t.Helper()
 	var found []string
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(readme(t), -1) {
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(document(t, name), -1) {
 		found = append(found, match[1])
 	}
 	if len(found) == 0 {
-		t.Errorf("the README has no block of %s", language)
+		t.Errorf("%s has no block of %s", name, language)
 	}
 	return found
 }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/schema/trainjob"
+)
+
+// createFlags are the flags of create.
+type createFlags struct {
+	inputFlags
+	runtime, runtimeKind string
+	name, image          string
+	labels, annotations  []string
+	command, args        []string
+	env, resources       []string
+	numNodes             int32
+	deadline             int64
+	format               string
+	showValues           bool
+}
+
+func (p *program) createCommand() *cobra.Command {
+	var flags createFlags
+	cmd := &cobra.Command{
+		Use:   "create --runtime NAME --name NAME [flags]",
+		Short: "Write a TrainJob from the options of the Kubeflow SDK",
+		Long: `Write a TrainJob to standard output from the options of the Kubeflow Python SDK, with the SDK's own rules: the
+TrainJob that the SDK would send. What the SDK refuses is refused with the reason, and so is what the
+cluster would refuse whatever the runtime is; docs/create.md has the rules. Nothing is made up, so the name
+is required: equal command lines write equal bytes.
+
+Each --command and --args is one word, whatever is in it. A flag that begins the word goes with an equals
+sign: --args=--epochs --args=10.
+
+Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`,
+		Example: `  # A TrainJob on the runtime torch-distributed
+  trainweld create --runtime torch-distributed --name llm --image registry.example.com/train:2 \
+    --command torchrun --command train.py --num-nodes 4 --resources cpu=8,memory=64Gi,gpu=1
+
+  # With variables, labels, and a patch of the runtime
+  trainweld create --runtime torch-distributed --name llm --label team=research --env NCCL_DEBUG=INFO --patch patch.yaml
+
+  # What would become of it
+  trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.create(flags, cmd.Flags().Changed)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.runtime, "runtime", "", "the name of the runtime (required)")
+	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; left out, the API server fills in the first")
+	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", "the TrainJob's namespace; left out, it names none")
+	f.StringArrayVar(&flags.labels, "label", nil, "KEY=VALUE, a label of the TrainJob (repeatable)")
+	f.StringArrayVar(&flags.annotations, "annotation", nil, "KEY=VALUE, an annotation of the TrainJob (repeatable)")
+	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
+	f.StringArrayVar(&flags.command, "command", nil, "a word of the trainer's command, which replaces the runtime's (repeatable)")
+	f.StringArrayVar(&flags.args, "args", nil, "a word of the trainer's arguments, which replace the runtime's (repeatable)")
+	f.Int32Var(&flags.numNodes, "num-nodes", 0, "the number of training nodes")
+	f.StringArrayVar(&flags.resources, "resources", nil, "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
+	f.StringArrayVar(&flags.env, "env", nil, "NAME=VALUE, a variable of the trainer's container (repeatable)")
+	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
+	f.StringArrayVar(&flags.patches, "patch", nil, "add the patches of a file or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("runtime-kind", cobra.FixedCompletions(trainjob.RuntimeKinds(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (p *program) create(flags createFlags, changed func(flag string) bool) error {
+	format, err := manifest.ParseFormat(flags.format)
+	if err != nil {
+		return usageError{fmt.Errorf("-o: %w", err)}
+	}
+	options, err := flags.options(changed)
+	if err = errors.Join(err, flags.checkPaths()); err != nil {
+		return usageError{err}
+	}
+	in := newInput(flags.inputFlags, &progress{})
+	p.readPatches(in, flags.inputFlags)
+	findings := in.findings
+	if findings.Err() == nil {
+		for _, patch := range in.patches {
+			options = append(options, trainjob.RuntimePatch{
+				Manager: patch.Patch.Manager, TrainingRuntimeSpec: patch.Patch.TrainingRuntimeSpec,
+				Written: func(path schema.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },
+			})
+		}
+	}
+	job, found := trainjob.New(flags.runtime, options...)
+	in.locatePatches(found)
+	findings = append(findings, found...)
+	findings.Sort()
+	if err := p.report(report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+		return err
+	}
+	if findings.Err() != nil {
+		return exitStatus(exitFailed)
+	}
+	return manifest.Encode(p.stdout, format, job)
+}
+
+// options are what the flags say.
+func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, error) {
+	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.namespace)}
+	var errs []error
+	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime}, {"name", flags.name}} {
+		if required.value == "" {
+			errs = append(errs, fmt.Errorf("--%s is required, and nothing is made up for it", required.flag))
+		}
+	}
+	labels, err := keyValues("label", "KEY=VALUE", flags.labels)
+	errs = append(errs, err)
+	annotations, err := keyValues("annotation", "KEY=VALUE", flags.annotations)
+	errs = append(errs, err)
+	resources, err := keyValues("resources", "NAME=QUANTITY", commaSeparated(flags.resources))
+	errs = append(errs, err)
+	_, err = keyValues("env", "NAME=VALUE", flags.env)
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	options = append(options, trainjob.Labels(labels), trainjob.Annotations(annotations), trainjob.ResourcesPerNode(resources))
+	for _, word := range flags.env {
+		name, value, _ := strings.Cut(word, "=")
+		options = append(options, trainjob.TrainerEnv{Name: name, Value: value})
+	}
+	given := []struct {
+		flag   string
+		option trainjob.Option
+	}{
+		{"runtime-kind", trainjob.RuntimeKind(flags.runtimeKind)},
+		{"image", trainjob.TrainerImage(flags.image)},
+		{"command", trainjob.TrainerCommand(flags.command)},
+		{"args", trainjob.TrainerArgs(flags.args)},
+		{"num-nodes", trainjob.NumNodes(flags.numNodes)},
+		{"active-deadline-seconds", trainjob.ActiveDeadlineSeconds(flags.deadline)},
+	}
+	for _, g := range given {
+		if changed(g.flag) {
+			options = append(options, g.option)
+		}
+	}
+	return options, nil
+}
+
+// keyValues reads the values of a flag that have a name before an equals sign. A name that is given twice is a
+// mistake: the API keeps one.
+func keyValues(flag, form string, words []string) (map[string]string, error) {
+	all := map[string]string{}
+	var errs []error
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		switch _, twice := all[key]; {
+		case !ok || key == "":
+			// What stands before the first equals sign may be shown, what stands behind it may be secret.
+			errs = append(errs, fmt.Errorf("--%s: %q is not %s", flag, cmp.Or(key, "=..."), form))
+		case twice:
+			errs = append(errs, fmt.Errorf("--%s: %s is given twice", flag, key))
+		default:
+			all[key] = value
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+func commaSeparated(words []string) []string {
+	var all []string
+	for _, word := range words {
+		all = append(all, strings.Split(word, ",")...)
+	}
+	return all
+}
+
+// locatePatches says where the findings of a TrainJob that is written from patches stand in the files. The
+// patches are those of the TrainJob, in their order.
+func (in *input) locatePatches(findings schema.Findings) {
+	count := map[string]int{}
+	for i := range in.patches {
+		count[in.managerOf(i)]++
+	}
+	for k := range findings {
+		f := &findings[k]
+		for i, patch := range in.patches {
+			list := schema.Fields("spec", "runtimePatches")
+			at := list.Append(schema.Index(i))
+			if named := list.Append(schema.Item("manager", in.managerOf(i))); count[in.managerOf(i)] == 1 && f.Path.HasPrefix(named) {
+				at = named
+			}
+			if !f.Path.HasPrefix(at) {
+				continue
+			}
+			f.Position = patch.Document.Position(patch.Base.Append(f.Path[len(at):]...))
+			for c := range f.Claims {
+				in.locatePatchClaim(&f.Claims[c])
+			}
+		}
+	}
+}
+
+// locatePatchClaim says where a claim stands that names its patch by its place among all.
+func (in *input) locatePatchClaim(claim *schema.Claim) {
+	for i, patch := range in.patches {
+		at := schema.Fields("spec", "runtimePatches").Append(schema.Index(i))
+		if claim.Source.HasPrefix(at) {
+			claim.Position = patch.Document.Position(patch.Base.Append(claim.Source[len(at):]...))
+		}
+	}
+}
+
+// managerOf is the manager of a patch of the files: the SDK where it names none.
+func (in *input) managerOf(i int) string {
+	return cmp.Or(in.patches[i].Patch.Manager, trainjob.SDKManager)
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that says
+// something of the TrainJob, and for no other.
+func TestCreateDocumented(t *testing.T) {
+	p := program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, files: hostFiles{}}
+	rows := map[string]bool{}
+	for _, line := range strings.Split(document(t, "docs/create.md"), "\n") {
+		if flag, ok := strings.CutPrefix(line, "| `--"); ok {
+			name, _, _ := strings.Cut(flag, "`")
+			rows[name] = true
+		}
+	}
+	p.createCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "output" || f.Name == "show-values" {
+			return
+		}
+		if !rows[f.Name] {
+			t.Errorf("docs/create.md has no row for --%s", f.Name)
+		}
+		delete(rows, f.Name)
+	})
+	for name := range rows {
+		t.Errorf("docs/create.md has a row for --%s, which create does not have", name)
+	}
+}
