@@ -51,7 +51,12 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 
   # What would become of it
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
-		Args: noArguments,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args)}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.create(flags, cmd.Flags().Changed)
 		},
