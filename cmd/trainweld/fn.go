@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+func (p *program) fnCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fn",
+		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
+		Long: `Read a ResourceList from standard input, render its TrainJobs, and write it to standard output, as
+kustomize and kpt exchange it with a KRM function. Runtimes may stand among the items or in files. Each
+TrainJob is replaced by its JobSet and the objects beside it, or, with mode: add, has them beside it; an
+item that stands there already from an earlier run is replaced by the new one. All other items stay as
+they are, JobSets among them, and annotations that name an item's file are kept.
+
+Findings become results of the list, a conflict one with a tag for each manager's value, and go to standard
+error, too, since kustomize does not show results. Where one is an error the items are written as they came.
+
+Options are the data of the functionConfig, a ConfigMap:
+
+  to            jobset, jobs or pods
+  as            applied or stored
+  onConflict    fail or last
+  mode          replace or add
+  namespace     the namespace of objects that name none (default "default")
+  patches       managers' patches as text, laid over every TrainJob after its own
+  files         files and directories with TrainJobs and runtimes, one a line, for a generator
+  runtimeFiles  files and directories with runtimes, one a line
+  patchFiles    files with managers' patches, one a line
+  recursive     true to read directories below directories, too
+  strict        true to count warnings as errors
+  showNotes     true to tell, too, what is worth knowing and no problem
+
+Paths are relative to the working directory, which is that of the kustomization.
+
+Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+		Example: `  # As kustomize runs it, by this annotation of the functionConfig; kustomize needs --enable-alpha-plugins
+  # --enable-exec
+  #
+  #   config.kubernetes.io/function: |
+  #     exec: {path: trainweld, args: [fn]}
+  kustomize build --enable-alpha-plugins --enable-exec .
+
+  # By hand
+  trainweld fn < resourcelist.yaml`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return p.fn() },
+	}
+}
+
+// fn answers one ResourceList. What is no ResourceList gets no answer.
+func (p *program) fn() error {
+	data, unreadable := manifest.Read(p.files, p.stdin, manifest.Stdin)
+	if unreadable != nil {
+		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)
+	}
+	list, err := resourcelist.Read(data)
+	if err != nil {
+		return fmt.Errorf("standard input: %w; a function is given a ResourceList: see 'trainweld fn --help'", err)
+	}
+	opts, wrong := parseFnOptions(list.Config)
+	if wrong != nil {
+		for _, w := range wrong {
+			fmt.Fprintf(p.stderr, "trainweld: %v\n", w)
+			list.Results = append(list.Results, misuseResult(list.Config, w))
+		}
+		if err := list.Write(p.stdout); err != nil {
+			return err
+		}
+		return exitStatus(exitFailed)
+	}
+	f := p.newFunction(list, opts)
+	items := f.run()
+	findings := f.told(report.Distinct(f.findings))
+	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
+		return err
+	}
+	failed := failure(findings, opts.strict)
+	if failed == nil {
+		list.Items = items
+	}
+	list.Results = f.results(findings)
+	if err := list.Write(p.stdout); err != nil {
+		return err
+	}
+	return failed
+}
+
+// function is one run over a list.
+type function struct {
+	list     *resourcelist.List
+	opts     *fnOptions
+	in       *input
+	jobs     map[*manifest.Document]*resourcelist.Item // by what was read of them
+	versions map[schema.Object]string                  // the apiVersion of what was read
+	findings schema.Findings
+}
+
+// newFunction reads everything: the items, and the files that the options name.
+func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *function {
+	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
+	opts.spelled = opts.to != "jobset"
+	f := &function{
+		list: list, opts: opts, in: newInput(opts.inputFlags, &progress{}),
+		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[schema.Object]string{},
+	}
+	for i, item := range list.Items {
+		f.readItem(i, item)
+	}
+	for _, d := range p.documents(f.in, opts.files, opts.inputFlags) {
+		f.add(d, true)
+	}
+	for _, d := range p.documents(f.in, opts.runtimes, opts.inputFlags) {
+		f.add(d, false)
+	}
+	if opts.patches != "" {
+		patches, findings := manifest.DecodePatches(configFile, []byte(opts.patches))
+		f.in.patches = append(f.in.patches, patches...)
+		f.in.findings = append(f.in.findings, findings...)
+	}
+	p.readPatches(f.in, opts.inputFlags)
+	return f
+}
+
+// readItem reads an item that is of concern here: a TrainJob, a runtime, a snapshot of one.
+func (f *function) readItem(i int, item *resourcelist.Item) {
+	data, err := item.YAML()
+	if err != nil {
+		f.in.findings = append(f.in.findings, schema.Finding{
+			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: itemFile(i)},
+			Message: err.Error(), Help: "mend the item; it cannot be written as YAML",
+		})
+		return
+	}
+	documents, findings := manifest.Decode(itemFile(i), data)
+	for n := range findings {
+		findings[n].Object = f.opts.inNamespace(findings[n].Object)
+	}
+	// An item without apiVersion and kind is somebody else's.
+	f.in.findings = append(f.in.findings, slices.DeleteFunc(findings, func(f schema.Finding) bool { return f.Code == schema.CodeNotAnObject })...)
+	for _, d := range documents { // one, or none where the item is broken
+		f.jobs[d] = item
+		f.add(d, true)
+	}
+}
+
+func (f *function) add(d *manifest.Document, jobs bool) {
+	f.versions[f.opts.inNamespace(d.ID)] = d.APIVersion
+	f.in.add(d, f.opts.namespace, jobs)
+}
+
+// run renders all TrainJobs, and returns the items with what they become.
+func (f *function) run() []*resourcelist.Item {
+	f.findings = f.in.findings
+	further := f.in.furtherPatches()
+	placing := newPlacing(f.list.Items)
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.onConflictWord}
+	flags := f.opts.renderFlags
+	podOpts, _ := flags.children.options(opts.As, false) // there is no option for it to refuse
+	if flags.to != "jobset" {
+		opts.As = render.Applied
+	}
+	for _, j := range f.in.jobs {
+		found, out := f.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		objects := each(out.objects())
+		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
+			family := children(out.jobSet, out.companions, flags, podOpts)
+			f.in.locate(j, family.findings)
+			found, objects = append(found, family.findings...), family.objects
+		}
+		f.findings = append(f.findings, found...)
+		if objects == nil || found.Err() != nil {
+			continue
+		}
+		made, err := newItems(objects)
+		if err != nil {
+			f.findings = append(f.findings, schema.Finding{
+				Code: schema.CodeSyntax, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob),
+				Message: err.Error(), Help: "this is a mistake of trainweld; report it with the TrainJob and its runtime",
+			})
+			continue
+		}
+		placing.put(f.jobs[j.document], made, f.opts.add)
+	}
+	return placing.items()
+}
+
+// newItems are items with the objects.
+func newItems(objects func(func(any, error) bool)) ([]*resourcelist.Item, error) {
+	var items []*resourcelist.Item
+	for object, err := range objects {
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		if err := manifest.Encode(&b, manifest.YAML, object); err != nil {
+			return nil, err
+		}
+		item, err := resourcelist.NewItem(b.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("reading back what was rendered: %w", err)
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// An item stands in no file that could be read here: its file is known by annotations at most, and its
+// lines are those of another tool. These names stand for items until a finding is told.
+const (
+	itemPrefix = "\x00item "
+	configFile = "\x00functionConfig"
+)
+
+func itemFile(i int) string { return fmt.Sprintf("%s%d", itemPrefix, i) }
+
+// isStream says whether a position is in what was read from standard input.
+func isStream(p schema.Position) bool { return strings.HasPrefix(p.File, "\x00") }

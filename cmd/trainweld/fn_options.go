@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/render"
+)
+
+// fnOptions are what a function is asked to do.
+type fnOptions struct {
+	renderFlags
+	onConflictWord render.OnConflict
+	as             render.View
+	add            bool   // JobSets stand beside their TrainJobs, and do not replace them
+	patches        string // patches as text, besides those of files
+}
+
+// fnOption is one option of the functionConfig.
+type fnOption struct {
+	name   string
+	values []string // where there are only these
+	set    func(o *fnOptions, value string)
+}
+
+// fnOptionList are the options, in the order in which help lists them.
+func fnOptionList() []fnOption {
+	lines := func(set func(o *fnOptions, paths []string)) func(*fnOptions, string) {
+		return func(o *fnOptions, value string) {
+			var paths []string
+			for line := range strings.Lines(value) {
+				if path := strings.TrimSpace(line); path != "" {
+					paths = append(paths, path)
+				}
+			}
+			set(o, paths)
+		}
+	}
+	return []fnOption{
+		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) { o.to = value }},
+		{"as", []string{"applied", "stored"}, func(o *fnOptions, value string) {
+			if value == "stored" {
+				o.as = render.Stored
+			}
+		}},
+		{"onConflict", []string{"fail", "last"}, func(o *fnOptions, value string) {
+			if value == "last" {
+				o.onConflictWord = render.Last
+			}
+		}},
+		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
+		{"namespace", nil, func(o *fnOptions, value string) { o.namespace = value }},
+		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
+		{"files", nil, lines(func(o *fnOptions, paths []string) { o.files = paths })},
+		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.runtimes = paths })},
+		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.inputFlags.patches = paths })},
+		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.recursive = value == "true" }},
+		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.strict = value == "true" }},
+		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.showNotes = value == "true" }},
+	}
+}
+
+// misuse is a mistake in one field of the functionConfig.
+type misuse struct{ path, message string }
+
+func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.path, m.message) }
+
+// parseFnOptions reads the functionConfig, which may be nil, and says everything that is wrong with it.
+func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
+	o := &fnOptions{renderFlags: renderFlags{to: "jobset"}}
+	if config == nil {
+		return o, nil
+	}
+	if id := config.ID(); id.APIVersion != "v1" || id.Kind != "ConfigMap" {
+		return o, []misuse{{".kind", fmt.Sprintf("options are the data of a ConfigMap of v1, and this is a %s of %s", id.Kind, id.APIVersion)}}
+	}
+	var wrong []misuse
+	data, bad := config.Data()
+	for _, key := range bad {
+		wrong = append(wrong, misuse{".data." + key, "not a text; a ConfigMap holds texts: write several lines as a block, after |"})
+	}
+	options := fnOptionList()
+	names := make([]string, len(options))
+	for i, option := range options {
+		names[i] = option.name
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		i := slices.Index(names, key)
+		if i < 0 {
+			wrong = append(wrong, misuse{".data." + key, "no such option" + didYouMean(key, names) + "; the options are " + strings.Join(names, ", ")})
+			continue
+		}
+		option, value := options[i], data[key]
+		if option.values != nil && !slices.Contains(option.values, value) {
+			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("%q is none of %s%s", value, strings.Join(option.values, ", "), didYouMean(value, option.values))})
+			continue
+		}
+		option.set(o, value)
+	}
+	for name, paths := range map[string][]string{"files": o.files, "runtimeFiles": o.runtimes, "patchFiles": o.inputFlags.patches} {
+		if slices.Contains(paths, "-") {
+			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
+		}
+	}
+	if o.add && o.to == "pods" && o.as == render.Stored {
+		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})
+	}
+	slices.SortFunc(wrong, func(a, b misuse) int { return strings.Compare(a.path, b.path) })
+	return o, wrong
+}

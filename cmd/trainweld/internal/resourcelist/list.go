@@ -1,0 +1,143 @@
+// Package resourcelist answers what a KRM function is given, and how it answers: it reads and writes
+// ResourceLists, as kustomize and kpt exchange them with a function (kustomize
+// cmd/config/docs/api-conventions/functions-spec.md).
+//
+//	list, err := resourcelist.Read(data)
+//	if err != nil {
+//		return err
+//	}
+//	list.Items = append(list.Items, made...)
+//	list.Results = results
+//	return list.Write(os.Stdout)
+//
+// An item that nobody touches is written as it was read: with its comments, the order of its fields and
+// fields that no Go type has.
+package resourcelist
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	listKind  = "ResourceList"
+	listGroup = "config.kubernetes.io/"
+)
+
+// List is a ResourceList.
+type List struct {
+	// Config is the functionConfig, nil where there is none.
+	Config *Item
+	// Items are the objects, in order.
+	Items []*Item
+	// Results are what the function has to say. Those of the input are not read: they are another
+	// function's.
+	Results []Result
+
+	root *yaml.Node
+}
+
+// Read reads one ResourceList of any version, as YAML or JSON. It refuses what is none, and items that are
+// no objects. Anchors that one item defines and another one uses are resolved, so that each item stands
+// for itself.
+func Read(data []byte) (*List, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
+		return nil, errors.New("the input is empty; a ResourceList of " + listGroup + "v1 is expected")
+	case err != nil:
+		return nil, err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is a second document after the ResourceList")
+	}
+	root := follow(document.Content[0])
+	version, kind := text(field(root, "apiVersion")), text(field(root, "kind"))
+	if kind != listKind || !strings.HasPrefix(version, listGroup) {
+		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind, listKind, listGroup)
+	}
+	l := &List{root: root}
+	budget := maxResolved
+	if config := follow(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
+		if config.Kind != yaml.MappingNode {
+			return nil, errors.New("functionConfig is no object")
+		}
+		if err := resolve(config, &budget); err != nil {
+			return nil, fmt.Errorf("functionConfig: %w", err)
+		}
+		l.Config = &Item{config}
+	}
+	items := follow(field(root, "items"))
+	if items == nil || items.Tag == "!!null" {
+		return l, nil
+	}
+	if items.Kind != yaml.SequenceNode {
+		return nil, errors.New("items is no list")
+	}
+	return l, l.read(items, "items", &budget)
+}
+
+// read adds the items of a sequence. Those of a List among them stand for themselves, as kustomize and kpt
+// have them.
+func (l *List) read(items *yaml.Node, at string, budget *int) error {
+	for i, node := range items.Content {
+		at := fmt.Sprintf("%s[%d]", at, i)
+		if node.Kind == yaml.AliasNode {
+			copied, err := expanded(node, budget)
+			if err != nil {
+				return fmt.Errorf("%s: %w", at, err)
+			}
+			node = copied
+		}
+		if node.Kind != yaml.MappingNode {
+			return fmt.Errorf("%s is no object", at)
+		}
+		if err := resolve(node, budget); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		inner := follow(field(node, "items"))
+		if inner != nil && inner.Kind == yaml.SequenceNode && strings.HasSuffix(text(field(node, "kind")), "List") {
+			if err := l.read(inner, at+".items", budget); err != nil {
+				return err
+			}
+			continue
+		}
+		l.Items = append(l.Items, &Item{node})
+	}
+	return nil
+}
+
+// Write writes the list as YAML, with the apiVersion and the fields that it was read with.
+func (l *List) Write(w io.Writer) error {
+	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, item := range l.Items {
+		items.Content = append(items.Content, item.node)
+	}
+	setField(l.root, "items", items)
+	if l.Config != nil {
+		setField(l.root, "functionConfig", l.Config.node)
+	}
+	removeField(l.root, "results")
+	if len(l.Results) > 0 {
+		results := &yaml.Node{}
+		if err := results.Encode(l.Results); err != nil {
+			return err
+		}
+		setField(l.root, "results", results)
+	}
+	l.root.Style = 0 // what came as JSON may get items that YAML writes better
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(l.root), encoder.Close()); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
