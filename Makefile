@@ -5,7 +5,7 @@ FUZZTIME ?= 30s
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build test differential lint bench fuzz demo generate
+.PHONY: build test test-hosts differential lint bench fuzz demo generate
 
 build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -23,6 +23,10 @@ test:
 	go run ./cmd/trainweld test testdata/policies
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 
+# The examples, as the tools run them that they are for.
+test-hosts:
+	cd hosts && go test -count=1 ./...
+
 # The comparison with the controllers' own code, at length.
 differential:
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
@@ -35,11 +39,13 @@ lint:
 	cd fuzz/upstream && go vet ./...
 	cd fuzz/upstream21 && go vet ./...
 	cd fuzz/trainingoperator && go vet ./...
+	cd hosts && go vet ./...
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
 	cd fuzz/trainingoperator && go mod tidy -diff
+	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md.
