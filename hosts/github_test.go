@@ -1,0 +1,296 @@
+package hosts
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type step struct {
+	Name, ID, If, Uses, Run, Shell string
+	With, Env                      map[string]string
+}
+
+type workflow struct {
+	On struct {
+		PullRequest struct{ Paths []string } `yaml:"pull_request"`
+	}
+	Permissions map[string]string
+	Jobs        map[string]struct{ Steps []step }
+}
+
+type action struct {
+	Name, Description string
+	Inputs            map[string]struct {
+		Description, Default string
+		Required             bool
+	}
+	Outputs map[string]struct{ Value string }
+	Runs    struct {
+		Using string
+		Steps []step
+	}
+}
+
+// runner runs steps as GitHub's runner does: bash with its options, in the repository, with the files by which
+// steps speak to each other. What is GitHub's own, as checking out, is done already or stubbed.
+type runner struct {
+	t         *testing.T
+	dir, temp string
+	context   map[string]string // what expressions stand for
+	log       strings.Builder
+	comments  string // the file that holds what gh was given
+	failed    bool
+}
+
+func newRunner(t *testing.T, dir string) *runner {
+	t.Helper()
+	need(t, "bash", "git", "go")
+	source, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{t: t, dir: dir, temp: t.TempDir(), comments: filepath.Join(t.TempDir(), "comments"), context: map[string]string{"github.action_path": source}}
+	gh := filepath.Join(r.temp, "stubs", "gh")
+	write(t, gh, "#!/usr/bin/env bash\nset -eu\nprintf '%s\\n' \"$*\" >> \"$COMMENTS\"\nfor file; do :; done\ncat \"$file\" >> \"$COMMENTS\"\n")
+	if err := os.Chmod(gh, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+
+// expand writes what expressions stand for, and refuses those that this test does not know.
+func (r *runner) expand(text string) string {
+	r.t.Helper()
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		name := expression.FindStringSubmatch(e)[1]
+		value, ok := r.context[name]
+		if !ok {
+			r.t.Errorf("nothing is known of the expression %q", name)
+		}
+		return value
+	})
+}
+
+var comparison = regexp.MustCompile(`^([\w.-]+) (==|!=) '([^']*)'$`)
+
+// wanted evaluates the condition of a step: without one, or without a word on failures, steps end with the
+// first that fails.
+func (r *runner) wanted(condition string) bool {
+	r.t.Helper()
+	condition = strings.TrimSpace(condition)
+	if m := expression.FindStringSubmatch(condition); m != nil {
+		condition = m[1]
+	}
+	rest, always := strings.CutPrefix(condition, "!cancelled() && ")
+	if r.failed && !always {
+		return false
+	}
+	if rest == "" {
+		return true
+	}
+	m := comparison.FindStringSubmatch(rest)
+	if m == nil {
+		r.t.Fatalf("this test cannot evaluate %q", condition)
+	}
+	return (r.context[m[1]] == m[3]) == (m[2] == "==")
+}
+
+// step runs a step that has a script.
+func (r *runner) step(s step) {
+	r.t.Helper()
+	if !r.wanted(s.If) {
+		return
+	}
+	if strings.Contains(s.Run, "${{") {
+		r.t.Errorf("step %q puts an expression into a script, where it could be anything", s.Name)
+	}
+	output, path := filepath.Join(r.temp, "output"), filepath.Join(r.temp, "path")
+	write(r.t, output, "")
+	script := filepath.Join(r.temp, "script.sh")
+	write(r.t, script, s.Run)
+	env := []string{
+		"RUNNER_TEMP=" + r.temp, "GITHUB_OUTPUT=" + output, "GITHUB_PATH=" + path,
+		"GITHUB_STEP_SUMMARY=" + filepath.Join(r.temp, "summary"), "COMMENTS=" + r.comments,
+	}
+	search := filepath.Join(r.temp, "stubs")
+	if added, err := os.ReadFile(path); err == nil {
+		search = strings.Join(append(strings.Fields(string(added)), search), string(os.PathListSeparator))
+	}
+	env = append(env, "PATH="+search+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		env = append(env, name+"="+r.expand(s.Env[name]))
+	}
+	got := run(r.t, r.dir, env, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
+	r.log.WriteString(got.stdout + got.stderr)
+	r.failed = r.failed || got.status != 0
+	for line := range strings.Lines(read(r.t, output)) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		r.context["steps."+s.ID+".outputs."+name] = value
+	}
+}
+
+// action runs action.yml with what a step gives it.
+func (r *runner) action(s step) {
+	r.t.Helper()
+	if !r.wanted(s.If) {
+		return
+	}
+	var a action
+	decode(r.t, read(r.t, filepath.Join(repository, "action.yml")), &a)
+	if a.Name == "" || a.Description == "" || a.Runs.Using != "composite" {
+		r.t.Errorf("GitHub takes no action of %+v", a)
+	}
+	for name := range s.With {
+		if _, ok := a.Inputs[name]; !ok {
+			r.t.Errorf("the action has no input %q", name)
+		}
+	}
+	for name, input := range a.Inputs {
+		value, given := s.With[name]
+		if !given {
+			value = input.Default
+		}
+		if input.Required && !given {
+			r.t.Errorf("the action is not given %q", name)
+		}
+		r.context["inputs."+name] = r.expand(value)
+	}
+	for _, inner := range a.Runs.Steps {
+		if inner.Run == "" {
+			r.uses(inner)
+			continue
+		}
+		if inner.Shell != "bash" {
+			r.t.Errorf("step %q of the action has no shell", inner.Name)
+		}
+		r.step(inner)
+	}
+	for name, output := range a.Outputs {
+		// Of a step that did not run, an output is empty.
+		r.context["steps."+s.ID+".outputs."+name] = r.context[expression.FindStringSubmatch(output.Value)[1]]
+	}
+}
+
+// uses accepts what GitHub offers itself, by its commit.
+func (r *runner) uses(s step) {
+	r.t.Helper()
+	if !regexp.MustCompile(`^actions/(checkout|setup-go)@[0-9a-f]{40}$`).MatchString(s.Uses) {
+		r.t.Errorf("%q is not known here, or not pinned", s.Uses)
+	}
+}
+
+// pull is the example in a repository with a branch on which a pull request stands.
+func pull(t *testing.T, change func(dir string)) *runner {
+	t.Helper()
+	need(t, "git")
+	dir := example(t, "github")
+	commit(t, dir, "the example")
+	base := strings.TrimSpace(must(t, dir, nil, "git", "rev-parse", "HEAD").stdout)
+	must(t, dir, nil, "git", "checkout", "-q", "-b", "topic")
+	change(dir)
+	commit(t, dir, "the change")
+	r := newRunner(t, dir)
+	r.context["github.event.pull_request.base.sha"] = base
+	r.context["github.event.pull_request.html_url"] = "https://github.com/example/jobs/pull/7"
+	r.context["github.token"] = "none"
+
+	var w workflow
+	decode(t, read(t, filepath.Join(dir, ".github", "workflows", "trainjobs.yaml")), &w)
+	if !maps.Equal(w.Permissions, map[string]string{"contents": "read", "pull-requests": "write"}) {
+		t.Errorf("the workflow may do %v", w.Permissions)
+	}
+	for _, s := range w.Jobs["trainjobs"].Steps {
+		switch {
+		case strings.HasPrefix(s.Uses, "trainweld/trainweld@"):
+			r.action(s)
+		case s.Uses != "":
+			r.uses(s)
+		default:
+			r.step(s)
+		}
+	}
+	return r
+}
+
+// TestGitHubComments runs the workflow of a pull request that changes a runtime: both TrainJobs change.
+func TestGitHubComments(t *testing.T) {
+	r := pull(t, func(dir string) {
+		edit(t, filepath.Join(dir, "runtimes", "torch.yaml"), "                    - name: node\n", "                    - name: node\n                      env: [{name: NCCL_DEBUG, value: hunter2}]\n")
+	})
+	if r.failed {
+		t.Fatalf("the workflow fails:\n%s", r.log.String())
+	}
+	comment := read(t, r.comments)
+	want(t, comment, "pr comment https://github.com/example/jobs/pull/7 --edit-last --create-if-none --body-file ", "team-a/llm", "team-a/vision", "NCCL_DEBUG")
+	wantNot(t, comment+r.log.String(), "hunter2")
+	if summary := read(t, filepath.Join(r.temp, "summary")); summary == "" || !strings.HasSuffix(comment, summary) {
+		t.Errorf("the summary is not what is commented:\n%s", summary)
+	}
+	rendered := slices.Sorted(maps.Keys(tree(t, filepath.Join(r.temp, "rendered"))))
+	if want := []string{"team-a_llm.yaml", "team-a_vision.yaml"}; !slices.Equal(rendered, want) {
+		t.Errorf("rendered %q, want %q", rendered, want)
+	}
+}
+
+// TestGitHubSaysNothing runs it for one that changes no object.
+func TestGitHubSaysNothing(t *testing.T) {
+	r := pull(t, func(dir string) {
+		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "spec:\n", "# A comment.\nspec:\n")
+	})
+	if r.failed {
+		t.Fatalf("the workflow fails:\n%s", r.log.String())
+	}
+	if _, err := os.Stat(r.comments); err == nil {
+		t.Errorf("it comments:\n%s", read(t, r.comments))
+	}
+}
+
+// TestGitHubFails runs it for one with a mistake: the finding stands at its line, and the job fails.
+func TestGitHubFails(t *testing.T) {
+	r := pull(t, func(dir string) {
+		edit(t, filepath.Join(dir, "jobs", "vision.yaml"), "numNodes: 1", "numNodes: 1\n    env: [{name: A, value: a}, {name: A, value: b}]")
+		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 4")
+	})
+	if !r.failed {
+		t.Errorf("the workflow passes:\n%s", r.log.String())
+	}
+	want(t, r.log.String(), "::error file=jobs/vision.yaml,line=11,")
+	if _, err := os.Stat(filepath.Join(r.temp, "rendered")); err == nil {
+		t.Error("it renders all the same")
+	}
+	want(t, read(t, r.comments), "team-a/llm")
+}
+
+// TestGitHubDoesNotRender runs it for one that does not render: the check says why, beside its line.
+func TestGitHubDoesNotRender(t *testing.T) {
+	r := pull(t, func(dir string) {
+		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
+	})
+	if !r.failed {
+		t.Errorf("the workflow passes:\n%s", r.log.String())
+	}
+	want(t, r.log.String(), "::error file=jobs/llm.yaml,line=8,", "did you mean")
+	if _, err := os.Stat(r.comments); err == nil {
+		t.Errorf("it comments:\n%s", read(t, r.comments))
+	}
+}
+
+// TestGitHubREADME runs what the README says to do by hand.
+func TestGitHubREADME(t *testing.T) {
+	need(t, "sh", "git")
+	dir := example(t, "github")
+	commit(t, dir, "the example")
+	must(t, dir, nil, "git", "checkout", "-q", "-b", "topic")
+	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 5")
+	commit(t, dir, "more nodes")
+	r := must(t, dir, nil, "sh", "-ec", strings.Join(commands(t, dir), "\n"))
+	want(t, r.stdout, "team-a/llm", "5")
+	wantNot(t, r.stdout, "team-a/vision")
+}

@@ -1,0 +1,91 @@
+package hosts
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type hook struct {
+	ID, Name, Entry, Language string
+	Files                     string
+	PassFilenames             *bool `yaml:"pass_filenames"`
+	Args                      []string
+}
+
+// preCommit runs the hooks of a repository's configuration on its files, as pre-commit does: the words of the
+// entry, the arguments, and the names of the files that both patterns let through. A hook that changes files
+// has failed.
+func preCommit(t *testing.T, dir string) map[string]ran {
+	t.Helper()
+	var hooks []hook
+	decode(t, read(t, filepath.Join(repository, ".pre-commit-hooks.yaml")), &hooks)
+	var config struct {
+		Repos []struct{ Hooks []hook }
+	}
+	decode(t, read(t, filepath.Join(dir, ".pre-commit-config.yaml")), &config)
+	results := map[string]ran{}
+	for _, used := range config.Repos[0].Hooks {
+		i := slices.IndexFunc(hooks, func(h hook) bool { return h.ID == used.ID })
+		if i < 0 {
+			t.Fatalf("there is no hook %q", used.ID)
+		}
+		h := hooks[i]
+		if h.Name == "" || h.Language != "golang" {
+			t.Errorf("pre-commit needs a name and a language of the hook %+v", h)
+		}
+		if used.Files != "" {
+			h.Files = used.Files // the configuration's word counts
+		}
+		words := append(strings.Fields(h.Entry), used.Args...)
+		files, named := regexp.MustCompile(h.Files), 0
+		for name := range strings.Lines(must(t, dir, nil, "git", "ls-files").stdout) {
+			if name = strings.TrimSpace(name); files.MatchString(name) {
+				named++
+				if h.PassFilenames == nil || *h.PassFilenames {
+					words = append(words, name)
+				}
+			}
+		}
+		if named == 0 {
+			continue
+		}
+		before := tree(t, dir)
+		r := run(t, dir, nil, words[0], words[1:]...)
+		if r.status == 0 && !maps.Equal(before, tree(t, dir)) {
+			r.status = 1
+		}
+		results[h.ID] = r
+	}
+	return results
+}
+
+// TestPreCommit runs both hooks of the example: on what is right, on what renders anew, on a mistake.
+func TestPreCommit(t *testing.T) {
+	need(t, "git")
+	dir := example(t, "github")
+	commit(t, dir, "the example")
+	status := func(check, render int) map[string]ran {
+		t.Helper()
+		got := preCommit(t, dir)
+		if got["trainweld-check"].status != check || got["trainweld-render"].status != render {
+			t.Errorf("check and render: %+v, want status %d and %d", got, check, render)
+		}
+		return got
+	}
+	status(0, 1) // the rendered files were not there
+	commit(t, dir, "render")
+	status(0, 0)
+	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 3")
+	status(0, 1)
+	status(0, 0)
+	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
+	got := status(1, 1)
+	want(t, got["trainweld-check"].stdout, "jobs/llm.yaml:8:5: error TW400", "did you mean")
+	if strings.Contains(read(t, filepath.Join(dir, "rendered", "team-a_llm.yaml")), "toch") {
+		t.Error("a TrainJob with an error was rendered")
+	}
+}
