@@ -33,6 +33,7 @@ Options are the data of the functionConfig, a ConfigMap:
   to            jobset, jobs or pods
   as            applied or stored
   onConflict    fail or last
+  forceManagers managers that win every conflict that they take part in, one a line, the first one first
   mode          replace or add
   namespace     the namespace of objects that name none (default "default")
   patches       managers' patches as text, laid over every TrainJob after its own
@@ -72,16 +73,12 @@ func (p *program) fn() error {
 	}
 	opts, wrong := parseFnOptions(list.Config)
 	if wrong != nil {
-		for _, w := range wrong {
-			fmt.Fprintf(p.stderr, "trainweld: %v\n", w)
-			list.Results = append(list.Results, misuseResult(list.Config, w))
-		}
-		if err := list.Write(p.stdout); err != nil {
-			return err
-		}
-		return exitStatus(exitFailed)
+		return p.refuse(list, wrong)
 	}
 	f := p.newFunction(list, opts)
+	if err := f.in.unknownManager(opts.force); err != nil {
+		return p.refuse(list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
+	}
 	items := f.run()
 	findings := f.told(report.Distinct(f.findings))
 	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
@@ -96,6 +93,18 @@ func (p *program) fn() error {
 		return err
 	}
 	return failed
+}
+
+// refuse answers with what is wrong with the options, and with the items as they came.
+func (p *program) refuse(list *resourcelist.List, wrong []misuse) error {
+	for _, w := range wrong {
+		fmt.Fprintf(p.stderr, "trainweld: %v\n", w)
+		list.Results = append(list.Results, misuseResult(list.Config, w))
+	}
+	if err := list.Write(p.stdout); err != nil {
+		return err
+	}
+	return exitStatus(exitFailed)
 }
 
 // function is one run over a list.
@@ -166,7 +175,7 @@ func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.findings
 	further := f.in.furtherPatches()
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.onConflictWord}
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.force}
 	flags := f.opts.renderFlags
 	podOpts, _ := flags.children.options(opts.As, false) // there is no option for it to refuse
 	if flags.to != "jobset" {

@@ -13,10 +13,10 @@ import (
 // fnOptions are what a function is asked to do.
 type fnOptions struct {
 	renderFlags
-	onConflictWord render.OnConflict
-	as             render.View
-	add            bool   // JobSets stand beside their TrainJobs, and do not replace them
-	patches        string // patches as text, besides those of files
+	conflict render.OnConflict
+	as       render.View
+	add      bool   // JobSets stand beside their TrainJobs, and do not replace them
+	patches  string // patches as text, besides those of files
 }
 
 // fnOption is one option of the functionConfig.
@@ -28,15 +28,15 @@ type fnOption struct {
 
 // fnOptionList are the options, in the order in which help lists them.
 func fnOptionList() []fnOption {
-	lines := func(set func(o *fnOptions, paths []string)) func(*fnOptions, string) {
+	lines := func(set func(o *fnOptions, all []string)) func(*fnOptions, string) {
 		return func(o *fnOptions, value string) {
-			var paths []string
+			var all []string
 			for line := range strings.Lines(value) {
-				if path := strings.TrimSpace(line); path != "" {
-					paths = append(paths, path)
+				if line = strings.TrimSpace(line); line != "" {
+					all = append(all, line)
 				}
 			}
-			set(o, paths)
+			set(o, all)
 		}
 	}
 	return []fnOption{
@@ -48,9 +48,10 @@ func fnOptionList() []fnOption {
 		}},
 		{"onConflict", []string{"fail", "last"}, func(o *fnOptions, value string) {
 			if value == "last" {
-				o.onConflictWord = render.Last
+				o.conflict = render.Last
 			}
 		}},
+		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
@@ -111,3 +112,11 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	slices.SortFunc(wrong, func(a, b misuse) int { return strings.Compare(a.path, b.path) })
 	return o, wrong
 }
+
+// inOptions says in words of the options what findings say in those of the command line.
+var inOptions = strings.NewReplacer(
+	"--on-conflict=last", "onConflict: last",
+	"--force-manager=NAME", "forceManagers: NAME",
+	"--force-manager: ", "",
+	"give the runtime with -r FILE", "give the runtime as an item or in runtimeFiles",
+)

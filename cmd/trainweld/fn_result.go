@@ -150,6 +150,7 @@ var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
 // told are findings whose messages name the files that people know.
 func (f *function) told(findings schema.Findings) schema.Findings {
 	for i := range findings {
+		findings[i].Help = inOptions.Replace(findings[i].Help)
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
 			n := streamPosition.FindStringSubmatch(at)[1]
 			if p := f.positionForPeople(schema.Position{File: itemPrefix + n}); p.File != "" {
