@@ -12,13 +12,14 @@ import (
 func main() {
 	// Without this, writing to a pipe that nobody reads kills the process before it can say so.
 	signal.Ignore(syscall.SIGPIPE)
+	name, args := invoked(os.Args[0], os.Args[1:])
 	p := program{
-		interruptions: signals{},
-		stdin:         os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
+		name: name, interruptions: signals{},
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
 		clock: time.Now, terminal: isTerminal(os.Stderr), color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "",
 		size: hostTerminal,
 	}
-	os.Exit(p.run(os.Args[1:]))
+	os.Exit(p.run(args))
 }
 
 // isTerminal says whether a person sees the file and its terminal does what it is told.

@@ -26,6 +26,8 @@ const (
 
 // program is the command line as a value: a test runs it without a process.
 type program struct {
+	// name is what a user types to run the program: "trainweld", which also stands for none.
+	name           string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	files          fs.FS
@@ -66,13 +68,13 @@ func (p *program) run(args []string) int {
 	case errors.As(err, &status):
 		return int(status)
 	case errors.Is(err, syscall.EPIPE):
-		fmt.Fprintln(p.stderr, "trainweld: the reader of the output went away before everything was written; nothing is lost, run it again")
+		fmt.Fprintf(p.stderr, "%s: the reader of the output went away before everything was written; nothing is lost, run it again\n", root.DisplayName())
 		return exitFailed
 	case errors.As(err, &misused):
-		fmt.Fprintf(p.stderr, "trainweld: %v\nRun '%s --help' for usage and examples\n", err, cmd.CommandPath())
+		fmt.Fprintf(p.stderr, "%s: %v\nRun '%s --help' for usage and examples\n", root.DisplayName(), err, cmd.CommandPath())
 		return exitFailed
 	default:
-		fmt.Fprintf(p.stderr, "trainweld: %v\n", err)
+		fmt.Fprintf(p.stderr, "%s: %v\n", root.DisplayName(), err)
 		return exitFailed
 	}
 }
@@ -127,6 +129,7 @@ failed.`,
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)
+	p.named(root)
 	return root
 }
 
