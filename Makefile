@@ -1,14 +1,21 @@
 # Every target needs Go and nothing else.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
+# What a release calls itself: the tag, or where there is none the revision.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 # The race detector needs a C compiler; without one the same tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build test test-hosts differential lint bench fuzz demo generate
+.PHONY: build release test test-hosts differential lint bench fuzz demo generate
 
 build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
+
+# Static binaries for Linux, macOS and Windows, packed, with their checksums, in dist. The same revision
+# and toolchain give the same bytes on every machine.
+release:
+	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
 
 # The second line holds what runs concurrently against the race detector, with fewer random cases. The
 # third to fifth compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for the jobs before

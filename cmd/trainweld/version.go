@@ -9,8 +9,8 @@ import (
 )
 
 // revision is set by the Makefile's build: the revision that a binary was built from is not
-// recorded where stamping is switched off.
-var revision string
+// recorded where stamping is switched off. tag is set by its release.
+var revision, tag string
 
 // What this version renders for; the modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
@@ -40,8 +40,11 @@ func (p *program) versionCommand() *cobra.Command {
 	}
 }
 
-// programVersion is the version of the module that the program was built from.
+// programVersion is the version of the release, or of the module, that the program was built from.
 func programVersion() string {
+	if tag != "" {
+		return tag
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
