@@ -30,9 +30,12 @@ test:
 	go run ./cmd/trainweld test testdata/policies
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 
-# The examples, as the tools run them that they are for.
+# What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
+# and a release for this machine.
 test-hosts:
 	cd hosts && go test -count=1 ./...
+	cd examples/webhook && go vet ./... && go test -count=1 ./... && go mod tidy -diff
+	go test -count=1 -run TestRelease ./internal/release -build
 
 # The comparison with the controllers' own code, at length.
 differential:

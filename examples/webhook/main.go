@@ -1,0 +1,64 @@
+// Command webhook is a validating admission webhook for TrainJobs: it refuses those whose managers set one
+// field to different values, and answers with who sets what. See the README.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+)
+
+// path is where the ValidatingWebhookConfiguration sends TrainJobs.
+const path = "/validate-trainjob"
+
+func main() {
+	port := flag.Int("port", 9443, "the port to serve HTTPS on")
+	certs := flag.String("cert-dir", "/certs", "the directory of tls.crt and tls.key")
+	health := flag.String("health-address", ":8081", "where to answer /healthz")
+	flag.Parse()
+	ctrl.SetLogger(zap.New())
+	if err := run(*port, *certs, *health); err != nil {
+		fmt.Fprintf(os.Stderr, "webhook: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(port int, certs, health string) error {
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                 scheme,
+		HealthProbeBindAddress: health,
+		Metrics:                metricsserver.Options{BindAddress: "0"},
+		WebhookServer:          webhook.NewServer(webhook.Options{Port: port, CertDir: certs}),
+	})
+	if err != nil {
+		return err
+	}
+	if err := manager.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+		return err
+	}
+	// The manager's client reads runtimes from a cache that watches them.
+	manager.GetWebhookServer().Register(path, admission.WithValidator(scheme, validator{runtimes: manager.GetClient()}))
+	return manager.Start(ctrl.SetupSignalHandler())
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, trainer.AddToScheme(scheme)
+}
