@@ -1,0 +1,99 @@
+package merge_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/trainweld/trainweld"
+
+// What the API types bring along: those of TrainJobs, JobSets and Kubernetes, and their encodings.
+var typesModules = strings.Fields(`
+	github.com/kubeflow/trainer/v2 sigs.k8s.io/jobset k8s.io/api k8s.io/apimachinery volcano.sh/apis
+	k8s.io/klog/v2 k8s.io/kube-openapi k8s.io/utils
+	sigs.k8s.io/json sigs.k8s.io/randfill sigs.k8s.io/structured-merge-diff/v6
+	github.com/emicklei/go-restful/v3 github.com/fxamacker/cbor/v2 github.com/go-logr/logr
+	github.com/go-openapi/jsonpointer github.com/go-openapi/jsonreference github.com/go-openapi/swag
+	github.com/google/gnostic-models github.com/josharian/intern github.com/json-iterator/go
+	github.com/mailru/easyjson github.com/modern-go/concurrent github.com/modern-go/reflect2
+	github.com/x448/float16 go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 golang.org/x/net golang.org/x/text
+	google.golang.org/protobuf gopkg.in/inf.v0 gopkg.in/yaml.v3`)
+
+// TestImportBudget holds what a controller links with the library: the API types, what they bring along, and
+// what is named here with its reason. client-go, controller-runtime and CEL are none of it.
+func TestImportBudget(t *testing.T) {
+	for _, tc := range []struct {
+		pkg    string
+		adds   []string
+		reason string
+	}{
+		{"schema", nil, "the types say how their fields merge"},
+		{"merge", nil, "a merge needs the types, and field sets"},
+		{"conflict", nil, "claims are the merge's"},
+		{"render", []string{"k8s.io/component-helpers"}, "requests of a Pod as the scheduler counts them"},
+		{"schema/manifest", []string{"sigs.k8s.io/yaml"}, "Kubernetes' own reading of YAML"},
+	} {
+		allowed := map[string]bool{module: true}
+		for _, name := range append(tc.adds, typesModules...) {
+			allowed[name] = true
+		}
+		reached := map[string]string{}
+		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+tc.pkg) {
+			if pkg, name, _ := strings.Cut(line, " "); name != "" {
+				reached[name] = pkg
+			}
+		}
+		if len(reached) < 10 {
+			t.Errorf("%s reaches only %d modules; this test looks at the wrong things", tc.pkg, len(reached))
+		}
+		for name, pkg := range reached {
+			if !allowed[name] {
+				t.Errorf("%s links %s of %s, which is not in its budget (%s)", tc.pkg, pkg, name, tc.reason)
+			}
+		}
+		for _, name := range tc.adds {
+			if reached[name] == "" {
+				t.Errorf("%s no longer links %s: take it out of its budget", tc.pkg, name)
+			}
+		}
+	}
+}
+
+// TestOnlyTheProgramLinksAdmission keeps the API server's validation out of every package but the program's.
+func TestOnlyTheProgramLinksAdmission(t *testing.T) {
+	const heavy = module + "/render/admission"
+	links := 0
+	for _, pkg := range listOf(t, "list", module+"/...") {
+		under, _ := strings.CutPrefix(pkg, module+"/")
+		if strings.HasPrefix(pkg, heavy) {
+			continue
+		}
+		for _, dep := range listDeps(t, "{{.ImportPath}}", pkg) {
+			if dep != heavy {
+				continue
+			}
+			links++
+			if !strings.HasPrefix(under, "cmd/") {
+				t.Errorf("%s links render/admission; only cmd may", under)
+			}
+		}
+	}
+	if links == 0 {
+		t.Error("nothing links render/admission; this test looks at the wrong things")
+	}
+}
+
+func listDeps(t *testing.T, format, pkg string) []string {
+	t.Helper()
+	return listOf(t, "list", "-deps", "-f", format, pkg)
+}
+
+func listOf(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
