@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build release test test-hosts differential lint bench fuzz demo generate
+.PHONY: build release test test-hosts differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -57,6 +57,10 @@ lint:
 	cd fuzz/trainingoperator && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
+
+# What programs that link the library would notice since the last tag.
+apidiff:
+	.ci/apidiff
 
 # What is compared takes turns within one run, so that ratios hold on a busy machine: docs/performance.md.
 bench:

@@ -56,6 +56,33 @@ func TestREADMELibrary(t *testing.T) {
 	}
 }
 
+// TestLibraryDoc holds the Go of docs/library.md against the webhook and the examples, which are compiled and
+// run.
+func TestLibraryDoc(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "library.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unindent := regexp.MustCompile(`(?m)^\t+`)
+	var code []byte
+	for _, file := range []string{"examples/webhook/validator.go", "conflict/reconcile_example_test.go"} {
+		source, err := os.ReadFile(filepath.Join(repository, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code = append(code, unindent.ReplaceAll(source, nil)...)
+	}
+	found := blocksOf(string(text), "go")
+	if len(found) < 8 {
+		t.Errorf("found %d blocks of Go in docs/library.md; they are no longer what this test looks for", len(found))
+	}
+	for _, block := range found {
+		if !bytes.Contains(code, unindent.ReplaceAll([]byte(block), nil)) {
+			t.Errorf("neither the webhook nor an example holds this block of docs/library.md:\n%s", block)
+		}
+	}
+}
+
 // TestREADMETargets runs what the quick start says, but for the tests, which would run themselves.
 func TestREADMETargets(t *testing.T) {
 	text := document(t, "README.md")
@@ -89,12 +116,18 @@ func document(t *testing.T, name string) string {
 // blocks are a document's code blocks of one language.
 func blocks(t *testing.T, name, language string) []string {
 	t.Helper()
-	var found []string
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(document(t, name), -1) {
-		found = append(found, match[1])
-	}
+	found := blocksOf(document(t, name), language)
 	if len(found) == 0 {
 		t.Errorf("%s has no block of %s", name, language)
+	}
+	return found
+}
+
+// blocksOf are the code blocks of one language in a text.
+func blocksOf(text, language string) []string {
+	var found []string
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		found = append(found, match[1])
 	}
 	return found
 }

@@ -1,0 +1,56 @@
+package conflict_test
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// A controller lays its own patch over a TrainJob on every reconciliation, and never takes over a field that
+// another manager set to something else.
+func Example_reconcile() {
+	// reconcile makes the patch part of the TrainJob, and tells whether there is something to write.
+	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob, patch trainer.RuntimePatch) (bool, error) {
+		patches := merge.Upsert(job.Spec.RuntimePatches, patch)
+		if equality.Semantic.DeepEqual(patches, job.Spec.RuntimePatches) {
+			return false, nil
+		}
+		if err := schema.Check(template, patches).Err(); err != nil {
+			return false, err
+		}
+		result, err := merge.Apply(template, patches, merge.Options{Owners: true})
+		if err != nil {
+			return false, err
+		}
+		if err := conflict.Find(result).Err(); err != nil {
+			return false, err
+		}
+		job.Spec.RuntimePatches = patches
+		return true, nil
+	}
+
+	template := &trainer.JobSetTemplateSpec{}
+	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
+	job := &trainer.TrainJob{}
+	for _, patch := range []trainer.RuntimePatch{
+		pool("queue.example.com/admission", "spot"),
+		pool("queue.example.com/admission", "spot"),
+		pool("queue.example.com/admission", "reserved"),
+		pool("sdk.example.com/user", "spot"),
+	} {
+		fmt.Println(reconcile(template, job, patch))
+	}
+	fmt.Println(len(job.Spec.RuntimePatches))
+	// Output:
+	// true <nil>
+	// false <nil>
+	// true <nil>
+	// false .spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]: managers set different values: queue.example.com/admission sets "reserved", sdk.example.com/user sets "spot"
+	// 1
+}
