@@ -63,7 +63,7 @@ func (p *program) run(args []string) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &signal):
-		fmt.Fprintf(p.stderr, "trainweld: %v\n", err)
+		fmt.Fprintf(p.stderr, "%s: %v\n", root.DisplayName(), err)
 		return signal.status()
 	case errors.As(err, &status):
 		return int(status)
