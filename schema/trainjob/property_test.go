@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +103,15 @@ func generated(seed uint64) []trainjob.Option {
 		}
 		return all
 	})
+	// Now and then something that New has to refuse, lest admission finds it.
+	refused := []trainjob.Option{
+		trainjob.Name("7b"), trainjob.Name("Llm"), trainjob.Labels{"a": "x y"}, trainjob.TrainerImage(strings.Repeat("i", 501)),
+		trainjob.TrainerCommand(make([]string, 129)), trainjob.ActiveDeadlineSeconds(-1), trainjob.RuntimeKind("Runtime"),
+		trainjob.TrainerEnv{Name: "B", Value: "twice"}, trainjob.RuntimePatch{Manager: "me"},
+	}
+	if rng.IntN(3) == 0 {
+		options = append(options, refused[rng.IntN(len(refused))])
+	}
 	for _, patch := range fuzz.Merge(seed, fuzz.Options{Checked: true}).Patches {
 		options = append(options, trainjob.RuntimePatch{Manager: patch.Manager, TrainingRuntimeSpec: patch.TrainingRuntimeSpec})
 	}
