@@ -22,7 +22,7 @@ import (
 func same(a, b *trainer.TrainJob) string {
 	return cmp.Diff(a, b, cmp.Comparer(func(a, b metav1.FieldsV1) bool {
 		var x, y bytes.Buffer
-		return json.Compact(&x, a.Raw) == nil && json.Compact(&y, b.Raw) == nil && x.String() == y.String()
+		return json.Compact(&x, a.GetRawBytes()) == nil && json.Compact(&y, b.GetRawBytes()) == nil && x.String() == y.String()
 	}))
 }
 
