@@ -85,10 +85,10 @@ func (p *program) fn() error {
 		return err
 	}
 	failed := failure(findings, opts.strict)
+	list.Results = f.results(findings) // these name items by their places in what came
 	if failed == nil {
 		list.Items = items
 	}
-	list.Results = f.results(findings)
 	if err := list.Write(p.stdout); err != nil {
 		return err
 	}
