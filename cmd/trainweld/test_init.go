@@ -117,7 +117,7 @@ func (p *program) initRuntime(d *manifest.Document, outputDir string) (root stri
 		name := path.Join(d.ID.Name, s.Name)
 		folder := filepath.Join(home, s.Name)
 		if err := os.Mkdir(folder, 0o777); errors.Is(err, fs.ErrExist) {
-			fmt.Fprintf(p.stderr, "trainweld: %s is there already, and left alone\n", report.Printable(filepath.ToSlash(folder)))
+			fmt.Fprintf(p.stderr, "%s is there already, and left alone\n", report.Printable(filepath.ToSlash(folder)))
 			continue
 		} else if err != nil {
 			return "", 0, err
@@ -167,7 +167,7 @@ func (p *program) firstRun(root string, fresh map[string]bool) error {
 			return err
 		}
 		for _, f := range r.Expected {
-			fmt.Fprintf(p.stderr, "trainweld: %s expects an error: %s\n", name, report.Printable(f.Error()))
+			fmt.Fprintf(p.stderr, "%s expects an error: %s\n", name, report.Printable(f.Error()))
 		}
 	}
 	return nil
