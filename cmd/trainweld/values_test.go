@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// valuesRuntime and valuesJob hold a marker as the value of every variable, in what is right, in what managers
+// disagree on, and in what is refused.
+const (
+	valuesRuntime = `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: {torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                containers:
+                - {name: node, image: i, env: [{name: T, value: MARK-0}]}
+                - {name: sidecar, image: i, env: [{name: DISPUTED, value: MARK-0}, {name: BOTH, value: MARK-0}]}
+`
+	valuesJob = `
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm}
+spec:
+  runtimeRef: {name: rt}
+  trainer: {numNodes: 1, env: [{name: T, value: VERSION}, {name: PET_NNODES, value: VERSION}]}
+  runtimePatches:
+  - manager: a.example.com/x
+    trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {
+      containers: [{name: sidecar, env: [{name: DISPUTED, value: VERSION}, {name: BOTH, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: EXTRA, value: VERSION, misspelt: VERSION}]}]}}}}}]}}}
+  - manager: b.example.com/y
+    trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {
+      containers: [{name: sidecar, env: [{name: DISPUTED, value: OTHER}]}]}}}}}]}}}
+`
+)
+
+// TestNoVerbShowsValues feeds a marker through every verb and every format of its report, and looks for it. A
+// verb that is not in the table fails: whoever adds one says what it reports.
+func TestNoVerbShowsValues(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		text = strings.NewReplacer("MARK", marker, "VERSION", marker+"-1", "OTHER", marker+"-2").Replace(text)
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	misspelt := valuesJob
+	sound := strings.NewReplacer(", misspelt: VERSION", "", ", {name: BOTH, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", "", ", {name: PET_NNODES, value: VERSION}", "").Replace(valuesJob)
+	runtime := write("runtime.yaml", valuesRuntime)
+	job, bad := write("job.yaml", sound), write("bad.yaml", misspelt)
+	changed := write("changed.yaml", strings.ReplaceAll(sound, "VERSION", "OTHER-3"))
+	golden := filepath.Dir(write("golden/case/job.yaml", sound))
+	write("golden/runtime.yaml", valuesRuntime)
+	write("golden/case/options.yaml", "on-conflict: last\n")
+	reviewed := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
+	if status := reviewed.run([]string{"render", changed, "-r", runtime, "--on-conflict=last", "--output-dir", filepath.Join(golden, "want")}); status != exitDone {
+		t.Fatalf("the reviewed rendering ends with status %d", status)
+	}
+	legacy := write("legacy.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      template: {spec: {containers: [{name: pytorch, image: i, env: [{name: WORLD_SIZE, value: MARK, misspelt: MARK}]}]}}\n")
+	patch := write("patch.yaml", "manager: c.example.com/z\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: sidecar, env: [{value: MARK}, {name: A, value: MARK, valueFrom: {}}]}]}}}}}]}}}\n")
+	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + asItems(valuesRuntime) + asItems(sound)
+	list = strings.NewReplacer("MARK", marker, "VERSION", marker+"-1", "OTHER", marker+"-2").Replace(list)
+
+	// objects says that standard output holds objects, whose values are theirs; only what is said of them counts.
+	type use struct {
+		objects bool
+		stdin   string
+		lines   [][]string
+	}
+	formats := func(verb string) (lines [][]string) {
+		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+			for _, file := range []string{job, bad} {
+				lines = append(lines, []string{verb, file, "-r", runtime, "-o", format, "--on-conflict=last"})
+			}
+			lines = append(lines, []string{verb, job, "-r", runtime, "--patch", patch, "-o", format, "--force-manager=a.example.com/x"})
+		}
+		return lines
+	}
+	uses := map[string]use{
+		"render":    {objects: true, lines: [][]string{{"render", job, "-r", runtime, "--show-notes"}, {"render", bad, "-r", runtime}, {"render", job, "-r", runtime, "--patch", patch}}},
+		"check":     {lines: formats("check")},
+		"conflicts": {lines: formats("conflicts")},
+		"blame":     {lines: [][]string{{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"}, {"blame", "-f", job, "-r", runtime, "--to=pods"}, {"blame", "-f", bad, "-r", runtime}}},
+		"diff": {lines: [][]string{
+			{"diff", job, changed, "-r", runtime}, {"diff", job, changed, "-r", runtime, "-o", "json"}, {"diff", job, changed, "-r", runtime, "-o", "markdown"},
+			{"diff", job, changed, "-r", runtime, "--to=pods"}, {"diff", job, bad, "-r", runtime},
+		}},
+		"explain": {lines: [][]string{{"explain", "containers.env.value"}}},
+		"migrate": {objects: true, lines: [][]string{{"migrate", legacy}, {"migrate", bad}}},
+		"create":  {objects: true, lines: [][]string{{"create", "--runtime=rt", "--name=a", "--env=A=" + marker, "--env==" + marker}, {"create", "--runtime=rt", "--name=a", "--patch", patch}}},
+		"test":    {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"}, {"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
+		"fn":      {objects: true, stdin: list, lines: [][]string{{"fn"}}},
+		"version": {lines: [][]string{{"version"}}},
+	}
+	var verbs []string
+	for _, cmd := range (&program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}).root(nil).Commands() {
+		if name := cmd.Name(); name != "help" && name != "completion" {
+			verbs = append(verbs, name)
+		}
+	}
+	if len(verbs) < 10 {
+		t.Fatalf("the verbs are %q", verbs)
+	}
+	for _, verb := range verbs {
+		u, ok := uses[verb]
+		if !ok {
+			t.Errorf("the verb %s is not looked at", verb)
+		}
+		run := func(args ...string) string {
+			var stdout, stderr bytes.Buffer
+			p := program{stdin: strings.NewReader(u.stdin), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+			p.run(args)
+			if u.objects {
+				return stderr.String()
+			}
+			return stdout.String() + stderr.String()
+		}
+		said, shown := false, false
+		for _, args := range u.lines {
+			report := run(args...)
+			said = said || report != ""
+			for line := range strings.Lines(report) {
+				if strings.Contains(line, marker) {
+					t.Errorf("%q shows a value: %s", args, line)
+				}
+			}
+			if !u.objects {
+				shown = shown || strings.Contains(run(append(slices.Clone(args), "--show-values")...), marker)
+			}
+		}
+		if !shown && !u.objects && verb != "explain" && verb != "version" {
+			t.Errorf("%s shows no value with --show-values, and so none that could have been hidden was there", verb)
+		}
+		if !said {
+			t.Errorf("%s reports nothing, and so nothing was looked at", verb)
+		}
+	}
+}
+
+// asItems makes an object an item of a list.
+func asItems(object string) string {
+	lines := strings.Split(strings.TrimSpace(object), "\n")
+	return "- " + strings.Join(lines, "\n  ") + "\n"
+}
