@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 // property returns "" or what is wrong with the case.
 func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 	t.Helper()
+	lawFor(t, cases(t), opts, holds)
+}
+
+// lawFor is law over n cases.
+func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) string) {
+	t.Helper()
 	if text := os.Getenv("TRAINWELD_CASE"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
@@ -36,7 +42,6 @@ func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 		run(t, 0, 1, opts, func() uint64 { return seed }, holds)
 		return
 	}
-	n := cases(t)
 	first := rand.New(rand.NewPCG(1, 1))
 	run(t, 1, (n+1)/2, opts, first.Uint64, holds)
 	seed := rand.Uint64()
