@@ -40,15 +40,9 @@ type merger struct {
 	// removed is set once a directive or a null has taken away entries of maps.
 	removed bool
 
-	lists   []opened
-	visits  int32 // to open lists
-	targets []int32
-	named   []int32
+	fronts  fronts
+	targets []int32 // of the lists that are being merged, one inside the other
 	pairs   []pair
-
-	// Memory for open lists, many in one piece.
-	spareEntries []entry
-	spareOrder   []int32
 }
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
@@ -186,9 +180,6 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
 	m.keepOld(at, t, dst, present)
 	m.removed = true
-	if at != noNode {
-		m.finish(at)
-	}
 	dst.SetZero()
 	m.claimNull(at)
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -24,6 +25,22 @@ type itemKind[T, P any] struct {
 	// whole sets an empty item to a copy of the patch's, where a plain copy is what merging it field
 	// by field gives, and reports whether it did; nil where it never is.
 	whole func(*T, *P) bool
+	// deep says that the items hold lists that merge.
+	deep bool
+	// fronts are those of the lists of such items.
+	fronts func(*fronts) *[]front[T]
+}
+
+// fronts are what the merge knows of the lists that patches have reached.
+type fronts struct {
+	jobs       []front[jobset.ReplicatedJob]
+	containers []front[corev1.Container]
+	volumes    []front[corev1.Volume]
+	variables  []front[corev1.EnvVar]
+	mounts     []front[corev1.VolumeMount]
+	references []front[corev1.LocalObjectReference]
+	gates      []front[corev1.PodSchedulingGate]
+	owners     []front[metav1.OwnerReference]
 }
 
 // listMap merges the lists that patches and the template can hold. A test finds them all here.
@@ -54,22 +71,32 @@ var (
 	jobItems = itemKind[jobset.ReplicatedJob, trainer.ReplicatedJobPatch]{
 		key:      func(j *jobset.ReplicatedJob) *string { return &j.Name },
 		patchKey: func(j *trainer.ReplicatedJobPatch) *string { return &j.Name },
+		deep:     true,
+		fronts:   func(f *fronts) *[]front[jobset.ReplicatedJob] { return &f.jobs },
 	}
 	containerItems = itemKind[corev1.Container, trainer.ContainerPatch]{
 		key:      func(c *corev1.Container) *string { return &c.Name },
 		patchKey: func(c *trainer.ContainerPatch) *string { return &c.Name },
+		deep:     true,
+		fronts:   func(f *fronts) *[]front[corev1.Container] { return &f.containers },
 	}
-	volumeItems    = sameKind(func(v *corev1.Volume) *string { return &v.Name }, copyVolume)
-	variableItems  = sameKind(func(e *corev1.EnvVar) *string { return &e.Name }, copyVariable)
-	mountItems     = sameKind(func(m *corev1.VolumeMount) *string { return &m.MountPath }, copyMount)
-	referenceItems = sameKind(func(r *corev1.LocalObjectReference) *string { return &r.Name }, assign)
-	gateItems      = sameKind(func(g *corev1.PodSchedulingGate) *string { return &g.Name }, assign)
-	ownerItems     = sameKind(func(o *metav1.OwnerReference) *string { return (*string)(&o.UID) }, nil)
+	volumeItems = sameKind(func(v *corev1.Volume) *string { return &v.Name }, copyVolume,
+		func(f *fronts) *[]front[corev1.Volume] { return &f.volumes })
+	variableItems = sameKind(func(e *corev1.EnvVar) *string { return &e.Name }, copyVariable,
+		func(f *fronts) *[]front[corev1.EnvVar] { return &f.variables })
+	mountItems = sameKind(func(m *corev1.VolumeMount) *string { return &m.MountPath }, copyMount,
+		func(f *fronts) *[]front[corev1.VolumeMount] { return &f.mounts })
+	referenceItems = sameKind(func(r *corev1.LocalObjectReference) *string { return &r.Name }, assign,
+		func(f *fronts) *[]front[corev1.LocalObjectReference] { return &f.references })
+	gateItems = sameKind(func(g *corev1.PodSchedulingGate) *string { return &g.Name }, assign,
+		func(f *fronts) *[]front[corev1.PodSchedulingGate] { return &f.gates })
+	ownerItems = sameKind(func(o *metav1.OwnerReference) *string { return (*string)(&o.UID) }, nil,
+		func(f *fronts) *[]front[metav1.OwnerReference] { return &f.owners })
 )
 
 // sameKind is the kind of items that have one Go type in the template and in patches.
-func sameKind[T any](key func(*T) *string, whole func(*T, *T) bool) itemKind[T, T] {
-	return itemKind[T, T]{key, key, whole}
+func sameKind[T any](key func(*T) *string, whole func(*T, *T) bool, fronts func(*fronts) *[]front[T]) itemKind[T, T] {
+	return itemKind[T, T]{key: key, patchKey: key, whole: whole, fronts: fronts}
 }
 
 // mergeList merges a list item by item, by merge key, and orders the result as upstream does
@@ -82,50 +109,95 @@ func mergeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[
 	if len(m.raw) > 0 && m.isRaw(reflect.ValueOf(*dst)) {
 		return errNoKey(0, t.Key)
 	}
-	l, err := open(m, t, dst, kind.key, at)
+	f, twins, err := frontOf(m, kind, t, *dst, at)
 	if err != nil {
 		return err
 	}
-	had, first := len(l.entries), len(m.targets)
-	// Which entries the patch names, new ones for keys that the list lacks: in m.targets for each item,
-	// in m.named each once.
-	m.visits++
-	m.named = m.named[:0]
-	for i := range src {
-		name := *kind.patchKey(&src[i])
-		if !isKey(*t.KeyField().Patch, name) {
-			return errNoKey(i, t.Key)
-		}
-		target := l.find(name)
-		if target < 0 {
-			m.reserve(&l.arrangement)
-			target = l.add(name)
-		}
-		m.targets = append(m.targets, int32(target))
-		if l.entries[target].named != m.visits {
-			l.entries[target].named = m.visits
-			m.named = append(m.named, int32(target))
-		}
+	first := len(m.targets)
+	added, inOrder, err := findTargets(m, kind, t, f, *dst, src)
+	if err != nil {
+		return err
 	}
-	l.arrange(m.named, had, m.left)
-	next := had
+	if twins || !inOrder {
+		f.reorder(dst, m.targets[first:], kind.key, twins)
+	} else {
+		f.prepend(dst, m.targets[first:], added, m.left)
+	}
 	for i := range src {
-		target := int(m.targets[first+i])
-		isNew := target == next // the first item of a new key; a twin of it is laid over it
+		target := m.targets[first+i]
+		isNew := target < 0
 		if isNew {
-			next++
+			target = ^target
 		}
-		if err := mergeItem(m, kind, t, l, target, &src[i], isNew); err != nil {
-			return within(schema.Item(t.Key, l.entries[target].key), err)
+		if err := mergeItem(m, kind, t, &(*dst)[target], at, &src[i], isNew); err != nil {
+			return within(schema.Item(t.Key, *kind.patchKey(&src[i])), err)
 		}
 	}
 	m.targets = m.targets[:first]
 	return nil
 }
 
-// mergeItem merges one item of a patch into its place in the list.
-func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, l *openList[T], target int, from *P, isNew bool) error {
-	item, e := l.item(target), &l.entries[target]
+// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position
+// in the list, or one from the list's length on for an item that is new there, complemented where the
+// patch names that for the first time. It returns how many are new, and whether the order of the list
+// is the merged one, with the new ones in front.
+func findTargets[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, f *front[T], list []T, src []P) (added int, inOrder bool, err error) {
+	if f.index == nil && len(list)+len(src) > smallList {
+		f.makeIndex(kind.key, list, len(src))
+	}
+	first, last := len(m.targets), -1
+	inOrder = true
+	for i := range src {
+		name := *kind.patchKey(&src[i])
+		if !isKey(*t.KeyField().Patch, name) {
+			return 0, false, errNoKey(i, t.Key)
+		}
+		named := m.targets[first:]
+		target := f.find(kind.key, list, name)
+		if target < 0 && f.index == nil {
+			if twin := position(kind.patchKey, src[:i], name); twin >= 0 {
+				target = int(max(named[twin], ^named[twin]))
+			}
+		}
+		switch {
+		case target < 0:
+			target = ^(len(list) + added)
+			if f.index != nil {
+				f.index[name] = int32(-added) // until all are known
+			}
+			added++
+			inOrder = inOrder && last < 0
+		case target >= len(list):
+		case target > last:
+			last = target
+		case target < last:
+			inOrder = inOrder && slices.Contains(named, int32(target))
+		}
+		m.targets = append(m.targets, int32(target))
+	}
+	if f.index != nil && added > 0 {
+		for i, target := range m.targets[first:] {
+			if target < 0 {
+				f.index[*kind.patchKey(&src[i])] = int32(len(list)+added) - (^target - int32(len(list)))
+			}
+		}
+	}
+	return added, inOrder, nil
+}
+
+// position returns the position of the first item that has a key, -1 where none has.
+func position[T any](key func(*T) *string, list []T, name string) int {
+	for i := range list {
+		if *key(&list[i]) == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// mergeItem merges one item of a patch into its place in the list at a node.
+func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T, list node, from *P, isNew bool) error {
+	name := *kind.patchKey(from)
 	if isNew {
 		verbatim, fresh, copied := m.verbatim, m.fresh, m.copied
 		defer func() { m.verbatim, m.fresh, m.copied = verbatim, fresh, copied }()
@@ -133,20 +205,21 @@ func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, l *ope
 		if m.copied = kind.whole != nil && !m.byField && kind.whole(item, from); m.copied && !m.owners {
 			return nil
 		}
-		*kind.key(item) = e.key
+		*kind.key(item) = name
 	}
-	if e.node == noNode {
-		if isNew && l.alone {
-			e.node = m.log.grow(l.at, nil, e.key)
+	at := noNode
+	if m.owners || kind.deep {
+		if isNew && !m.removed {
+			at = m.log.grow(list, nil, name) // what is not in the list was never claimed
 		} else {
-			e.node = m.log.child(l.at, nil, e.key)
+			at = m.log.child(list, nil, name)
 		}
 	}
 	if isNew {
-		m.make(e.node)
+		m.make(at)
 	}
-	m.presence(e.node, !isNew)
-	return m.fields(t, item, from, e.node)
+	m.presence(at, !isNew)
+	return m.fields(t, item, from, at)
 }
 
 // takeList sets a list that the template lacks: the patch's items as they stand, also when two of
@@ -166,7 +239,10 @@ func takeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[]
 			continue
 		}
 		*kind.key(item) = name
-		child := m.log.child(at, nil, name)
+		child := noNode
+		if m.owners || kind.deep {
+			child = m.log.child(at, nil, name)
+		}
 		m.make(child)
 		m.presence(child, false)
 		if err := m.fields(t, item, from, child); err != nil {

@@ -37,7 +37,7 @@ const (
 type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
-	list                      int32 // the number of the open list, -1 where none is
+	front                     int32 // the number of the list's front, -1 where it has none
 	children                  uint8 // up to wideNode+1
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
@@ -97,7 +97,7 @@ func newLog(patches []trainer.RuntimePatch, owners bool) *log {
 		l.ids[i] = l.layerID(schema.Manager(patches[i].Manager))
 	}
 	l.managers = int32(len(l.layers) - 1)
-	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, list: -1}
+	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, front: -1}
 	return l
 }
 
@@ -193,7 +193,7 @@ var scalar = &schema.Type{Kind: schema.Scalar}
 
 // field is the node of a struct's field, noNode where only claims would need it.
 func (m *merger) field(at node, f *schema.StructField) node {
-	if !m.owners && f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap {
+	if at == noNode || !m.owners && f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap {
 		return noNode
 	}
 	return m.log.child(at, f, "")

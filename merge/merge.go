@@ -92,7 +92,6 @@ func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 			}
 		}
 	}
-	m.finish(rootNode)
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
 	if m.owners {
 		result.Owners = &Ownership{log: m.log, template: &result.Template}

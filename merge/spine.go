@@ -140,7 +140,9 @@ func (m *merger) objectMeta(f *schema.StructField, dstParent any, dst *metav1.Ob
 	if !hasLabelsOnly(src) {
 		return m.one(f, dstParent, srcParent, at)
 	}
-	at = m.log.child(at, f, "")
+	if m.owners {
+		at = m.log.child(at, f, "")
+	}
 	err := m.stringsOf(m.spine.labels, dst, &dst.Labels, src, src.Labels, at)
 	if err == nil {
 		err = m.stringsOf(m.spine.annotations, dst, &dst.Annotations, src, src.Annotations, at)

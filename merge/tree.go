@@ -15,13 +15,6 @@ func (l *log) typ(at node) *schema.Type {
 	}
 }
 
-func (l *log) isWithin(at, outer node) bool {
-	for at != noNode && at != outer {
-		at = l.nodes[at].parent
-	}
-	return at == outer
-}
-
 // lookup finds the child of a node by field, or by key where field is nil.
 func (l *log) lookup(at node, field *schema.StructField, key string) node {
 	if at == noNode {
@@ -71,7 +64,7 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	}
 	parent.tail = child
 	parent.children = min(parent.children+1, wideNode+1)
-	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, list: -1, field: field, key: key})
+	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, front: -1, field: field, key: key})
 	return child
 }
 
