@@ -2,7 +2,6 @@ package merge
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ type merger struct {
 	// removed is set once a directive or a null has taken away entries of maps.
 	removed bool
 
-	fronts  fronts
+	fronts  frontsByKind
 	targets []int32 // of the lists that are being merged, one inside the other
 	pairs   []pair
 }
@@ -222,15 +221,10 @@ func (m *merger) readPairs(src map[string]string) (directives bool) {
 	return directives
 }
 
-// smallMap is the number of entries up to which a Go map does not grow.
-const smallMap = 8
-
 // stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
 func (m *merger) stringMap(dst *map[string]string, at node) {
-	if most := len(*dst) + len(m.pairs); len(*dst) == 0 {
-		*dst = make(map[string]string, most)
-	} else if len(*dst) <= smallMap && most > smallMap {
-		m.growMap(dst)
+	if n := len(m.pairs); len(*dst) == 0 {
+		*dst = make(map[string]string, max(n, min(n*(1+m.left), leastRoom)))
 	}
 	for _, p := range m.pairs {
 		if !m.owners {
@@ -252,23 +246,6 @@ func (m *merger) stringMap(dst *map[string]string, at node) {
 		}
 		m.claimText(entry, p.value)
 	}
-}
-
-// growMap makes room for the new keys of this patch, and for as many from every patch that is left:
-// managers that each add a label would otherwise have the map grown several times.
-func (m *merger) growMap(dst *map[string]string) {
-	added := 0
-	for _, p := range m.pairs {
-		if _, had := (*dst)[p.key]; !had {
-			added++
-		}
-	}
-	if added == 0 {
-		return
-	}
-	grown := make(map[string]string, len(*dst)+added*(1+m.left))
-	maps.Copy(grown, *dst)
-	*dst = grown
 }
 
 // entry sets one key of a map.

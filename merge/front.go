@@ -16,6 +16,35 @@ type front[T any] struct {
 	// index is how far from the end of the list each key stands, which new items in front do not
 	// change; nil where looking along the list is as good.
 	index map[string]int32
+	// checked says that every item of the list has a key of its own.
+	checked bool
+}
+
+// fronts are those of all lists of one kind of items.
+type fronts[T any] struct {
+	all  []front[T]
+	next int // where the one may stand that is looked for next
+}
+
+// add keeps a front, and returns its number.
+func (f *fronts[T]) add(front front[T]) int32 {
+	f.all = append(f.all, front)
+	return int32(len(f.all) - 1)
+}
+
+// of returns the number of a list's front, of a new one where it has none. Lists are reached in the order
+// in which they were copied, as a rule.
+func (f *fronts[T]) of(list []T) int32 {
+	for range f.all {
+		if f.next >= len(f.all) {
+			f.next = 0
+		}
+		f.next++
+		if f.all[f.next-1].isOf(list) {
+			return int32(f.next - 1)
+		}
+	}
+	return f.add(front[T]{memory: list})
 }
 
 const (
@@ -29,19 +58,20 @@ const (
 // patch, unless twins shows that two items of the list share a key.
 func frontOf[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, list []T, at node) (f *front[T], twins bool, err error) {
 	if at == noNode {
-		f = &front[T]{}
+		f = &front[T]{memory: list}
 	} else {
 		n, fronts := &m.log.nodes[at], kind.fronts(&m.fronts)
 		if n.front < 0 {
-			n.front = int32(len(*fronts))
-			*fronts = append(*fronts, front[T]{})
+			n.front = fronts.of(list)
 		}
-		f = &(*fronts)[n.front]
+		f = &fronts.all[n.front]
 	}
-	if f.isOf(list) {
+	if !f.isOf(list) {
+		*f = front[T]{memory: list}
+	}
+	if f.checked {
 		return f, false, nil
 	}
-	*f = front[T]{memory: list}
 	for i := range list {
 		name := *kind.key(&list[i])
 		if !isKey(t.KeyField().Template, name) {
@@ -55,6 +85,7 @@ func frontOf[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, list []T
 		f.makeIndex(kind.key, list, 0)
 		twins = len(f.index) < len(list)
 	}
+	f.checked = !twins
 	return f, twins, nil
 }
 
@@ -127,10 +158,7 @@ func (f *front[T]) reorder(list *[]T, targets []int32, key func(*T) *string, twi
 			targets[i] = places[target]
 		}
 	}
-	*list, *f = ordered, front[T]{}
-	if !twins {
-		f.memory = ordered // which it has been found not to hold
-	}
+	*list, *f = ordered, front[T]{memory: ordered, checked: !twins}
 }
 
 // mergedOrder merges the n items of a list with those that a patch names, in its order. An item that the

@@ -28,19 +28,19 @@ type itemKind[T, P any] struct {
 	// deep says that the items hold lists that merge.
 	deep bool
 	// fronts are those of the lists of such items.
-	fronts func(*fronts) *[]front[T]
+	fronts func(*frontsByKind) *fronts[T]
 }
 
-// fronts are what the merge knows of the lists that patches have reached.
-type fronts struct {
-	jobs       []front[jobset.ReplicatedJob]
-	containers []front[corev1.Container]
-	volumes    []front[corev1.Volume]
-	variables  []front[corev1.EnvVar]
-	mounts     []front[corev1.VolumeMount]
-	references []front[corev1.LocalObjectReference]
-	gates      []front[corev1.PodSchedulingGate]
-	owners     []front[metav1.OwnerReference]
+// frontsByKind are what the merge knows of the lists that patches reach.
+type frontsByKind struct {
+	jobs       fronts[jobset.ReplicatedJob]
+	containers fronts[corev1.Container]
+	volumes    fronts[corev1.Volume]
+	variables  fronts[corev1.EnvVar]
+	mounts     fronts[corev1.VolumeMount]
+	references fronts[corev1.LocalObjectReference]
+	gates      fronts[corev1.PodSchedulingGate]
+	owners     fronts[metav1.OwnerReference]
 }
 
 // listMap merges the lists that patches and the template can hold. A test finds them all here.
@@ -72,30 +72,30 @@ var (
 		key:      func(j *jobset.ReplicatedJob) *string { return &j.Name },
 		patchKey: func(j *trainer.ReplicatedJobPatch) *string { return &j.Name },
 		deep:     true,
-		fronts:   func(f *fronts) *[]front[jobset.ReplicatedJob] { return &f.jobs },
+		fronts:   func(f *frontsByKind) *fronts[jobset.ReplicatedJob] { return &f.jobs },
 	}
 	containerItems = itemKind[corev1.Container, trainer.ContainerPatch]{
 		key:      func(c *corev1.Container) *string { return &c.Name },
 		patchKey: func(c *trainer.ContainerPatch) *string { return &c.Name },
 		deep:     true,
-		fronts:   func(f *fronts) *[]front[corev1.Container] { return &f.containers },
+		fronts:   func(f *frontsByKind) *fronts[corev1.Container] { return &f.containers },
 	}
 	volumeItems = sameKind(func(v *corev1.Volume) *string { return &v.Name }, copyVolume,
-		func(f *fronts) *[]front[corev1.Volume] { return &f.volumes })
+		func(f *frontsByKind) *fronts[corev1.Volume] { return &f.volumes })
 	variableItems = sameKind(func(e *corev1.EnvVar) *string { return &e.Name }, copyVariable,
-		func(f *fronts) *[]front[corev1.EnvVar] { return &f.variables })
+		func(f *frontsByKind) *fronts[corev1.EnvVar] { return &f.variables })
 	mountItems = sameKind(func(m *corev1.VolumeMount) *string { return &m.MountPath }, copyMount,
-		func(f *fronts) *[]front[corev1.VolumeMount] { return &f.mounts })
+		func(f *frontsByKind) *fronts[corev1.VolumeMount] { return &f.mounts })
 	referenceItems = sameKind(func(r *corev1.LocalObjectReference) *string { return &r.Name }, assign,
-		func(f *fronts) *[]front[corev1.LocalObjectReference] { return &f.references })
+		func(f *frontsByKind) *fronts[corev1.LocalObjectReference] { return &f.references })
 	gateItems = sameKind(func(g *corev1.PodSchedulingGate) *string { return &g.Name }, assign,
-		func(f *fronts) *[]front[corev1.PodSchedulingGate] { return &f.gates })
+		func(f *frontsByKind) *fronts[corev1.PodSchedulingGate] { return &f.gates })
 	ownerItems = sameKind(func(o *metav1.OwnerReference) *string { return (*string)(&o.UID) }, nil,
-		func(f *fronts) *[]front[metav1.OwnerReference] { return &f.owners })
+		func(f *frontsByKind) *fronts[metav1.OwnerReference] { return &f.owners })
 )
 
 // sameKind is the kind of items that have one Go type in the template and in patches.
-func sameKind[T any](key func(*T) *string, whole func(*T, *T) bool, fronts func(*fronts) *[]front[T]) itemKind[T, T] {
+func sameKind[T any](key func(*T) *string, whole func(*T, *T) bool, fronts func(*frontsByKind) *fronts[T]) itemKind[T, T] {
 	return itemKind[T, T]{key: key, patchKey: key, whole: whole, fronts: fronts}
 }
 

@@ -80,14 +80,14 @@ type anyValue struct {
 
 const runtimeLayer = 0
 
-func newLog(patches []trainer.RuntimePatch, owners bool) *log {
+func newLog(patches []trainer.RuntimePatch, owners bool, more *additions) *log {
+	nodes, claims := more.nodes, more.claims
+	if !owners {
+		nodes, claims = more.lists, 0
+	}
 	l := &log{
 		layers: make([]schema.Layer, 1, len(patches)+1),
 		ids:    make([]int32, len(patches)),
-	}
-	nodes, claims := 64, 0
-	if owners {
-		nodes, claims = sizes(patches)
 	}
 	l.nodes, l.claims = make([]pathNode, 1, nodes), make([]claim, 0, claims)
 	l.layers[0] = schema.Runtime

@@ -65,12 +65,14 @@ type Claim = schema.Claim
 // The error is a [*PatchError], which names the manager and the field where the controller's own merge
 // would fail: an item without its merge key, an unknown directive. There is then no result.
 func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
-	return apply(template, patches, merger{log: newLog(patches, opts.Owners), spine: theSpine(), owners: opts.Owners})
+	return apply(template, patches, merger{owners: opts.Owners})
 }
 
 func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, m merger) (*Result, error) {
+	more := count(template, patches)
+	m.log, m.spine = newLog(patches, m.owners, more), theSpine()
 	result := &Result{}
-	template.DeepCopyInto(&result.Template)
+	m.copyTemplate(&result.Template, template, more)
 	target := reflect.ValueOf(&result.Template.Spec).Elem()
 	metadata, spec := schema.JobSetTemplate().Field("metadata"), schema.JobSetTemplate().Field("spec")
 	for i := range patches {

@@ -36,7 +36,7 @@ func TestShortCuts(t *testing.T) {
 func outcome(c *fuzz.Case, byField bool) string {
 	var text strings.Builder
 	for _, owners := range []bool{true, false} {
-		r, err := apply(c.Template, c.Patches, merger{log: newLog(c.Patches, owners), spine: theSpine(), owners: owners, byField: byField})
+		r, err := apply(c.Template, c.Patches, merger{owners: owners, byField: byField})
 		if err != nil {
 			return err.Error()
 		}
@@ -81,7 +81,7 @@ func TestListKinds(t *testing.T) {
 			src.Set(reflect.MakeSlice(patch, 1, 1))
 			key, _ := s.KeyField().Patch.Of(src.Index(0))
 			key.SetString("a")
-			m := merger{log: newLog(nil, true), spine: theSpine(), owners: true}
+			m := merger{log: newLog(nil, true, &additions{nodes: 1}), spine: theSpine(), owners: true}
 			for range 2 { // into none, and into one
 				if err := m.listMap(s, dst, dst.Len() > 0, src, rootNode); err != nil {
 					t.Errorf("%v: %v", patch, err)
