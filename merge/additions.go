@@ -88,7 +88,7 @@ func (a *additions) pod(job *jobAdditions, template *corev1.PodSpec, patch *trai
 	job.nodeSelector += len(pod.NodeSelector)
 	job.gates += len(pod.SchedulingGates)
 	job.volumes += len(pod.Volumes)
-	a.entries(len(pod.NodeSelector) + len(pod.SchedulingGates) + 3*len(pod.Volumes))
+	a.entries(len(pod.NodeSelector) + len(pod.SchedulingGates) + len(pod.Volumes))
 	a.claims += 2 // security context, tolerations
 	a.containers(&job.containers, template.Containers, pod.Containers)
 	a.containers(&job.inits, template.InitContainers, pod.InitContainers)
@@ -111,7 +111,7 @@ func (a *additions) containers(counts *[]containerAdditions, template []corev1.C
 		}
 		c.variables += len(patch[i].Env)
 		c.mounts += len(patch[i].VolumeMounts)
-		a.entries(2*len(patch[i].Env) + 3*len(patch[i].VolumeMounts))
+		a.entries(len(patch[i].Env) + len(patch[i].VolumeMounts))
 		a.claims++
 		at++
 	}

@@ -198,55 +198,87 @@ func position[T any](key func(*T) *string, list []T, name string) int {
 // mergeItem merges one item of a patch into its place in the list at a node.
 func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T, list node, from *P, isNew bool) error {
 	name := *kind.patchKey(from)
-	if isNew {
-		verbatim, fresh, copied := m.verbatim, m.fresh, m.copied
-		defer func() { m.verbatim, m.fresh, m.copied = verbatim, fresh, copied }()
-		m.verbatim, m.fresh = true, true
-		if m.copied = kind.whole != nil && !m.byField && kind.whole(item, from); m.copied && !m.owners {
-			return nil
+	if !isNew {
+		at := m.item(kind.deep, list, name, false)
+		if at != noNode && m.log.nodes[at].whole {
+			if err := m.split(t, item, at); err != nil {
+				return err
+			}
 		}
-		*kind.key(item) = name
+		m.presence(at, true)
+		return m.fields(t, item, from, at)
 	}
-	at := noNode
-	if m.owners || kind.deep {
-		if isNew && !m.removed {
-			at = m.log.grow(list, nil, name) // what is not in the list was never claimed
-		} else {
-			at = m.log.child(list, nil, name)
-		}
+	verbatim, fresh := m.verbatim, m.fresh
+	m.verbatim, m.fresh = true, true
+	err := newItem(m, kind, t, item, list, from, !m.removed) // what is not in the list was never claimed
+	m.verbatim, m.fresh = verbatim, fresh
+	return err
+}
+
+// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key.
+func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T, list node, from *P, unknown bool) error {
+	name := *kind.patchKey(from)
+	whole := kind.whole != nil && kind.whole(item, from)
+	if whole && m.byField {
+		*item = *new(T)
 	}
-	if isNew {
-		m.make(at)
+	at := m.item(kind.deep, list, name, unknown)
+	m.make(at)
+	m.presence(at, false)
+	if whole && at != noNode && m.log.nodes[at].first == m.log.nodes[at].last {
+		m.log.nodes[at].whole = true
 	}
-	m.presence(at, !isNew)
-	return m.fields(t, item, from, at)
+	if whole && !m.byField {
+		return nil
+	}
+	*kind.key(item) = name
+	if !whole {
+		return m.fields(t, item, from, at)
+	}
+	owners := m.owners
+	m.owners = false
+	err := m.fields(t, item, from, noNode)
+	m.owners = owners
+	return err
+}
+
+// item is the node of an item, noNode where only claims would need it.
+func (m *merger) item(deep bool, list node, key string, unknown bool) node {
+	switch {
+	case !m.owners && !deep:
+		return noNode
+	case unknown:
+		return m.log.grow(list, nil, key)
+	default:
+		return m.log.child(list, nil, key)
+	}
+}
+
+// split gives the fields of an item that a patch added nodes and claims of their own, since another patch
+// is about to touch it.
+func (m *merger) split(t *schema.Type, item any, at node) error {
+	layer, fresh, copied := m.layer, m.fresh, m.copied
+	m.layer, m.fresh, m.copied = m.log.keeper(at), true, true
+	m.log.nodes[at].whole = false
+	err := m.fields(t, item, item, at)
+	m.layer, m.fresh, m.copied = layer, fresh, copied
+	return err
 }
 
 // takeList sets a list that the template lacks: the patch's items as they stand, also when two of
 // them share a key or one has none.
 func takeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[]T, src []P, at node) error {
-	fresh, copied := m.fresh, m.copied
+	fresh := m.fresh
 	m.fresh = true
-	defer func() { m.fresh, m.copied = fresh, copied }()
+	defer func() { m.fresh = fresh }()
 	list := make([]T, len(src))
 	*dst = list
 	for i := range src {
-		from, item, name := &src[i], &list[i], *kind.patchKey(&src[i])
-		if !isKey(*t.KeyField().Patch, name) {
+		if name := *kind.patchKey(&src[i]); !isKey(*t.KeyField().Patch, name) {
 			m.raw = append(m.raw, reflect.ValueOf(list).Pointer())
 		}
-		if m.copied = kind.whole != nil && !m.byField && kind.whole(item, from); m.copied && !m.owners {
-			continue
-		}
-		*kind.key(item) = name
-		child := noNode
-		if m.owners || kind.deep {
-			child = m.log.child(at, nil, name)
-		}
-		m.make(child)
-		m.presence(child, false)
-		if err := m.fields(t, item, from, child); err != nil {
-			return within(schema.Item(t.Key, name), err)
+		if err := newItem(m, kind, t, &list[i], at, &src[i], false); err != nil {
+			return within(schema.Item(t.Key, *kind.patchKey(&src[i])), err)
 		}
 	}
 	return nil

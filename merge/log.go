@@ -42,7 +42,10 @@ type pathNode struct {
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
 	// made is set when a patch made the item or the struct, so that nothing in it is the runtime's.
-	made  bool
+	made bool
+	// whole is set on an item that is a plain copy of the one in the patch that made it, and that nobody
+	// has touched since: what is in it is that patch's, and has no nodes.
+	whole bool
 	field *schema.StructField // the step to a field, else
 	key   string              // the merge key, map key or set element, by the parent's kind
 }
@@ -288,6 +291,16 @@ func (m *merger) make(at node) {
 	if m.owners {
 		m.log.nodes[at].made = true
 	}
+}
+
+// keeper is the layer that owns what is within a field and has no claims.
+func (l *log) keeper(at node) int32 {
+	for ; at != noNode; at = l.nodes[at].parent {
+		if l.nodes[at].whole {
+			return l.claims[l.nodes[at].first].layer()
+		}
+	}
+	return runtimeLayer
 }
 
 // isMade reports whether a patch made the field or one that contains it.

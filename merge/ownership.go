@@ -61,6 +61,7 @@ type walk struct {
 	log   *log
 	yield func(schema.Path, []Claim) bool
 	nulls []null // the claims that emptied the structs around a field
+	owner int32  // the layer that owns what has no claims
 	// emptiedAround says of the field that is being yielded that the last of its claims is one on a
 	// struct around it.
 	emptiedAround bool
@@ -73,7 +74,7 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 		v = v.Elem()
 		// Only a pointer can say "an empty struct": a struct by value is encoded in any case.
 		// Where a patch made it, the patch's claims say that it is there.
-		named = t.Kind == schema.Struct && !hasLeaf(t, v) && !w.log.isMade(at)
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && (w.owner != runtimeLayer || !w.log.isMade(at))
 	}
 	switch t.Kind {
 	case schema.Struct:
@@ -95,7 +96,7 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 	}
 }
 
-// leaf yields the claims of a field, or the runtime's where no patch touched it.
+// leaf yields the claims of a field, or the owner's where no patch touched it.
 func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
@@ -103,7 +104,7 @@ func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	if !v.IsValid() {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(runtimeLayer, plainValue(v), path)})
+	return w.yield(path, []Claim{w.log.export(w.owner, plainValue(v), path)})
 }
 
 // presence yields the claims on an item or an empty struct.
@@ -114,7 +115,7 @@ func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
 	if !isThere {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(runtimeLayer, schema.Presence{}, path)})
+	return w.yield(path, []Claim{w.log.export(w.owner, schema.Presence{}, path)})
 }
 
 func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
@@ -190,6 +191,11 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) 
 func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
+	}
+	if at != noNode && w.log.nodes[at].whole {
+		outer := w.owner
+		w.owner = w.log.keeper(at)
+		defer func() { w.owner = outer }()
 	}
 	return w.structure(t, key, v, at, path)
 }

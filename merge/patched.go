@@ -16,7 +16,8 @@ type PatchedField struct {
 
 // Patched yields every field that patches set and every field that contains one, in the order in
 // which the patches first reached them: a field comes after those that contain it. What only the
-// runtime set is not among them.
+// runtime set is not among them, and neither is what is within an item that one patch added and no other
+// touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		for i := range o.log.nodes {

@@ -27,7 +27,6 @@ type spine struct {
 	securityContext, pullSecrets, affinity        *schema.StructField
 	tolerations, gates                            *schema.StructField
 	env, mounts, containerSecurityContext         *schema.StructField
-	variableValue, mountName, mountReadOnly       *schema.StructField
 }
 
 var theSpine = sync.OnceValue(func() *spine {
@@ -44,8 +43,6 @@ var theSpine = sync.OnceValue(func() *spine {
 	s.tolerations, s.gates = pod.Field("tolerations"), pod.Field("schedulingGates")
 	container := s.containers.Type.Elem
 	s.env, s.mounts, s.containerSecurityContext = container.Field("env"), container.Field("volumeMounts"), container.Field("securityContext")
-	s.variableValue = s.env.Type.Elem.Field("value")
-	s.mountName, s.mountReadOnly = s.mounts.Type.Elem.Field("name"), s.mounts.Type.Elem.Field("readOnly")
 	return s
 })
 
@@ -57,21 +54,6 @@ func (m *merger) fields(t *schema.Type, dst, src any, at node) error {
 			return m.job(dst.(*jobset.ReplicatedJob), from, at)
 		case *trainer.ContainerPatch:
 			return m.container(dst.(*corev1.Container), from, at)
-		case *corev1.EnvVar:
-			if m.copied && from.ValueFrom == nil {
-				if from.Value != "" {
-					m.claimText(m.field(at, m.spine.variableValue), from.Value)
-				}
-				return nil
-			}
-		case *corev1.VolumeMount:
-			if m.copied && (*from == corev1.VolumeMount{Name: from.Name, MountPath: from.MountPath, ReadOnly: from.ReadOnly}) {
-				m.claimText(m.field(at, m.spine.mountName), from.Name)
-				if from.ReadOnly {
-					m.claim(m.field(at, m.spine.mountReadOnly), reflect.ValueOf(true))
-				}
-				return nil
-			}
 		}
 	}
 	_, err := m.structure(t.Elem, t.KeyField(), reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem(), at)

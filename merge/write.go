@@ -17,7 +17,8 @@ import (
 // TrainJob's own sections, a scheduler; from is where in the input it took the value. before is what
 // stood in the field and now is what stands there, each a value of the field's Go type or a pointer to one, nil where there was or is nothing.
 // Of a struct each leaf is recorded: those that now lacks and before had are recorded as emptied.
-// What before held and no one has claimed yet was the runtime's.
+// What before held and no one has claimed yet was the runtime's, or within an item that a patch added, that
+// patch's.
 //
 // It records only; the caller has written, or will, to the very template that the Ownership came with.
 // A path that leads to no field of a JobSet template panics, since it is a mistake in the program.
@@ -154,7 +155,7 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 		return
 	}
 	if w.nodes[at].first < 0 && before.IsValid() {
-		w.addValue(at, runtimeLayer, before)
+		w.addValue(at, w.keeper(at), before)
 	}
 	last := w.nodes[at].last
 	if now.IsValid() {
@@ -189,7 +190,7 @@ func (w writer) presence(at node, before, now bool) {
 		return
 	}
 	if before && w.nodes[at].first < 0 {
-		w.add(at, runtimeLayer, presenceValue, "")
+		w.add(at, w.keeper(at), presenceValue, "")
 	}
 	if now {
 		w.say(at, presenceValue)
