@@ -12,9 +12,9 @@ import (
 type additions struct {
 	metadata metadataAdditions
 	jobs     []jobAdditions // by the position in the template
-	// nodes and claims are what the log will hold, more or less, and lists its nodes when nobody asked for
-	// owners.
-	nodes, claims, lists int
+	// nodes, claims and values are what the log will hold, more or less, and lists its nodes when nobody
+	// asked for owners.
+	nodes, claims, values, lists int
 }
 
 type metadataAdditions struct{ labels, annotations int }
@@ -24,7 +24,7 @@ type jobAdditions struct {
 	podMetadata       metadataAdditions
 	nodeSelector      int
 	volumes, gates    int
-	containers, inits []containerAdditions // by the position in the template, nil where none is named
+	containers, inits []containerAdditions // by the position in the template
 }
 
 type containerAdditions struct {
@@ -33,9 +33,20 @@ type containerAdditions struct {
 }
 
 // count looks through the patches.
-func count(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) *additions {
+func count(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) additions {
 	jobs := template.Spec.ReplicatedJobs
-	a := &additions{jobs: make([]jobAdditions, len(jobs)), nodes: 8, claims: 8, lists: 4}
+	a := additions{jobs: make([]jobAdditions, len(jobs)), nodes: 8, claims: 8, lists: 4}
+	containers := 0
+	for i := range jobs {
+		pod := &jobs[i].Template.Spec.Template.Spec
+		containers += len(pod.Containers) + len(pod.InitContainers)
+	}
+	none := make([]containerAdditions, containers)
+	for i := range jobs {
+		pod := &jobs[i].Template.Spec.Template.Spec
+		a.jobs[i].containers, none = none[:len(pod.Containers)], none[len(pod.Containers):]
+		a.jobs[i].inits, none = none[:len(pod.InitContainers)], none[len(pod.InitContainers):]
+	}
 	for i := range patches {
 		runtimeSpec := patches[i].TrainingRuntimeSpec
 		if runtimeSpec == nil || runtimeSpec.Template == nil {
@@ -78,7 +89,7 @@ func (m *metadataAdditions) add(patch *metav1.ObjectMeta) int {
 func (a *additions) pod(job *jobAdditions, template *corev1.PodSpec, patch *trainer.PodTemplatePatch) {
 	if !job.named {
 		job.named = true
-		a.nodes, a.claims, a.lists = a.nodes+16, a.claims+4, a.lists+9 // of the structs and lists on the way, of the runtime's values
+		a.nodes, a.claims, a.lists = a.nodes+15, a.claims+4, a.lists+9 // of the structs and lists on the way, of the runtime's values
 	}
 	a.entries(job.podMetadata.add(patch.Metadata))
 	pod := patch.Spec
@@ -89,22 +100,24 @@ func (a *additions) pod(job *jobAdditions, template *corev1.PodSpec, patch *trai
 	job.gates += len(pod.SchedulingGates)
 	job.volumes += len(pod.Volumes)
 	a.entries(len(pod.NodeSelector) + len(pod.SchedulingGates) + len(pod.Volumes))
-	a.claims += 2 // security context, tolerations
-	a.containers(&job.containers, template.Containers, pod.Containers)
-	a.containers(&job.inits, template.InitContainers, pod.InitContainers)
+	if pod.SecurityContext != nil {
+		a.claims, a.values = a.claims+1, a.values+1
+	}
+	if len(pod.Tolerations) > 0 {
+		a.claims, a.values = a.claims+1, a.values+1
+	}
+	a.containers(job.containers, template.Containers, pod.Containers)
+	a.containers(job.inits, template.InitContainers, pod.InitContainers)
 }
 
-func (a *additions) containers(counts *[]containerAdditions, template []corev1.Container, patch []trainer.ContainerPatch) {
+func (a *additions) containers(counts []containerAdditions, template []corev1.Container, patch []trainer.ContainerPatch) {
 	at := 0
 	for i := range patch {
 		if at = positionFrom(at, containerItems.key, template, patch[i].Name); at < 0 {
 			at = 0
 			continue
 		}
-		if *counts == nil {
-			*counts = make([]containerAdditions, len(template))
-		}
-		c := &(*counts)[at]
+		c := &counts[at]
 		if !c.named {
 			c.named = true
 			a.nodes, a.claims, a.lists = a.nodes+3, a.claims+1, a.lists+3

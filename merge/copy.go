@@ -52,7 +52,7 @@ func (m *merger) copyContainers(src []corev1.Container, more []containerAddition
 	}
 	dst := make([]corev1.Container, len(src))
 	for i := range src {
-		if more == nil || !more[i].named {
+		if !more[i].named {
 			src[i].DeepCopyInto(&dst[i])
 			continue
 		}
@@ -70,7 +70,7 @@ func copyList[T any, P deepCopier[T]](fronts *fronts[T], src []T, more int) []T 
 	if src == nil {
 		return nil
 	}
-	room := min(more, max(leastRoom, len(src)))
+	room := min(more, max(listRoom, len(src)))
 	memory := make([]T, room+len(src))
 	dst := memory[room:]
 	for i := range src {
@@ -101,7 +101,7 @@ func copyMap(src map[string]string, more int) map[string]string {
 	if src == nil {
 		return nil
 	}
-	dst := make(map[string]string, len(src)+min(more, max(leastRoom, len(src))))
+	dst := make(map[string]string, len(src)+min(more, max(mapRoom, len(src))))
 	maps.Copy(dst, src)
 	return dst
 }

@@ -224,7 +224,7 @@ func (m *merger) readPairs(src map[string]string) (directives bool) {
 // stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
 func (m *merger) stringMap(dst *map[string]string, at node) {
 	if n := len(m.pairs); len(*dst) == 0 {
-		*dst = make(map[string]string, max(n, min(n*(1+m.left), leastRoom)))
+		*dst = make(map[string]string, max(n, min(n*(1+m.left), mapRoom)))
 	}
 	for _, p := range m.pairs {
 		if !m.owners {

@@ -27,8 +27,11 @@ type fronts[T any] struct {
 }
 
 // add keeps a front, and returns its number.
-func (f *fronts[T]) add(front front[T]) int32 {
-	f.all = append(f.all, front)
+func (f *fronts[T]) add(one front[T]) int32 {
+	if f.all == nil {
+		f.all = make([]front[T], 0, 4)
+	}
+	f.all = append(f.all, one)
 	return int32(len(f.all) - 1)
 }
 
@@ -50,8 +53,10 @@ func (f *fronts[T]) of(list []T) int32 {
 const (
 	// smallList is the length up to which looking along a list beats a Go map.
 	smallList = 32
-	// leastRoom is the number of items for which room may be made, also in front of a short list.
-	leastRoom = 16
+	// listRoom and mapRoom are the numbers of items and entries for which room may be made where a list or
+	// map is shorter: what the patches name may be there already, and is then no addition.
+	listRoom = 64
+	mapRoom  = 16
 )
 
 // frontOf returns the front of the list at a node of the tree. What it knows is kept from patch to
@@ -119,7 +124,7 @@ func (f *front[T]) makeIndex(key func(*T) *string, list []T, more int) {
 func (f *front[T]) prepend(list *[]T, targets []int32, added, left int) {
 	had := len(*list)
 	if f.room < added {
-		f.room = max(added, min(added*(1+left), max(leastRoom, had)))
+		f.room = max(added, min(added*(1+left), max(listRoom, had)))
 		f.memory = make([]T, f.room+had)
 		copy(f.memory[f.room:], *list)
 	}

@@ -84,15 +84,15 @@ type anyValue struct {
 const runtimeLayer = 0
 
 func newLog(patches []trainer.RuntimePatch, owners bool, more *additions) *log {
-	nodes, claims := more.nodes, more.claims
-	if !owners {
-		nodes, claims = more.lists, 0
-	}
 	l := &log{
 		layers: make([]schema.Layer, 1, len(patches)+1),
 		ids:    make([]int32, len(patches)),
 	}
-	l.nodes, l.claims = make([]pathNode, 1, nodes), make([]claim, 0, claims)
+	if owners {
+		l.nodes, l.claims, l.values = make([]pathNode, 1, more.nodes+1), make([]claim, 0, more.claims), make([]anyValue, 0, more.values)
+	} else {
+		l.nodes = make([]pathNode, 1, more.lists+1)
+	}
 	l.layers[0] = schema.Runtime
 	for i := range patches {
 		// Two patches of one manager, which schema.Check refuses, are one layer: nobody disagrees with

@@ -32,7 +32,6 @@ package merge
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -70,10 +69,9 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 
 func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, m merger) (*Result, error) {
 	more := count(template, patches)
-	m.log, m.spine = newLog(patches, m.owners, more), theSpine()
+	m.log, m.spine = newLog(patches, m.owners, &more), theSpine()
 	result := &Result{}
-	m.copyTemplate(&result.Template, template, more)
-	target := reflect.ValueOf(&result.Template.Spec).Elem()
+	m.copyTemplate(&result.Template, template, &more)
 	metadata, spec := schema.JobSetTemplate().Field("metadata"), schema.JobSetTemplate().Field("spec")
 	for i := range patches {
 		runtimeSpec := patches[i].TrainingRuntimeSpec
@@ -85,9 +83,7 @@ func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 			m.metadata(&result.Template.ObjectMeta, patch, metadata)
 		}
 		if patch := runtimeSpec.Template.Spec; patch != nil {
-			at := m.log.child(rootNode, spec, "")
-			_, err := m.structure(spec.Type, nil, target, reflect.ValueOf(patch).Elem(), at)
-			if err != nil {
+			if err := m.jobSet(spec, &result.Template.Spec, patch, m.log.child(rootNode, spec, "")); err != nil {
 				failed := within(schema.Field("spec"), err).(*PatchError)
 				failed.Manager = patches[i].Manager
 				return nil, failed

@@ -20,6 +20,7 @@ import (
 
 // spine are the schema's fields on this way.
 type spine struct {
+	jobs                                          *schema.StructField
 	jobTemplate, jobSpec, podTemplate, podSpec    *schema.StructField
 	jobMetadata, podMetadata, labels, annotations *schema.StructField
 	volumes, initContainers, containers           *schema.StructField
@@ -31,7 +32,8 @@ type spine struct {
 
 var theSpine = sync.OnceValue(func() *spine {
 	s := &spine{}
-	s.jobTemplate = schema.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs")).Elem.Field("template")
+	s.jobs = schema.JobSetTemplate().Field("spec").Type.Field("replicatedJobs")
+	s.jobTemplate = s.jobs.Type.Elem.Field("template")
 	s.jobMetadata, s.jobSpec = s.jobTemplate.Type.Field("metadata"), s.jobTemplate.Type.Field("spec")
 	s.podTemplate = s.jobSpec.Type.Field("template")
 	s.podMetadata, s.podSpec = s.podTemplate.Type.Field("metadata"), s.podTemplate.Type.Field("spec")
@@ -67,6 +69,15 @@ func (m *merger) one(f *schema.StructField, dst, src any, at node) error {
 		return nil
 	}
 	return m.encoded(f, reflect.ValueOf(dst).Elem(), from, at)
+}
+
+func (m *merger) jobSet(f *schema.StructField, dst *jobset.JobSetSpec, src *trainer.JobSetSpecPatch, at node) error {
+	if m.byField || len(src.ReplicatedJobs) == 0 {
+		_, err := m.structure(f.Type, nil, reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem(), at)
+		return err
+	}
+	jobs := m.spine.jobs
+	return in(jobs.Name, mergeList(m, &jobItems, jobs.Type, &dst.ReplicatedJobs, len(dst.ReplicatedJobs) > 0, src.ReplicatedJobs, m.log.child(at, jobs, "")))
 }
 
 func (m *merger) job(dst *jobset.ReplicatedJob, src *trainer.ReplicatedJobPatch, at node) error {
