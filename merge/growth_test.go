@@ -51,15 +51,16 @@ func TestGrowth(t *testing.T) {
 					template, patches := g.input(n)
 					return allocations(func() { mustApply(t, template, patches, owners) })
 				}
-				none, half := count(0), count(g.most/16)
-				for n := g.most / 8; n <= g.most; n *= 2 {
-					all := count(n)
-					if all-none > (half-none)*22/10 {
-						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is no straight line", none, half, n/2, all, n)
+				none, less, few := count(0), g.most/16, count(g.most/16)
+				for parts := 8; parts > 0; parts /= 2 {
+					n := g.most / parts
+					many := count(n)
+					if (many-none)*less*10 > (few-none)*n*11 {
+						t.Errorf("%d allocations without any, %d for %d, %d for %d: that is no straight line", none, few, less, many, n)
 					}
-					half = all
+					less, few = n, many
 				}
-				t.Logf("%d allocations without any, %d for %d", none, half, g.most)
+				t.Logf("%d allocations without any, %d for %d", none, few, g.most)
 			})
 		}
 	}
@@ -75,7 +76,7 @@ var growths = map[string]growth{
 	"managers": {64, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
 		return benchTemplate(3), benchPatches(n, 3)
 	}},
-	"jobs": {96, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
+	"jobs": {100, func(n int) (*trainer.JobSetTemplateSpec, []trainer.RuntimePatch) {
 		return benchTemplate(n), benchPatches(4, n)
 	}},
 	// All but one variable of each patch are the template's.
