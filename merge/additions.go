@@ -12,9 +12,8 @@ import (
 type additions struct {
 	metadata metadataAdditions
 	jobs     []jobAdditions // by the position in the template
-	// nodes, claims and values are what the log will hold, more or less, and lists its nodes when nobody
-	// asked for owners.
-	nodes, claims, values, lists int
+	// nodes, claims and values are what the log will hold, more or less.
+	nodes, claims, values int
 }
 
 type metadataAdditions struct{ labels, annotations int }
@@ -35,7 +34,7 @@ type containerAdditions struct {
 // count looks through the patches.
 func count(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) additions {
 	jobs := template.Spec.ReplicatedJobs
-	a := additions{jobs: make([]jobAdditions, len(jobs)), nodes: 8, claims: 8, lists: 4}
+	a := additions{jobs: make([]jobAdditions, len(jobs)), nodes: 8, claims: 8}
 	containers := 0
 	for i := range jobs {
 		pod := &jobs[i].Template.Spec.Template.Spec
@@ -89,7 +88,7 @@ func (m *metadataAdditions) add(patch *metav1.ObjectMeta) int {
 func (a *additions) pod(job *jobAdditions, template *corev1.PodSpec, patch *trainer.PodTemplatePatch) {
 	if !job.named {
 		job.named = true
-		a.nodes, a.claims, a.lists = a.nodes+15, a.claims+4, a.lists+9 // of the structs and lists on the way, of the runtime's values
+		a.nodes, a.claims = a.nodes+15, a.claims+4 // of the structs and lists on the way, of the runtime's values
 	}
 	a.entries(job.podMetadata.add(patch.Metadata))
 	pod := patch.Spec
@@ -120,7 +119,7 @@ func (a *additions) containers(counts []containerAdditions, template []corev1.Co
 		c := &counts[at]
 		if !c.named {
 			c.named = true
-			a.nodes, a.claims, a.lists = a.nodes+3, a.claims+1, a.lists+3
+			a.nodes, a.claims = a.nodes+3, a.claims+1
 		}
 		c.variables += len(patch[i].Env)
 		c.mounts += len(patch[i].VolumeMounts)

@@ -26,25 +26,24 @@ type fronts[T any] struct {
 	next int // where the one may stand that is looked for next
 }
 
-// add keeps a front, and returns its number.
-func (f *fronts[T]) add(one front[T]) int32 {
+func (f *fronts[T]) add(one front[T]) *front[T] {
 	if f.all == nil {
 		f.all = make([]front[T], 0, 4)
 	}
 	f.all = append(f.all, one)
-	return int32(len(f.all) - 1)
+	return &f.all[len(f.all)-1]
 }
 
-// of returns the number of a list's front, of a new one where it has none. Lists are reached in the order
-// in which they were copied, as a rule.
-func (f *fronts[T]) of(list []T) int32 {
+// of returns the front of a list, a new one where it has none. Every patch reaches the lists in the
+// template's order, as a rule, and they were copied in that order, too.
+func (f *fronts[T]) of(list []T) *front[T] {
 	for range f.all {
 		if f.next >= len(f.all) {
 			f.next = 0
 		}
 		f.next++
-		if f.all[f.next-1].isOf(list) {
-			return int32(f.next - 1)
+		if one := &f.all[f.next-1]; one.isOf(list) {
+			return one
 		}
 	}
 	return f.add(front[T]{memory: list})
@@ -59,21 +58,10 @@ const (
 	mapRoom  = 16
 )
 
-// frontOf returns the front of the list at a node of the tree. What it knows is kept from patch to
-// patch, unless twins shows that two items of the list share a key.
-func frontOf[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, list []T, at node) (f *front[T], twins bool, err error) {
-	if at == noNode {
-		f = &front[T]{memory: list}
-	} else {
-		n, fronts := &m.log.nodes[at], kind.fronts(&m.fronts)
-		if n.front < 0 {
-			n.front = fronts.of(list)
-		}
-		f = &fronts.all[n.front]
-	}
-	if !f.isOf(list) {
-		*f = front[T]{memory: list}
-	}
+// frontOf returns the front of a list. What it knows is kept from patch to patch, unless twins shows that
+// two items of the list share a key.
+func frontOf[T, P any](kind *itemKind[T, P], t *schema.Type, fronts *fronts[T], list []T) (f *front[T], twins bool, err error) {
+	f = fronts.of(list)
 	if f.checked {
 		return f, false, nil
 	}
@@ -94,8 +82,7 @@ func frontOf[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, list []T
 	return f, twins, nil
 }
 
-// isOf reports whether the list is still the one that the front was made for: a null and a patch's whole
-// list put another in its place.
+// isOf reports whether the front is the list's. An empty list has none that lasts.
 func (f *front[T]) isOf(list []T) bool {
 	return len(list) > 0 && len(list) == len(f.memory)-f.room && &list[0] == &f.memory[f.room]
 }

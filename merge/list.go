@@ -25,8 +25,6 @@ type itemKind[T, P any] struct {
 	// whole sets an empty item to a copy of the patch's, where a plain copy is what merging it field
 	// by field gives, and reports whether it did; nil where it never is.
 	whole func(*T, *P) bool
-	// deep says that the items hold lists that merge.
-	deep bool
 	// fronts are those of the lists of such items.
 	fronts func(*frontsByKind) *fronts[T]
 }
@@ -71,13 +69,11 @@ var (
 	jobItems = itemKind[jobset.ReplicatedJob, trainer.ReplicatedJobPatch]{
 		key:      func(j *jobset.ReplicatedJob) *string { return &j.Name },
 		patchKey: func(j *trainer.ReplicatedJobPatch) *string { return &j.Name },
-		deep:     true,
 		fronts:   func(f *frontsByKind) *fronts[jobset.ReplicatedJob] { return &f.jobs },
 	}
 	containerItems = itemKind[corev1.Container, trainer.ContainerPatch]{
 		key:      func(c *corev1.Container) *string { return &c.Name },
 		patchKey: func(c *trainer.ContainerPatch) *string { return &c.Name },
-		deep:     true,
 		fronts:   func(f *frontsByKind) *fronts[corev1.Container] { return &f.containers },
 	}
 	volumeItems = sameKind(func(v *corev1.Volume) *string { return &v.Name }, copyVolume,
@@ -109,7 +105,7 @@ func mergeList[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, dst *[
 	if len(m.raw) > 0 && m.isRaw(reflect.ValueOf(*dst)) {
 		return errNoKey(0, t.Key)
 	}
-	f, twins, err := frontOf(m, kind, t, *dst, at)
+	f, twins, err := frontOf(kind, t, kind.fronts(&m.fronts), *dst)
 	if err != nil {
 		return err
 	}
@@ -199,7 +195,7 @@ func position[T any](key func(*T) *string, list []T, name string) int {
 func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T, list node, from *P, isNew bool) error {
 	name := *kind.patchKey(from)
 	if !isNew {
-		at := m.item(kind.deep, list, name, false)
+		at := m.keyed(list, name)
 		if at != noNode && m.log.nodes[at].whole {
 			if err := m.split(t, item, at); err != nil {
 				return err
@@ -222,7 +218,12 @@ func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T,
 	if whole && m.byField {
 		*item = *new(T)
 	}
-	at := m.item(kind.deep, list, name, unknown)
+	at := noNode
+	if unknown && m.owners {
+		at = m.log.grow(list, nil, name)
+	} else {
+		at = m.keyed(list, name)
+	}
 	m.make(at)
 	m.presence(at, false)
 	if whole && at != noNode && m.log.nodes[at].first == m.log.nodes[at].last {
@@ -240,18 +241,6 @@ func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T,
 	err := m.fields(t, item, from, noNode)
 	m.owners = owners
 	return err
-}
-
-// item is the node of an item, noNode where only claims would need it.
-func (m *merger) item(deep bool, list node, key string, unknown bool) node {
-	switch {
-	case !m.owners && !deep:
-		return noNode
-	case unknown:
-		return m.log.grow(list, nil, key)
-	default:
-		return m.log.child(list, nil, key)
-	}
 }
 
 // split gives the fields of an item that a patch added nodes and claims of their own, since another patch

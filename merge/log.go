@@ -12,8 +12,7 @@ import (
 
 // log is what the patches claimed, in the order of writing, on a tree of the fields that they
 // touched. It grows with what the patches say and not with the template: what the runtime set and
-// no patch touched stands in the merged template itself. Of a merge that nobody asked for owners it is
-// the tree alone, without leaves.
+// no patch touched stands in the merged template itself.
 type log struct {
 	layers   []schema.Layer
 	rename   func(Claim) Claim // nil for claims as they are
@@ -37,7 +36,6 @@ const (
 type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
-	front                     int32 // the number of the list's front, -1 where it has none
 	children                  uint8 // up to wideNode+1
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
@@ -83,15 +81,13 @@ type anyValue struct {
 
 const runtimeLayer = 0
 
-func newLog(patches []trainer.RuntimePatch, owners bool, more *additions) *log {
+func newLog(patches []trainer.RuntimePatch, more *additions) *log {
 	l := &log{
 		layers: make([]schema.Layer, 1, len(patches)+1),
 		ids:    make([]int32, len(patches)),
-	}
-	if owners {
-		l.nodes, l.claims, l.values = make([]pathNode, 1, more.nodes+1), make([]claim, 0, more.claims), make([]anyValue, 0, more.values)
-	} else {
-		l.nodes = make([]pathNode, 1, more.lists+1)
+		nodes:  make([]pathNode, 1, more.nodes+1),
+		claims: make([]claim, 0, more.claims),
+		values: make([]anyValue, 0, more.values),
 	}
 	l.layers[0] = schema.Runtime
 	for i := range patches {
@@ -100,7 +96,7 @@ func newLog(patches []trainer.RuntimePatch, owners bool, more *additions) *log {
 		l.ids[i] = l.layerID(schema.Manager(patches[i].Manager))
 	}
 	l.managers = int32(len(l.layers) - 1)
-	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, front: -1}
+	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
 	return l
 }
 
@@ -190,13 +186,13 @@ func (l *log) valueOf(i int32) any {
 	}
 }
 
-// The methods below are the merger's side of the log. Unless somebody asked for owners each is one comparison, and leaves are no nodes.
+// The methods below are the merger's side of the log. Unless somebody asked for owners each is one comparison.
 
 var scalar = &schema.Type{Kind: schema.Scalar}
 
-// field is the node of a struct's field, noNode where only claims would need it.
+// field is the node of a struct's field.
 func (m *merger) field(at node, f *schema.StructField) node {
-	if at == noNode || !m.owners && f.Type.Kind != schema.Struct && f.Type.Kind != schema.ListMap {
+	if !m.owners {
 		return noNode
 	}
 	return m.log.child(at, f, "")

@@ -69,7 +69,10 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 
 func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, m merger) (*Result, error) {
 	more := count(template, patches)
-	m.log, m.spine = newLog(patches, m.owners, &more), theSpine()
+	m.spine = theSpine()
+	if m.owners {
+		m.log = newLog(patches, &more)
+	}
 	result := &Result{}
 	m.copyTemplate(&result.Template, template, &more)
 	metadata, spec := schema.JobSetTemplate().Field("metadata"), schema.JobSetTemplate().Field("spec")
@@ -78,12 +81,15 @@ func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		if runtimeSpec == nil || runtimeSpec.Template == nil {
 			continue
 		}
-		m.left, m.raw, m.layer = len(patches)-i-1, m.raw[:0], m.log.ids[i]
+		m.left, m.raw = len(patches)-i-1, m.raw[:0]
+		if m.owners {
+			m.layer = m.log.ids[i]
+		}
 		if patch := runtimeSpec.Template.Metadata; patch != nil {
 			m.metadata(&result.Template.ObjectMeta, patch, metadata)
 		}
 		if patch := runtimeSpec.Template.Spec; patch != nil {
-			if err := m.jobSet(spec, &result.Template.Spec, patch, m.log.child(rootNode, spec, "")); err != nil {
+			if err := m.jobSet(spec, &result.Template.Spec, patch, m.field(rootNode, spec)); err != nil {
 				failed := within(schema.Field("spec"), err).(*PatchError)
 				failed.Manager = patches[i].Manager
 				return nil, failed

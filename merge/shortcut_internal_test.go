@@ -81,7 +81,7 @@ func TestListKinds(t *testing.T) {
 			src.Set(reflect.MakeSlice(patch, 1, 1))
 			key, _ := s.KeyField().Patch.Of(src.Index(0))
 			key.SetString("a")
-			m := merger{log: newLog(nil, true, &additions{}), spine: theSpine(), owners: true}
+			m := merger{log: newLog(nil, &additions{}), spine: theSpine(), owners: true}
 			for range 2 { // into none, and into one
 				if err := m.listMap(s, dst, dst.Len() > 0, src, rootNode); err != nil {
 					t.Errorf("%v: %v", patch, err)

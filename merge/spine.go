@@ -77,7 +77,7 @@ func (m *merger) jobSet(f *schema.StructField, dst *jobset.JobSetSpec, src *trai
 		return err
 	}
 	jobs := m.spine.jobs
-	return in(jobs.Name, mergeList(m, &jobItems, jobs.Type, &dst.ReplicatedJobs, len(dst.ReplicatedJobs) > 0, src.ReplicatedJobs, m.log.child(at, jobs, "")))
+	return in(jobs.Name, mergeList(m, &jobItems, jobs.Type, &dst.ReplicatedJobs, len(dst.ReplicatedJobs) > 0, src.ReplicatedJobs, m.field(at, jobs)))
 }
 
 func (m *merger) job(dst *jobset.ReplicatedJob, src *trainer.ReplicatedJobPatch, at node) error {
@@ -88,7 +88,7 @@ func (m *merger) job(dst *jobset.ReplicatedJob, src *trainer.ReplicatedJobPatch,
 	if t.Metadata == nil && t.Spec == nil {
 		return m.one(m.spine.jobTemplate, dst, src, at)
 	}
-	return in("template", m.jobTemplate(&dst.Template, t, m.log.child(at, m.spine.jobTemplate, "")))
+	return in("template", m.jobTemplate(&dst.Template, t, m.field(at, m.spine.jobTemplate)))
 }
 
 func (m *merger) jobTemplate(dst *batchv1.JobTemplateSpec, src *trainer.JobTemplatePatch, at node) error {
@@ -104,11 +104,11 @@ func (m *merger) jobTemplate(dst *batchv1.JobTemplateSpec, src *trainer.JobTempl
 	if t == nil {
 		return m.one(m.spine.jobSpec, dst, src, at)
 	}
-	at = m.log.child(at, m.spine.jobSpec, "")
+	at = m.field(at, m.spine.jobSpec)
 	if t.Metadata == nil && t.Spec == nil {
 		return in("spec", m.one(m.spine.podTemplate, &dst.Spec, src.Spec, at))
 	}
-	return in("spec", in("template", m.podTemplate(&dst.Spec.Template, t, m.log.child(at, m.spine.podTemplate, ""))))
+	return in("spec", in("template", m.podTemplate(&dst.Spec.Template, t, m.field(at, m.spine.podTemplate))))
 }
 
 func (m *merger) podTemplate(dst *corev1.PodTemplateSpec, src *trainer.PodTemplatePatch, at node) error {
@@ -120,7 +120,7 @@ func (m *merger) podTemplate(dst *corev1.PodTemplateSpec, src *trainer.PodTempla
 	if src.Spec == nil {
 		return nil
 	}
-	said, err := m.pod(&dst.Spec, src.Spec, m.log.child(at, m.spine.podSpec, ""))
+	said, err := m.pod(&dst.Spec, src.Spec, m.field(at, m.spine.podSpec))
 	if !said {
 		return m.one(m.spine.podSpec, dst, src, at)
 	}
@@ -133,9 +133,7 @@ func (m *merger) objectMeta(f *schema.StructField, dstParent any, dst *metav1.Ob
 	if !hasLabelsOnly(src) {
 		return m.one(f, dstParent, srcParent, at)
 	}
-	if m.owners {
-		at = m.log.child(at, f, "")
-	}
+	at = m.field(at, f)
 	err := m.stringsOf(m.spine.labels, dst, &dst.Labels, src, src.Labels, at)
 	if err == nil {
 		err = m.stringsOf(m.spine.annotations, dst, &dst.Annotations, src, src.Annotations, at)
@@ -175,7 +173,7 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 		if merge == nil {
 			err = m.one(f, dst, src, at)
 		} else {
-			err = in(f.Name, merge(m.log.child(at, f, "")))
+			err = in(f.Name, merge(m.field(at, f)))
 		}
 	}
 	step(len(src.Volumes) > 0, s.volumes, func(at node) error {
@@ -207,12 +205,12 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 func (m *merger) container(dst *corev1.Container, src *trainer.ContainerPatch, at node) error {
 	s := m.spine
 	if len(src.Env) > 0 {
-		if err := mergeList(m, &variableItems, s.env.Type, &dst.Env, len(dst.Env) > 0, src.Env, m.log.child(at, s.env, "")); err != nil {
+		if err := mergeList(m, &variableItems, s.env.Type, &dst.Env, len(dst.Env) > 0, src.Env, m.field(at, s.env)); err != nil {
 			return in("env", err)
 		}
 	}
 	if len(src.VolumeMounts) > 0 {
-		if err := mergeList(m, &mountItems, s.mounts.Type, &dst.VolumeMounts, len(dst.VolumeMounts) > 0, src.VolumeMounts, m.log.child(at, s.mounts, "")); err != nil {
+		if err := mergeList(m, &mountItems, s.mounts.Type, &dst.VolumeMounts, len(dst.VolumeMounts) > 0, src.VolumeMounts, m.field(at, s.mounts)); err != nil {
 			return in("volumeMounts", err)
 		}
 	}

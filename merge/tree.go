@@ -64,7 +64,7 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	}
 	parent.tail = child
 	parent.children = min(parent.children+1, wideNode+1)
-	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, front: -1, field: field, key: key})
+	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key})
 	return child
 }
 
