@@ -226,31 +226,44 @@ func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T,
 	}
 	m.make(at)
 	m.presence(at, false)
-	if whole && at != noNode && m.log.nodes[at].first == m.log.nodes[at].last {
-		m.log.nodes[at].whole = true
-	}
-	if whole && !m.byField {
-		return nil
-	}
-	*kind.key(item) = name
 	if !whole {
+		*kind.key(item) = name
 		return m.fields(t, item, from, at)
 	}
-	owners := m.owners
-	m.owners = false
-	err := m.fields(t, item, from, noNode)
-	m.owners = owners
-	return err
+	if m.byField {
+		*kind.key(item) = name
+		owners := m.owners
+		m.owners = false
+		err := m.fields(t, item, from, noNode)
+		if m.owners = owners; err != nil {
+			return err
+		}
+	}
+	if !m.owners {
+		return nil
+	}
+	if n := &m.log.nodes[at]; n.first == n.last {
+		n.whole = true
+	} else if !n.whole { // which it is for a twin in a list that is taken as it stands
+		return m.claimItem(t, item, at, m.layer)
+	}
+	return nil
 }
 
 // split gives the fields of an item that a patch added nodes and claims of their own, since another patch
 // is about to touch it.
 func (m *merger) split(t *schema.Type, item any, at node) error {
-	layer, fresh, copied := m.layer, m.fresh, m.copied
-	m.layer, m.fresh, m.copied = m.log.keeper(at), true, true
+	layer := m.log.keeper(at)
 	m.log.nodes[at].whole = false
+	return m.claimItem(t, item, at, layer)
+}
+
+// claimItem claims every field of an item as it stands.
+func (m *merger) claimItem(t *schema.Type, item any, at node, layer int32) error {
+	before, fresh, copied := m.layer, m.fresh, m.copied
+	m.layer, m.fresh, m.copied = layer, true, true
 	err := m.fields(t, item, item, at)
-	m.layer, m.fresh, m.copied = layer, fresh, copied
+	m.layer, m.fresh, m.copied = before, fresh, copied
 	return err
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // Ownership says who set each field of a merged template. It describes Result.Template as Apply left
-// it and reads the runtime's own fields from there: read it before you change the template.
+// it and reads from there what only one layer set, the runtime's own fields and the items that one patch
+// added: read it before you change the template.
 type Ownership struct {
 	log      *log
 	template *trainer.JobSetTemplateSpec
