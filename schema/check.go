@@ -40,13 +40,16 @@ const longestManager = 253
 // Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
 // is wrong with the template alone; Finding.Object has the kind of the one or the other.
 func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
-	c := checker{object: Object{Kind: RuntimeKind}}
-	spec := JobSetTemplate().Field("spec").Type
-	c.walk(spec, side{}, side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}, "")
+	c := checker{}
+	if !isCleanTemplate(&template.Spec) {
+		c.template(template)
+	}
 	c.object.Kind = TrainJobKind
 	c.managers(patches)
 	for i := range patches {
-		c.patch(template, &patches[i], c.trail(entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template"))))
+		if !isCleanPatch(&template.Spec, &patches[i]) {
+			c.patch(template, patches, i)
+		}
 	}
 	return c.findings
 }
@@ -84,27 +87,24 @@ func (c *checker) report(code Code, severity Severity, path Path, help, message 
 func (c *checker) managers(patches []trainer.RuntimePatch) {
 	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
 	list := Fields("spec", "runtimePatches")
-	seen := map[string]int{}
 	for i := range patches {
 		name := patches[i].Manager
-		path := list.Append(Index(i), Field("manager"))
+		path := func() Path { return list.Append(Index(i), Field("manager")) }
 		var errs field.ErrorList
 		switch {
 		case name == "":
 			c.report(CodeBadManager, Error, list.Append(Index(i)), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(CodeBadManager, Error, path, form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+			c.report(CodeBadManager, Error, path(), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(CodeBadManager, Error, path, form, "%q is no name for a manager: %s", name, err.Detail)
+			c.report(CodeBadManager, Error, path(), form, "%q is no name for a manager: %s", name, err.Detail)
 		}
-		if first, duplicate := seen[name]; duplicate && name != "" {
-			c.report(CodeDuplicateManager, Error, path, "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+		if first := indexOf(patches, managerName, name); first < i && name != "" {
+			c.report(CodeDuplicateManager, Error, path(), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
 				"manager %q has two patches", name).Claims = twice(Manager(name), list.Append(Index(first)), list.Append(Index(i)))
-		} else {
-			seen[name] = i
 		}
 	}
 }
@@ -114,12 +114,24 @@ func twice(layer Layer, first, second Path) []Claim {
 	return []Claim{{Layer: layer, Value: Presence{}, Source: first}, {Layer: layer, Value: Presence{}, Source: second}}
 }
 
-// patch checks one manager's patch, whose template stands at path, against the runtime's template.
-func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch, path *trail) {
+// template checks a runtime's template by itself.
+func (c *checker) template(template *trainer.JobSetTemplateSpec) {
+	c.object.Kind = RuntimeKind
+	c.walk(JobSetTemplate().Field("spec").Type, side{}, c.runtime(template), "")
+}
+
+// runtime is the side of a runtime's template.
+func (c *checker) runtime(template *trainer.JobSetTemplateSpec) side {
+	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}
+}
+
+// patch checks one manager's patch against the runtime's template.
+func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, i int) {
+	patch := &patches[i]
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
-	p := patch.TrainingRuntimeSpec.Template
+	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template")))
 	if p.Metadata != nil {
 		c.metadata(p.Metadata, path.in(Field("metadata")), false)
 		c.directives(reflect.ValueOf(p.Metadata.Labels), path, Field("metadata"), Field("labels"))
@@ -131,7 +143,7 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.Run
 	layer := Manager(patch.Manager)
 	c.walk(JobSetTemplate().Field("spec").Type,
 		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(Field("spec")), layer: layer},
-		side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}, "")
+		c.runtime(template), "")
 	for i := range p.Spec.ReplicatedJobs {
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(Field("spec")).in(Field("replicatedJobs")), layer)
 	}
@@ -139,12 +151,12 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patch *trainer.Run
 
 func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer Layer) {
 	path := list.in(Item("name", patch.Name))
-	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == patch.Name })
+	job := find(jobs, jobName, patch.Name)
 	c.mainEnv(patch, path)
 	if patch.Name == "" {
 		return // reported as such
 	}
-	if i < 0 {
+	if job == nil {
 		names := make([]string, len(jobs))
 		for i := range jobs {
 			names[i] = jobs[i].Name
@@ -169,7 +181,7 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		c.metadata(pod.Metadata, path.in(Field("metadata")), true)
 	}
 	if pod.Spec != nil {
-		c.pod(&jobs[i], pod.Spec, path.in(Field("spec")), layer)
+		c.pod(job, pod.Spec, path.in(Field("spec")), layer)
 	}
 }
 
@@ -207,12 +219,7 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 }
 
 func hasContainer(list []corev1.Container, name string) bool {
-	for i := range list {
-		if list[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return indexOf(list, containerName, name) >= 0
 }
 
 func containerNames(list []corev1.Container) []string {
@@ -254,7 +261,7 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list *trail) {
 	last := -1
 	for i := range patches {
-		at := slices.IndexFunc(have, func(c corev1.Container) bool { return c.Name == patches[i].Name })
+		at := indexOf(have, containerName, patches[i].Name)
 		if at >= 0 && at < last {
 			c.report(CodeInitOrder, Warning, list.in(Item("name", patches[i].Name)).path(),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),

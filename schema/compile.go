@@ -74,7 +74,8 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			f.Type = &keyed
 		}
 		t.Fields = append(t.Fields, f)
-		if f.Type.Kind == Struct || f.Type.Kind == ListMap {
+		// No type of a template contains itself, so that a field's own is complete here.
+		if f.Type.Kind == ListMap || f.Type.Kind == Struct && len(f.Type.Unions)+len(f.Type.nested) > 0 {
 			t.nested = append(t.nested, f)
 		}
 		if f.Patch != nil {

@@ -22,13 +22,7 @@ func (s fieldSet) has(index int) bool { return s>>index&1 != 0 }
 func encodedFields(v reflect.Value) fieldSet {
 	switch s := v.Addr().Interface().(type) {
 	case *metav1.ObjectMeta:
-		return setOf(
-			//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
-			s.Name != "", s.GenerateName != "", s.Namespace != "", s.SelfLink != "", s.UID != "",
-			s.ResourceVersion != "", s.Generation != 0, !s.CreationTimestamp.IsZero(), s.DeletionTimestamp != nil,
-			s.DeletionGracePeriodSeconds != nil, len(s.Labels) > 0, len(s.Annotations) > 0,
-			len(s.OwnerReferences) > 0, len(s.Finalizers) > 0, len(s.ManagedFields) > 0,
-		)
+		return metadataFields(s)
 	case *trainer.PodSpecPatch:
 		return setOf(
 			s.ServiceAccountName != nil, len(s.Volumes) > 0, len(s.InitContainers) > 0, len(s.Containers) > 0,
@@ -59,18 +53,35 @@ func encodedFields(v reflect.Value) fieldSet {
 			s.SubPathExpr != "",
 		)
 	case *corev1.VolumeSource:
-		return setOf(
-			s.HostPath != nil, s.EmptyDir != nil, s.GCEPersistentDisk != nil, s.AWSElasticBlockStore != nil,
-			s.GitRepo != nil, s.Secret != nil, s.NFS != nil, s.ISCSI != nil, s.Glusterfs != nil,
-			s.PersistentVolumeClaim != nil, s.RBD != nil, s.FlexVolume != nil, s.Cinder != nil, s.CephFS != nil,
-			s.Flocker != nil, s.DownwardAPI != nil, s.FC != nil, s.AzureFile != nil, s.ConfigMap != nil,
-			s.VsphereVolume != nil, s.Quobyte != nil, s.AzureDisk != nil, s.PhotonPersistentDisk != nil,
-			s.Projected != nil, s.PortworxVolume != nil, s.ScaleIO != nil, s.StorageOS != nil, s.CSI != nil,
-			s.Ephemeral != nil, s.Image != nil,
-		)
+		return volumeSources(s)
 	default:
 		return everyField
 	}
+}
+
+// labelsAndAnnotations are the fields of metadata that a patch is meant for.
+const labelsAndAnnotations fieldSet = 1<<10 | 1<<11
+
+func metadataFields(s *metav1.ObjectMeta) fieldSet {
+	return setOf(
+		//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
+		s.Name != "", s.GenerateName != "", s.Namespace != "", s.SelfLink != "", s.UID != "",
+		s.ResourceVersion != "", s.Generation != 0, !s.CreationTimestamp.IsZero(), s.DeletionTimestamp != nil,
+		s.DeletionGracePeriodSeconds != nil, len(s.Labels) > 0, len(s.Annotations) > 0,
+		len(s.OwnerReferences) > 0, len(s.Finalizers) > 0, len(s.ManagedFields) > 0,
+	)
+}
+
+func volumeSources(s *corev1.VolumeSource) fieldSet {
+	return setOf(
+		s.HostPath != nil, s.EmptyDir != nil, s.GCEPersistentDisk != nil, s.AWSElasticBlockStore != nil,
+		s.GitRepo != nil, s.Secret != nil, s.NFS != nil, s.ISCSI != nil, s.Glusterfs != nil,
+		s.PersistentVolumeClaim != nil, s.RBD != nil, s.FlexVolume != nil, s.Cinder != nil, s.CephFS != nil,
+		s.Flocker != nil, s.DownwardAPI != nil, s.FC != nil, s.AzureFile != nil, s.ConfigMap != nil,
+		s.VsphereVolume != nil, s.Quobyte != nil, s.AzureDisk != nil, s.PhotonPersistentDisk != nil,
+		s.Projected != nil, s.PortworxVolume != nil, s.ScaleIO != nil, s.StorageOS != nil, s.CSI != nil,
+		s.Ephemeral != nil, s.Image != nil,
+	)
 }
 
 // setOf is the set of the fields, in their order, for which a condition holds.

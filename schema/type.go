@@ -71,7 +71,7 @@ type Type struct {
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
-	nested    []*StructField // the fields that are structs and list-maps
+	nested    []*StructField // the fields that are list-maps, have a union or hold such a field
 	maps      bool           // whether an Atomic's items can hold maps
 }
 

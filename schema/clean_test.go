@@ -1,0 +1,35 @@
+package schema_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestCheckSparesNoFinding compares Check with the walk by the schema that it spares most inputs.
+func TestCheckSparesNoFinding(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	next := rand.New(rand.NewPCG(seed, 5))
+	clean, found := 0, 0
+	for i := range 2000 {
+		opts := []fuzz.Options{{}, {Checked: true, Least: 1}, {Directives: true}, {Tidy: true}}[i%4]
+		c := fuzz.Merge(next.Uint64(), opts)
+		want, got := schema.CheckBySchema(c.Template, c.Patches), schema.Check(c.Template, c.Patches)
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("case %d (%+v): the walk by the schema finds\n%v\nand Check finds\n%v", c.Seed, opts, want, got)
+		}
+		if want != nil {
+			found++
+		} else if schema.AreClean(c.Template, c.Patches) {
+			clean++
+		}
+	}
+	if clean < 20 || found < 500 {
+		t.Errorf("%d cases passed for clean and %d had findings: one of the two was hardly looked at", clean, found)
+	}
+	t.Logf("%d cases passed for clean, %d had findings", clean, found)
+}
