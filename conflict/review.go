@@ -50,36 +50,42 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Find
 	var found schema.Findings
 	for i := range r.Template.Spec.ReplicatedJobs {
 		job := &r.Template.Spec.ReplicatedJobs[i]
-		var before corev1.PodSpec
+		before := &corev1.PodSpec{}
 		for j := range template.Spec.ReplicatedJobs {
 			if template.Spec.ReplicatedJobs[j].Name == job.Name {
-				before = template.Spec.ReplicatedJobs[j].Template.Spec.Template.Spec
+				before = &template.Spec.ReplicatedJobs[j].Template.Spec.Template.Spec
 			}
 		}
-		pod := job.Template.Spec.Template.Spec
-		path := schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...)
-		found = append(found, envOrderIn(pod.InitContainers, before.InitContainers, path.Append(schema.Field("initContainers")))...)
-		found = append(found, envOrderIn(pod.Containers, before.Containers, path.Append(schema.Field("containers")))...)
+		pod := &job.Template.Spec.Template.Spec
+		found = envOrderIn(found, job.Name, "initContainers", pod.InitContainers, before.InitContainers)
+		found = envOrderIn(found, job.Name, "containers", pod.Containers, before.Containers)
 	}
 	return found
 }
 
-func envOrderIn(containers, before []corev1.Container, list schema.Path) schema.Findings {
-	var found schema.Findings
+// envOrderIn adds what it finds in one list of a job's containers.
+func envOrderIn(found schema.Findings, job, list string, containers, before []corev1.Container) schema.Findings {
 	for i := range containers {
 		c := &containers[i]
-		var old []corev1.EnvVar
-		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == c.Name }); at >= 0 {
-			old = before[at].Env
+		early := tooEarly(c.Env)
+		if early == nil {
+			continue
 		}
-		early := tooEarly(old)
-		for _, pair := range tooEarly(c.Env) {
-			if slices.Contains(early, pair) {
+		var old [][2]string
+		for j := range before {
+			if before[j].Name == c.Name {
+				old = tooEarly(before[j].Env)
+				break
+			}
+		}
+		for _, pair := range early {
+			if slices.Contains(old, pair) {
 				continue // the runtime's own order, and not the merge's doing
 			}
 			found = append(found, schema.Finding{
 				Code: schema.CodeEnvOrder, Severity: schema.Warning,
-				Path:    list.Append(schema.Item("name", c.Name), schema.Field("env"), schema.Item("name", pair[0])),
+				Path: schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job)).Append(schema.Fields("template", "spec", "template", "spec", list)...).
+					Append(schema.Item("name", c.Name), schema.Field("env"), schema.Item("name", pair[0])),
 				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
 				Help:    fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0]),
 			})
@@ -91,7 +97,8 @@ func envOrderIn(containers, before []corev1.Container, list schema.Path) schema.
 // tooEarly lists the references of variables to others that are defined later only.
 func tooEarly(env []corev1.EnvVar) [][2]string {
 	var pairs [][2]string
-	for i, e := range env {
+	for i := range env {
+		e := &env[i]
 		if !strings.Contains(e.Value, "$(") {
 			continue
 		}

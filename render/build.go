@@ -14,24 +14,54 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// build makes the JobSet of the merged template, which it takes over: the policies first, then the
-// counts, then the TrainJob's own sections, which have the last word over them (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset), and the gang schedulers' marks. The companions come after
-// that, since they count what all of these made.
-func (r *renderer) build(template *trainer.JobSetTemplateSpec, owners *merge.Ownership, opts Options) {
-	job := r.in.TrainJob
+// build makes the JobSet of the merged template, which it takes over, and the companions after that, since they
+// count what is in it. Where recorded says so, or a policy replaces what was there, the merge's owners then know of
+// every write.
+func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) {
+	r.checkManagers(&merged.Template)
+	j, enforced := r.enforce(merged, recorded, opts)
+	if !recorded && j.Replaced {
+		// What is lost has to be known after all, and by now the policies have written to the template.
+		if again, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true}); err == nil {
+			*merged = *again
+			j, enforced = r.enforce(merged, true, opts)
+		}
+	}
+	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
+	if !enforced {
+		return
+	}
+	job, template := r.in.TrainJob, &merged.Template
+	r.out.JobSet = &jobset.JobSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: jobset.GroupVersion.String(), Kind: "JobSet"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: job.Name, Namespace: job.Namespace,
+			// Of the template's metadata only these two are read; the TrainJob's own labels stay with it.
+			Labels: template.Labels, Annotations: template.Annotations,
+		},
+		Spec: template.Spec,
+	}
+	dropEmpty(reflect.ValueOf(r.out.JobSet))
+	r.companions(j, opts)
+}
+
+// enforce writes into the merged template what comes after the patches: the policies first, then the counts, then
+// the TrainJob's own sections, which have the last word over them (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset), and the gang schedulers' marks. It returns false where a policy fails.
+func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
-		TrainJob: job, Runtime: r.in.Runtime, Template: template,
-		TrainJobID: r.trainJob(), RuntimeID: r.runtime(), Record: owners.Write,
+		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
+		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
+	}
+	if recorded {
+		in.Record = merged.Owners.Write
 	}
 	if opts.FeatureGates.TrainJobStatus {
 		in.StatusServer = &opts.StatusServer
 	}
 	j := policy.NewJob(in)
-	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
-	r.checkManagers(j)
 	if !policy.Enforce(j) {
-		return
+		return j, false
 	}
 	for _, set := range j.Sets {
 		j.SetCounts(set)
@@ -46,17 +76,7 @@ func (r *renderer) build(template *trainer.JobSetTemplateSpec, owners *merge.Own
 	}
 	policy.Schedule(j)
 	j.SetSuspend()
-	r.out.JobSet = &jobset.JobSet{
-		TypeMeta: metav1.TypeMeta{APIVersion: jobset.GroupVersion.String(), Kind: "JobSet"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: job.Name, Namespace: job.Namespace,
-			// Of the template's metadata only these two are read; the TrainJob's own labels stay with it.
-			Labels: template.Labels, Annotations: template.Annotations,
-		},
-		Spec: template.Spec,
-	}
-	dropEmpty(reflect.ValueOf(r.out.JobSet))
-	r.companions(j, opts)
+	return j, true
 }
 
 // storageURI is the variable through which the initializers learn what to fetch.

@@ -55,7 +55,7 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 }
 
 // checkManagers looks at what other controllers, or nobody, will make of the objects.
-func (r *renderer) checkManagers(j *policy.Job) {
+func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	spec := r.in.TrainJob.Spec
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
 		r.report(schema.Finding{
@@ -64,10 +64,9 @@ func (r *renderer) checkManagers(j *policy.Job) {
 			Help:    "read the objects as what a cluster makes to which the job is sent",
 		})
 	}
-	template := schema.Fields("spec", "template", "spec")
-	if by := j.Template.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		r.report(schema.Finding{
-			Code: schema.CodeManagedElsewhere, Severity: schema.Warning, Object: r.runtime(), Path: template.Append(schema.Field("managedBy")),
+			Code: schema.CodeManagedElsewhere, Severity: schema.Warning, Object: r.runtime(), Path: schema.Fields("spec", "template", "spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
 			Help:    "read its Jobs and Pods as what a cluster makes whose own controller manages it",
 		})
@@ -75,7 +74,7 @@ func (r *renderer) checkManagers(j *policy.Job) {
 	if spec.Suspend == nil || !*spec.Suspend {
 		return
 	}
-	for i, claim := range j.Template.Spec.VolumeClaimPolicies {
+	for i, claim := range merged.Spec.VolumeClaimPolicies {
 		if claim.RetentionPolicy != nil {
 			continue
 		}
@@ -83,7 +82,7 @@ func (r *renderer) checkManagers(j *policy.Job) {
 		// again; the field is immutable, so every later apply fails, that of the resume too.
 		r.report(schema.Finding{
 			Code: schema.CodeNeverResumed, Severity: schema.Warning, Object: r.runtime(),
-			Path:    template.Append(schema.Field("volumeClaimPolicies"), schema.Index(i), schema.Field("retentionPolicy")),
+			Path:    schema.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("retentionPolicy")),
 			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
 			Help:    "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
 		})

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"reflect"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -16,7 +14,7 @@ func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := patches
 	for i := range patches {
 		needed := false
-		eachMetadata(&patches[i], func(m *metav1.ObjectMeta) { needed = needed || !reflect.DeepEqual(*m, kept(m)) })
+		eachMetadata(&patches[i], func(m *metav1.ObjectMeta) { needed = needed || hasDropped(m) })
 		if !needed {
 			continue
 		}
@@ -27,6 +25,14 @@ func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 		eachMetadata(&pruned[i], func(m *metav1.ObjectMeta) { *m = kept(m) })
 	}
 	return pruned
+}
+
+// hasDropped tells whether metadata holds anything but what is kept. A list that is empty is dropped, too.
+func hasDropped(m *metav1.ObjectMeta) bool {
+	//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
+	return m.GenerateName != "" || m.SelfLink != "" || m.UID != "" || m.ResourceVersion != "" || m.Generation != 0 ||
+		m.CreationTimestamp != metav1.Time{} || m.DeletionTimestamp != nil || m.DeletionGracePeriodSeconds != nil ||
+		m.OwnerReferences != nil || m.ManagedFields != nil
 }
 
 func kept(m *metav1.ObjectMeta) metav1.ObjectMeta {

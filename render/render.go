@@ -152,6 +152,9 @@ func (r *renderer) render(opts Options) {
 	r.checkOverrides()
 	r.check(patches, left, decisions)
 	r.checkEnv()
+	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
+	// may have set what a section of the TrainJob replaces, which schema.Check refuses.
+	recorded := opts.Owners || r.in.Overrides != nil || decisions != nil || r.out.Findings.Err() != nil
 	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
 	if err != nil {
 		r.report(r.noMerge(err))
@@ -162,7 +165,7 @@ func (r *renderer) render(opts Options) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
-	r.build(&merged.Template, merged.Owners, opts)
+	r.build(merged, left, recorded, opts)
 	r.shadowed(merged.Owners)
 	if opts.Owners && r.out.JobSet != nil {
 		r.own(merged, opts.As)

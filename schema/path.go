@@ -96,7 +96,12 @@ func PatchPath(manager string) Path {
 
 // Append returns the path with the steps added. It never changes p, nor shares memory with it.
 func (p Path) Append(steps ...Step) Path {
-	return append(slices.Clip(slices.Clone(p)), steps...)
+	if len(steps) == 0 {
+		return slices.Clone(p)
+	}
+	longer := make(Path, len(p)+len(steps))
+	copy(longer[copy(longer, p):], steps)
+	return longer
 }
 
 // HasPrefix reports whether q leads to the field of p or to one that contains it.

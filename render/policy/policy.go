@@ -78,8 +78,12 @@ type Job struct {
 	CommandFrom   Writer
 	// Findings are what the policies found.
 	Findings schema.Findings
+	// Replaced tells, with or without a Record, that a policy or a scheduler wrote over an item or an entry that
+	// was there. Counts and ports are apart: what replaces them has findings of its own.
+	Replaced bool
 
-	slots int32 // of a node, under MPI
+	by    Writer // the runtime's policy
+	slots int32  // of a node, under MPI
 }
 
 // PodSet is one replicated job and the number of Pods in each of its Jobs.
@@ -100,6 +104,7 @@ type PodSet struct {
 // Trainer v2.3.0 pkg/runtime/core newRuntimeInfo does before any policy runs.
 func NewJob(in Input) *Job {
 	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}
+	j.by = j.writer()
 	if t := in.TrainJob.Spec.Trainer; t != nil {
 		j.Command, j.Args = t.Command, t.Args
 	}
@@ -107,7 +112,7 @@ func NewJob(in Input) *Job {
 	jobs := in.Template.Spec.ReplicatedJobs
 	for i := range jobs {
 		rj := &jobs[i]
-		set := &PodSet{ReplicatedJob: rj, Ancestor: rj.Template.Labels[Ancestor], Count: 1, CountFrom: j.writer(), replicas: rj.Replicas}
+		set := &PodSet{ReplicatedJob: rj, Ancestor: rj.Template.Labels[Ancestor], Count: 1, CountFrom: j.by, replicas: rj.Replicas}
 		if set.replicas == 0 {
 			set.replicas = 1 // the zero gets lost on the way, and the JobSet API fills in one
 		}
@@ -116,13 +121,13 @@ func NewJob(in Input) *Job {
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
 			// The template's own parallelism plays no part here, whatever it says.
-			set.Count, set.CountFrom = 1, j.writer()
+			set.Count, set.CountFrom = 1, j.by
 			if mlPolicy.NumNodes != nil {
-				set.Count, set.CountFrom = *mlPolicy.NumNodes, j.writer().from("spec", "mlPolicy", "numNodes")
+				set.Count, set.CountFrom = *mlPolicy.NumNodes, j.by.from("spec", "mlPolicy", "numNodes")
 			}
 		}
 		if set.Count < 1 {
-			set.Count, set.CountFrom = 1, j.writer()
+			set.Count, set.CountFrom = 1, j.by
 		}
 		j.Sets = append(j.Sets, set)
 		j.resources(set)
@@ -220,9 +225,10 @@ func (s *PodSet) Containers() []corev1.Container { return s.pod().Containers }
 
 // Container is the job's container of the given name, init containers apart, nil where there is none.
 func (s *PodSet) Container(name string) *corev1.Container {
-	for i, c := range s.Containers() {
-		if c.Name == name {
-			return &s.Containers()[i]
+	containers := s.Containers()
+	for i := range containers {
+		if containers[i].Name == name {
+			return &containers[i]
 		}
 	}
 	return nil

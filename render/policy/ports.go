@@ -64,8 +64,10 @@ func portNumber(number int32) schema.Step {
 	return schema.Item("containerPort", strconv.Itoa(int(number)))
 }
 
-func samePort(p corev1.ContainerPort) func(corev1.ContainerPort) bool {
-	return func(old corev1.ContainerPort) bool { return old.ContainerPort == p.ContainerPort || old.Name == p.Name }
+func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
+	return func(old *corev1.ContainerPort) bool {
+		return old.ContainerPort == p.ContainerPort || old.Name == p.Name
+	}
 }
 
 // Settle does to a job's lists what the controller does when it copies them from its own bookkeeping
@@ -96,7 +98,7 @@ func (j *Job) Settle(s *PodSet) {
 				}
 			}
 			if changed {
-				j.recordPorts(j.writer(), c, before, c.Ports, 0)
+				j.recordPorts(j.by, c, before, c.Ports, 0)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,12 +19,15 @@ func (s *PodSet) Path() schema.Path {
 }
 
 // JobPath is where the spec of the job's Jobs stands.
-func (s *PodSet) JobPath() schema.Path { return s.Path().Append(schema.Fields("template", "spec")...) }
+func (s *PodSet) JobPath() schema.Path { return s.Path().Append(jobSpec()...) }
 
 // PodPath is where the spec of the job's Pods stands.
-func (s *PodSet) PodPath() schema.Path {
-	return s.JobPath().Append(schema.Fields("template", "spec")...)
-}
+func (s *PodSet) PodPath() schema.Path { return s.Path().Append(podSpec()...) }
+
+var (
+	jobSpec = sync.OnceValue(func() schema.Path { return schema.Fields("template", "spec") })
+	podSpec = sync.OnceValue(func() schema.Path { return schema.Fields("template", "spec", "template", "spec") })
+)
 
 // Place is a container and where it stands.
 type Place struct {
@@ -37,20 +41,30 @@ func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s,
 
 // Path is where a field of the container stands in the JobSet.
 func (p Place) Path(steps ...schema.Step) schema.Path {
-	return p.set.PodPath().Append(schema.Field(p.list), schema.Item("name", p.Name)).Append(steps...)
+	in := p.set.Path()
+	path := make(schema.Path, 0, len(in)+len(podSpec())+2+len(steps))
+	path = append(append(append(path, in...), podSpec()...), schema.Field(p.list), schema.Item("name", p.Name))
+	return append(path, steps...)
 }
 
 // upsert puts an item in the place of the first one that matches it, or last. It returns what stood
 // there, and whether anything did. The list may share memory with nobody else.
-func upsert[T any](list *[]T, item T, match func(T) bool) (before T, found bool) {
-	for i, old := range *list {
-		if match(old) {
-			(*list)[i] = item
-			return old, true
+func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool) {
+	for i := range *list {
+		if at := &(*list)[i]; match(at) {
+			before, *at = *at, item
+			return before, true
 		}
 	}
 	*list = append(*list, item)
 	return before, false
+}
+
+// wrote notes a write to a field, and reports whether Record is to be told of it. What Replaced is about are
+// fields that policies and schedulers write: no manager can set those that the TrainJob writes.
+func (j *Job) wrote(by Writer, over bool) (recorded bool) {
+	j.Replaced = j.Replaced || over && by.Layer != schema.TrainJob
+	return j.Record != nil
 }
 
 // recordItem tells Record of one upsert.
@@ -65,9 +79,10 @@ func recordItem[T any](j *Job, by Writer, path schema.Path, before T, found bool
 // UpsertEnv sets environment variables of a container, by name.
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 	for i := range env {
-		e := *env[i].DeepCopy() // one list may go to several containers
-		before, found := upsert(&c.Env, e, func(old corev1.EnvVar) bool { return old.Name == e.Name })
-		if j.Record != nil {
+		var e corev1.EnvVar
+		env[i].DeepCopyInto(&e) // one list may go to several containers
+		before, found := upsert(&c.Env, e, func(old *corev1.EnvVar) bool { return old.Name == e.Name })
+		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(schema.Field("env"), schema.Item("name", e.Name)), before, found, e)
 		}
 	}
@@ -77,8 +92,8 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 	for i := range volumes {
 		v := *volumes[i].DeepCopy()
-		before, found := upsert(&s.pod().Volumes, v, func(old corev1.Volume) bool { return old.Name == v.Name })
-		if j.Record != nil {
+		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool { return old.Name == v.Name })
+		if j.wrote(by, found) {
 			recordItem(j, by, s.PodPath().Append(schema.Field("volumes"), schema.Item("name", v.Name)), before, found, v)
 		}
 	}
@@ -88,8 +103,8 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 // replaced.
 func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	for _, m := range mounts {
-		before, found := upsert(&c.VolumeMounts, m, func(old corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
-		if j.Record != nil {
+		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
+		if j.wrote(by, found) {
 			recordItem(j, by, c.Path(schema.Field("volumeMounts"), schema.Item("mountPath", m.MountPath)), before, found, m)
 		}
 	}
@@ -98,14 +113,16 @@ func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 // appendInit adds an init container after all others, also where one of that name is there already.
 func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 	list := &s.pod().InitContainers
+	before := *list
+	*list = append(before, *c.DeepCopy())
+	if !j.wrote(by, false) {
+		return
+	}
 	path := s.In("initContainers", &c).Path()
-	if slices.ContainsFunc(*list, func(other corev1.Container) bool { return other.Name == c.Name }) {
-		path[len(path)-1] = schema.Index(len(*list))
+	if slices.ContainsFunc(before, func(other corev1.Container) bool { return other.Name == c.Name }) {
+		path[len(path)-1] = schema.Index(len(before))
 	}
-	*list = append(*list, *c.DeepCopy())
-	if j.Record != nil {
-		j.Record(by.Layer, by.From, path, nil, c)
-	}
+	j.Record(by.Layer, by.From, path, nil, c)
 }
 
 // AppendEnvFrom adds a source of environment variables after all others.
@@ -136,9 +153,10 @@ func (j *Job) SetArgs(by Writer, c Place, args []string) {
 	j.write(by, c, "args", before, c.Args, len(before) > 0)
 }
 
-// write tells Record of a container's field.
+// write tells Record of a container's field. Nothing is lost of a command or of arguments: policies build on those
+// that they find.
 func (j *Job) write(by Writer, c Place, field string, before, now any, found bool) {
-	if j.Record == nil {
+	if !j.wrote(by, found && field != "command" && field != "args") {
 		return
 	}
 	if !found {
@@ -201,8 +219,7 @@ func (j *Job) SetOneReplica(s *PodSet) {
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
 	if j.Record != nil && before != 1 {
-		by := j.writer()
-		j.Record(by.Layer, by.From, s.Path().Append(schema.Field("replicas")), before, int32(1))
+		j.Record(j.by.Layer, j.by.From, s.Path().Append(schema.Field("replicas")), before, int32(1))
 	}
 }
 
@@ -246,7 +263,7 @@ func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]s
 		*entries = map[string]string{}
 	}
 	(*entries)[key] = value
-	if j.Record != nil {
+	if j.wrote(by, found) {
 		path := s.JobPath().Append(schema.Fields("template", "metadata", field)...).Append(schema.Key(key))
 		recordItem(j, by, path, before, found, value)
 	}
