@@ -1,8 +1,6 @@
 package render
 
 import (
-	"reflect"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -41,7 +39,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 		},
 		Spec: template.Spec,
 	}
-	dropEmpty(reflect.ValueOf(r.out.JobSet))
+	dropEmpty(r.out.JobSet)
 	r.companions(j, opts)
 }
 

@@ -1,32 +1,83 @@
 package render
 
-import "reflect"
+import (
+	"reflect"
+	"sync"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
 
 // dropEmpty makes every empty list and map nil, as they come out of the controller: the form in which
 // it sends objects has no empty ones. Where the API requires the list, such as the rules of a
 // podFailurePolicy, the API server then misses it.
-func dropEmpty(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			dropEmpty(v.Elem())
+func dropEmpty(js *jobset.JobSet) { jobSetHolds().drop(reflect.ValueOf(js).Elem()) }
+
+var jobSetHolds = sync.OnceValue(func() *holds {
+	return holdsOf(reflect.TypeFor[jobset.JobSet](), map[reflect.Type]*holds{})
+})
+
+// holds is where values of a Go type hold lists and maps. Most fields of a Pod hold none, and are never looked at.
+type holds struct {
+	kind   reflect.Kind
+	fields []int    // of a struct, those that hold any,
+	inner  []*holds // and what these hold; of a pointer or a list, what its elements hold, if any
+}
+
+// holdsOf is nil for a type whose values hold no list and no map. Values of maps are left alone.
+func holdsOf(t reflect.Type, done map[reflect.Type]*holds) *holds {
+	if h, ok := done[t]; ok {
+		return h
+	}
+	h := &holds{kind: t.Kind()}
+	done[t] = h
+	some := false
+	switch t.Kind() {
+	case reflect.Map:
+		some = true
+	case reflect.Pointer, reflect.Slice:
+		if inner := holdsOf(t.Elem(), done); inner != nil {
+			h.inner = []*holds{inner}
 		}
+		some = t.Kind() == reflect.Slice || h.inner != nil
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Field(i); f.CanSet() {
-				dropEmpty(f)
+		for i := range t.NumField() {
+			if inner := holdsOf(t.Field(i).Type, done); inner != nil && t.Field(i).IsExported() {
+				h.fields, h.inner = append(h.fields, i), append(h.inner, inner)
 			}
 		}
+		some = h.fields != nil
+	}
+	if !some {
+		h = nil
+	}
+	done[t] = h
+	return h
+}
+
+func (h *holds) drop(v reflect.Value) {
+	switch h.kind {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			h.inner[0].drop(v.Elem())
+		}
+	case reflect.Struct:
+		for i, field := range h.fields {
+			h.inner[i].drop(v.Field(field))
+		}
 	case reflect.Map:
-		if v.Len() == 0 {
+		if !v.IsNil() && v.Len() == 0 {
 			v.SetZero()
 		}
 	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
 		if v.Len() == 0 {
 			v.SetZero()
-		}
-		for i := range v.Len() {
-			dropEmpty(v.Index(i))
+		} else if h.inner != nil {
+			for i := range v.Len() {
+				h.inner[0].drop(v.Index(i))
+			}
 		}
 	}
 }

@@ -86,25 +86,26 @@ func (c *checker) report(code Code, severity Severity, path Path, help, message 
 // domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
 func (c *checker) managers(patches []trainer.RuntimePatch) {
 	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
-	list := Fields("spec", "runtimePatches")
+	entry := func(i int, steps ...Step) Path {
+		return Fields("spec", "runtimePatches").Append(Index(i)).Append(steps...)
+	}
 	for i := range patches {
 		name := patches[i].Manager
-		path := func() Path { return list.Append(Index(i), Field("manager")) }
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(CodeBadManager, Error, list.Append(Index(i)), form, "the patch has no manager")
+			c.report(CodeBadManager, Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(CodeBadManager, Error, path(), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
-		default:
+			c.report(CodeBadManager, Error, entry(i, Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+		case !isPlainManager(name):
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(CodeBadManager, Error, path(), form, "%q is no name for a manager: %s", name, err.Detail)
+			c.report(CodeBadManager, Error, entry(i, Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
 		}
 		if first := indexOf(patches, managerName, name); first < i && name != "" {
-			c.report(CodeDuplicateManager, Error, path(), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
-				"manager %q has two patches", name).Claims = twice(Manager(name), list.Append(Index(first)), list.Append(Index(i)))
+			c.report(CodeDuplicateManager, Error, entry(i, Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+				"manager %q has two patches", name).Claims = twice(Manager(name), entry(first), entry(i))
 		}
 	}
 }

@@ -214,6 +214,26 @@ func isCleanMetadata(m *metav1.ObjectMeta) bool {
 	return m == nil || metadataFields(m)&^labelsAndAnnotations == 0 && noDirectives(m.Labels) && noDirectives(m.Annotations)
 }
 
+// isPlainManager tells whether a manager's name is a domain and a path of ordinary letters, as nearly all are.
+func isPlainManager(name string) bool {
+	isLetter := func(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+	domain, path, _ := strings.Cut(name, "/")
+	before := byte('.')
+	for i := range len(domain) {
+		c := domain[i]
+		if !isLetter(c) && (c != '-' && c != '.' || before == '.' || c == '.' && before == '-') {
+			return false
+		}
+		before = c
+	}
+	for i := range len(path) {
+		if c := path[i]; !isLetter(c) && c != '-' && c != '.' && c != '/' {
+			return false
+		}
+	}
+	return isLetter(before) && path != ""
+}
+
 func noDirectives(m map[string]string) bool {
 	for key := range m {
 		if strings.HasPrefix(key, "$") {

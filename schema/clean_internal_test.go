@@ -10,6 +10,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
@@ -91,6 +92,28 @@ func TestCleanMetadata(t *testing.T) {
 		if isClean := isCleanPatch(&jobset.JobSetSpec{}, &patches[0]); isClean != (c.findings == nil) {
 			t.Errorf("%s: clean is %v, and the findings are %v", f.Name, isClean, c.findings)
 		}
+	}
+}
+
+// TestPlainManagers spells names of letters of every sort. What passes for plain is a name.
+func TestPlainManagers(t *testing.T) {
+	plain := 0
+	const letters = "a9-./A_ \x00ä"
+	for n := range 200000 {
+		var name []byte
+		for ; n > 0; n /= len(letters) {
+			name = append(name, letters[n%len(letters)])
+		}
+		if !isPlainManager(string(name)) {
+			continue
+		}
+		plain++
+		if errs := validation.IsDomainPrefixedPath(nil, string(name)); errs != nil {
+			t.Errorf("%q passes for plain: %v", name, errs)
+		}
+	}
+	if plain < 50 || !isPlainManager("kueue.x-k8s.io/manager") {
+		t.Errorf("only %d names passed for plain", plain)
 	}
 }
 

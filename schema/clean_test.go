@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -32,4 +34,19 @@ func TestCheckSparesNoFinding(t *testing.T) {
 		t.Errorf("%d cases passed for clean and %d had findings: one of the two was hardly looked at", clean, found)
 	}
 	t.Logf("%d cases passed for clean, %d had findings", clean, found)
+}
+
+// TestCheckAllocatesOnce holds that Check takes no memory but for its own state where it has nothing to say.
+func TestCheckAllocatesOnce(t *testing.T) {
+	runtime := template(t, runtimePod)
+	patches := []trainer.RuntimePatch{
+		podPatch(t, "a.example.com/x", `{nodeSelector: {pool: a}, schedulingGates: [{name: a}], volumes: [{name: a, secret: {secretName: a}}]}`),
+		podPatch(t, "b.example.com/x", `{containers: [{name: metrics, env: [{name: LEVEL, value: debug}], volumeMounts: [{name: b, mountPath: /b}]}]}`),
+	}
+	if found := schema.Check(runtime, patches); found != nil {
+		t.Fatal(found)
+	}
+	if n := testing.AllocsPerRun(20, func() { schema.Check(runtime, patches) }); n > 1 {
+		t.Errorf("Check allocates %v times to say that there is nothing to report", n)
+	}
 }

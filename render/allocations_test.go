@@ -1,0 +1,57 @@
+package render_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// TestAllocations holds that a rendering with nothing to report allocates little beyond the merge, and no more for
+// many patches than for a few. Numbers of allocations are exact, so the test cannot fail on a slow machine.
+func TestAllocations(t *testing.T) {
+	const most = 40
+	for _, managers := range []int{2, 4, 16} {
+		pod := func(i int) trainer.PodSpecPatch {
+			own := fmt.Sprint("m", i)
+			return trainer.PodSpecPatch{
+				NodeSelector: map[string]string{own + ".example.com/flavor": "spot"},
+				Volumes:      []corev1.Volume{{Name: own, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+				Containers: []trainer.ContainerPatch{{
+					Name: "sync", Env: []corev1.EnvVar{{Name: own, Value: "x"}},
+					VolumeMounts: []corev1.VolumeMount{{Name: own, MountPath: "/" + own}},
+				}},
+			}
+		}
+		in := forceInput(pod(0), pod(1))
+		for i := 2; i < managers; i++ {
+			p := forceInput(pod(i), pod(i)).TrainJob.Spec.RuntimePatches[0]
+			p.Manager = fmt.Sprintf("m%d.example.com/x", i)
+			in.Patches = append(in.Patches, p)
+		}
+		job := &in.Runtime.Template.Spec.ReplicatedJobs[0].Template
+		job.Labels = map[string]string{policy.Ancestor: policy.Trainer}
+		job.Spec.Template.Spec.Containers = append(job.Spec.Template.Spec.Containers, corev1.Container{Name: "sync", Image: "i"})
+		in.Runtime.MLPolicy = &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}
+		in.TrainJob.Spec.Trainer = &trainer.Trainer{Env: []corev1.EnvVar{{Name: "LR", Value: "0.1"}}}
+		in.TrainJob.Spec.RuntimePatches, in.Patches = append(in.TrainJob.Spec.RuntimePatches, in.Patches...), nil
+
+		if out, err := render.JobSet(in, render.Options{}); err != nil || out.Findings != nil {
+			t.Fatalf("%d managers: %v, %v", managers, err, out.Findings)
+		}
+		whole := testing.AllocsPerRun(20, func() { _, _ = render.JobSet(in, render.Options{}) })
+		merging := testing.AllocsPerRun(20, func() {
+			_, _ = merge.Apply(&in.Runtime.Template, in.TrainJob.Spec.RuntimePatches, merge.Options{Owners: true})
+		})
+		if whole-merging > most {
+			t.Errorf("%d managers: %v allocations, of which %v merge: the rest may take %d", managers, whole, merging, most)
+		}
+		t.Logf("%d managers: %v allocations, of which %v merge", managers, whole, merging)
+	}
+}

@@ -1,0 +1,72 @@
+package render
+
+import (
+	"reflect"
+	"testing"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// TestDropEmpty drops from a JobSet in which every list has one item, and every list and map within that is empty
+// where it holds nothing but scalars.
+func TestDropEmpty(t *testing.T) {
+	var js jobset.JobSet
+	made := fillEmpty(reflect.ValueOf(&js).Elem())
+	if left := countEmpty(reflect.ValueOf(&js).Elem()); made < 150 || left != made {
+		t.Fatalf("the test made %d empty lists and maps, and counts %d", made, left)
+	}
+	dropEmpty(&js)
+	if left := countEmpty(reflect.ValueOf(&js).Elem()); left != 0 {
+		t.Errorf("of %d empty lists and maps %d are left", made, left)
+	}
+}
+
+// fillEmpty makes whatever a value can hold and returns the number of empty lists and maps in it.
+func fillEmpty(v reflect.Value) int {
+	made := 0
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		made = fillEmpty(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				made += fillEmpty(v.Field(i))
+			}
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		made = 1
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		if made = fillEmpty(v.Index(0)); made == 0 {
+			v.SetLen(0)
+			made = 1
+		}
+	}
+	return made
+}
+
+func countEmpty(v reflect.Value) int {
+	count := 0
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			count = countEmpty(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				count += countEmpty(v.Field(i))
+			}
+		}
+	case reflect.Map, reflect.Slice:
+		if !v.IsNil() && v.Len() == 0 {
+			count = 1
+		}
+		for i := 0; v.Kind() == reflect.Slice && i < v.Len(); i++ {
+			count += countEmpty(v.Index(i))
+		}
+	}
+	return count
+}
