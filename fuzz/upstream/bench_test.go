@@ -33,7 +33,7 @@ import (
 // BenchmarkJobSet measures render.JobSet beside the Trainer's own RuntimeInfo and component builders,
 // both from the same typed values, in turns: what counts is the ratio. Upstream is given a client that
 // answers at once that no JobSet is there, so that no server's work is counted. Ours does more: it
-// checks the patches, looks for conflicts and keeps the owners of every field.
+// checks the patches, looks for conflicts and keeps what each manager set.
 func BenchmarkJobSet(b *testing.B) {
 	for _, managers := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
