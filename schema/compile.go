@@ -13,13 +13,16 @@ import (
 // those of the patch type that mirrors it. Pairs of types are compiled once and shared, so that the
 // result is small although the types are large.
 func compile(template, patch reflect.Type) *Type {
-	c := compiler{done: map[typePair]*Type{}}
+	c := compiler{done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
 	return c.compile(template, patch)
 }
 
 type typePair struct{ template, patch reflect.Type }
 
-type compiler struct{ done map[typePair]*Type }
+type compiler struct {
+	done  map[typePair]*Type
+	holds map[reflect.Type]bool // the structs from which maps can be reached
+}
 
 func (c *compiler) compile(template, patch reflect.Type) *Type {
 	template, patch = indirect(template), indirect(patch)
@@ -41,7 +44,7 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	case template.Kind() == reflect.Slice && template.Elem().Kind() != reflect.Uint8:
 		t.Kind = Atomic
-		t.maps = holdsMaps(template.Elem())
+		t.maps = c.holdsMaps(template.Elem())
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	default:
 		t.Kind = Scalar
@@ -50,20 +53,25 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	mirrored := map[string]goField{}
-	if patch != nil && patch.Kind() == reflect.Struct {
-		for _, g := range goFields(patch, nil) {
-			mirrored[g.name] = g
-		}
+	fields := goFields(template, nil)
+	mirrored := fields // most types below a patch's own are the template's
+	switch {
+	case patch == nil || patch.Kind() != reflect.Struct:
+		mirrored = nil
+	case patch != template:
+		mirrored = goFields(patch, nil)
 	}
-	for _, g := range goFields(template, nil) {
-		f := &StructField{Name: g.name, Template: g.slot}
+	compiled := make([]StructField, len(fields))
+	t.Fields = make([]*StructField, 0, len(fields))
+	for i := range fields {
+		g, f := &fields[i], &compiled[i]
+		f.Name, f.Template = g.name, g.slot
 		var patchType reflect.Type
-		if p, ok := mirrored[g.name]; ok {
+		if p := fieldNamed(mirrored, g.name); p != nil {
 			f.Patch, patchType = &p.slot, p.typ
 		}
 		f.Type = c.compile(g.typ, patchType)
-		if strategy := g.tag.Get("patchStrategy"); f.Type.Kind == Atomic && slices.Contains(strings.Split(strategy, ","), "merge") {
+		if strategy := g.tag.Get("patchStrategy"); f.Type.Kind == Atomic && hasOption(strategy, "merge") {
 			// A list's own tags decide how it merges, so its type is not shared with other lists.
 			keyed := *f.Type
 			keyed.Key = g.tag.Get("patchMergeKey")
@@ -94,11 +102,14 @@ type goField struct {
 
 // goFields lists the fields that encoding/json would write for a struct, inlined structs in place.
 func goFields(t reflect.Type, outer []int) []goField {
-	var fields []goField
+	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		index := append(slices.Clip(slices.Clone(outer)), i)
+		index := f.Index
+		if len(outer) > 0 {
+			index = slices.Concat(outer, index)
+		}
 		switch {
 		case name == "-" || !f.IsExported():
 		case name == "" && f.Anonymous:
@@ -115,7 +126,24 @@ func goFields(t reflect.Type, outer []int) []goField {
 	return fields
 }
 
-func hasOption(options, name string) bool { return slices.Contains(strings.Split(options, ","), name) }
+// fieldNamed finds a field, or nil.
+func fieldNamed(fields []goField, name string) *goField {
+	for i := range fields {
+		if fields[i].name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+func hasOption(options, name string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		if option == name {
+			return true
+		}
+	}
+	return false
+}
 
 func indirect(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -139,18 +167,21 @@ func encodesItself(t reflect.Type) bool {
 }
 
 // holdsMaps reports whether a map can be reached from values of the type.
-func holdsMaps(t reflect.Type) bool {
+func (c *compiler) holdsMaps(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Map:
 		return true
 	case reflect.Pointer, reflect.Slice:
-		return holdsMaps(t.Elem())
+		return c.holdsMaps(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if !encodesItself(t) && holdsMaps(t.Field(i).Type) {
-				return true
+		holds, known := c.holds[t]
+		if !known && !encodesItself(t) {
+			for i := 0; i < t.NumField() && !holds; i++ {
+				holds = c.holdsMaps(t.Field(i).Type)
 			}
 		}
+		c.holds[t] = holds
+		return holds
 	}
 	return false
 }
