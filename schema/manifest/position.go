@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"bytes"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/schema"
@@ -37,6 +39,9 @@ func (s *source) find(at, p schema.Path) *yaml.Node {
 
 // has reports whether every step of the path exists.
 func (s *source) has(at, p schema.Path) bool {
+	if s.lacks(p) {
+		return false
+	}
 	value, err := s.nodes()
 	if err != nil || value == nil {
 		return false
@@ -48,6 +53,19 @@ func (s *source) has(at, p schema.Path) bool {
 		}
 	}
 	return true
+}
+
+// lacks says that no field of the path's last name stands in the text, which need not be parsed then. A false says
+// nothing.
+func (s *source) lacks(p schema.Path) bool {
+	if len(p) == 0 {
+		return false
+	}
+	name, ok := p[len(p)-1].Field()
+	if !ok || doubtfulKey([]byte(name)) || bytes.ContainsAny(s.text, `\!`) {
+		return false // an escape or a tag could spell the name
+	}
+	return !bytes.Contains(s.text, []byte(name))
 }
 
 // step is one step of a path: the node whose place counts, and the value. Both are nil if the value
