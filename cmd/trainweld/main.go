@@ -10,6 +10,7 @@ import (
 )
 
 func main() {
+	postponeCollection()
 	// Without this, writing to a pipe that nobody reads kills the process before it can say so.
 	signal.Ignore(syscall.SIGPIPE)
 	name, args := invoked(os.Args[0], os.Args[1:])

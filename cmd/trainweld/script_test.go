@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
 // process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"trainweld": main, plugin: main, pluginCompletion: main, "trainweld-allocations": allocations})
+	testscript.Main(m, map[string]func(){"trainweld": main, plugin: main, pluginCompletion: main, "trainweld-allocations": allocations, "trainweld-collections": collections})
 }
 
 // TestScripts runs the scripts of testdata/script, one a behaviour. Each has the files of
