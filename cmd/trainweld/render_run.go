@@ -106,6 +106,7 @@ func (p *program) render(flags renderFlags) error {
 // render reads and renders everything, and returns all that was found.
 func (r *renderRun) render() schema.Findings {
 	r.in.noNotes = !r.flags.showNotes
+	go schema.JobSetTemplate() // is compiled while files are read, and not only when the first one is merged
 	f := r.p.newFeed(r.in, r.flags.inputFlags)
 	r.patches = r.in.furtherPatches()
 	stream(f.objects(r.flags.to != "jobset"), r.one, func(o outcome) {
