@@ -54,7 +54,7 @@ func (s structs) names(t reflect.Type) []string {
 }
 
 func fieldsOf(t reflect.Type) []field {
-	var fields []field
+	fields := make([]field, 0, t.NumField())
 	var inlined []reflect.StructField
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -70,13 +70,15 @@ func fieldsOf(t reflect.Type) []field {
 		case name == "":
 			name = f.Name
 		}
-		field := field{name: name, index: f.Index, typ: f.Type, mergeKey: f.Tag.Get("patchMergeKey")}
+		field := field{name: name, index: f.Index, typ: f.Type}
 		for option := range strings.SplitSeq(options, ",") {
 			field.omitEmpty = field.omitEmpty || option == "omitempty"
 			field.omitZero = field.omitZero || option == "omitzero"
 		}
-		if field.mergeKey == "" && f.Type.Kind() == reflect.Slice {
-			field.mergeKey = patchMergeKey(f.Type.Elem())
+		if f.Type.Kind() == reflect.Slice {
+			if field.mergeKey = f.Tag.Get("patchMergeKey"); field.mergeKey == "" {
+				field.mergeKey = patchMergeKey(f.Type.Elem())
+			}
 		}
 		fields = append(fields, field)
 	}
