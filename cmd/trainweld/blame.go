@@ -79,9 +79,9 @@ failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&flags.files, "filename", "f", nil, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text or json")

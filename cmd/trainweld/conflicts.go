@@ -58,9 +58,9 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&flags.files, "filename", "f", nil, "look at a file, directory, glob or -, as at a PATH (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "look at a file, directory, glob or -, as at a PATH (repeatable)")
+	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	p.addForceManager(cmd, &flags.force, &flags.inputFlags)

@@ -75,9 +75,9 @@ not render.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
-	f.StringArrayVarP(&flags.files, "filename", "f", nil, "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
-	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob of both versions, after its own (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob of both versions, after its own (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")

@@ -12,7 +12,7 @@ import (
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
 // line names so far.
 func (p *program) addForceManager(cmd *cobra.Command, managers *[]string, flags *inputFlags) {
-	cmd.Flags().StringArrayVar(managers, "force-manager", nil, "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
+	cmd.Flags().Var((*repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
 		read.files = slices.Concat(read.files, args)

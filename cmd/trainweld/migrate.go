@@ -76,8 +76,8 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&flags.files, "filename", "f", nil, "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtimes", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")

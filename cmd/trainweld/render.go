@@ -88,9 +88,9 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&flags.files, "filename", "f", nil, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
-	f.StringArrayVarP(&flags.runtimes, "runtime", "r", nil, "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.StringArrayVar(&flags.patches, "patch", nil, "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
