@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -103,60 +103,66 @@ func TestInterruptedReading(t *testing.T) {
 }
 
 // TestInterruptedProcess interrupts processes at random moments. One that says it was interrupted has left
-// everything as it was; one that was too late has done everything.
+// everything as it was; one that was too late has done everything; one that the signal itself has ended has done
+// all or nothing.
 func TestInterruptedProcess(t *testing.T) {
 	if testing.Short() || underRace {
 		t.Skip("sends signals to processes for several seconds")
 	}
-	work := t.TempDir()
-	dir, input := filepath.Join(work, "out"), filepath.Join(work, "jobs.yaml")
-	for i, version := range []int{1, 2} {
-		if err := os.WriteFile(input, manyTrainJobs(t, 100, "job", version), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			if out, err := renderInto(input, dir).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-		}
+	random := seeded(t)
+	versions := cleanRuns(t)
+	dir := filepath.Join(t.TempDir(), "out")
+	if out, err := renderInto(versions[0].input, dir, "--prune").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	before := contents(t, dir)
-	seed := rand.Uint64N(1_000_000)
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	stopped := 0
-	for range 10 {
-		run, ended := startRun(t, input, dir)
-		waitFor(filepath.Join(dir, journalName), ended)
-		time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
+	there := 0 // the version that stands in the directory
+	ends := map[string]int{}
+	for i := range 20 {
+		next := versions[1-there]
+		run, ended := startRun(t, next.input, dir)
+		// Half of the signals may come at any time, half of them while files are being written.
+		within := next.took
+		if i%2 == 0 {
+			waitFor(filepath.Join(dir, journalName), ended)
+			within = next.writing
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(within))))
 		_ = run.Process.Signal(os.Interrupt) // it may have ended
 		<-ended
-		after := contents(t, dir)
+		before, after := versions[there].files, contents(t, dir)
 		switch status := run.ProcessState.ExitCode(); status {
 		case exitDone:
-			before = after
-			if len(after) != 101 {
-				t.Fatalf("%d files of a run that was too late to be interrupted", len(after))
+			ends["too late"]++
+			if diff := cmp.Diff(next.files, after); diff != "" {
+				t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)
 			}
+			there = 1 - there
 		case 130:
-			stopped++
+			ends["undone"]++
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Fatalf("an interrupted run has changed something (-want +got):\n%s", diff)
 			}
 		default:
 			// Before the first and after the last thing that could be undone the signal ends the program itself.
-			if state, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() {
+			if state, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() || state.Signal() != syscall.SIGINT {
 				t.Fatalf("status %d", status)
 			}
-			delete(after, journalName)
-			if len(after) != 101 {
-				t.Fatalf("%d files of a run that was ended by the signal", len(after))
+			if maps.Equal(next.files, after) {
+				ends["ended when all was done"]++
+				there = 1 - there
+				continue
 			}
-			before = after
+			ends["ended before anything was done"]++
+			if journal, ok := after[journalName]; ok && journal == "" {
+				delete(after, journalName) // it had just been made: nothing was planned
+			}
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Fatalf("a run that was ended by the signal has done something, and not all (-want +got):\n%s", diff)
+			}
 		}
 	}
-	t.Logf("%d of 10 runs were interrupted", stopped)
-	if stopped == 0 {
+	t.Logf("ends of 20 runs: %v", ends)
+	if ends["undone"] == 0 {
 		t.Error("no run was interrupted")
 	}
 }

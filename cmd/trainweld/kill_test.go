@@ -28,46 +28,9 @@ func TestKilledRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for several seconds")
 	}
-	seed := rand.Uint64N(1_000_000)
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
-	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-
-	// Two versions of the inputs take turns, so that every run has every file to write, and some to remove.
-	work := t.TempDir()
-	var versions [2]struct {
-		input         string
-		files         map[string]string
-		took, writing time.Duration
-	}
-	for i := range versions {
-		v := &versions[i]
-		v.input = filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
-		if err := os.WriteFile(v.input, slices.Concat(manyTrainJobs(t, 100, "job", i), manyTrainJobs(t, 20, fmt.Sprint("only-", i), i)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		clean := filepath.Join(work, fmt.Sprintf("clean-%d", i))
-		start := time.Now()
-		run, ended := startRun(t, v.input, clean)
-		waitFor(filepath.Join(clean, journalName), ended)
-		writing := time.Now()
-		<-ended
-		if !run.ProcessState.Success() {
-			t.Fatal(run.ProcessState)
-		}
-		v.took, v.writing = time.Since(start), time.Since(writing)
-		v.files = contents(t, clean)
-	}
-	if maps.Equal(versions[0].files, versions[1].files) || len(versions[0].files) != 121 {
-		t.Fatalf("%d files of the first version; both must have 120 other ones, and a list of them", len(versions[0].files))
-	}
-
-	dir := filepath.Join(work, "out")
+	random := seeded(t)
+	versions := cleanRuns(t)
+	dir := filepath.Join(t.TempDir(), "out")
 	foreign := map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too", ".gitkeep": ""}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -118,6 +81,64 @@ func TestKilledRuns(t *testing.T) {
 	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
 		t.Errorf("the run after the last kill left something else than a clean run (-want +got):\n%s", diff)
 	}
+}
+
+// seeded is what random moments of a test are drawn from.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64N(1_000_000)
+	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
+		}
+	}
+	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// cleanRun is a run that writes a new directory, and that nobody disturbs.
+type cleanRun struct {
+	input string
+	files map[string]string
+	took  time.Duration
+	// writing is how long it took after the journal was there.
+	writing time.Duration
+}
+
+// cleanRuns run two versions of 120 TrainJobs. Where they take turns in one directory, each has every file to
+// write, and some to remove.
+func cleanRuns(t *testing.T) [2]cleanRun {
+	t.Helper()
+	work := t.TempDir()
+	var versions [2]cleanRun
+	for i := range versions {
+		v := &versions[i]
+		v.input = filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
+		if err := os.WriteFile(v.input, slices.Concat(manyTrainJobs(t, 100, "job", i), manyTrainJobs(t, 20, fmt.Sprint("only-", i), i)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		clean := filepath.Join(work, fmt.Sprintf("clean-%d", i))
+		start := time.Now()
+		run, ended := startRun(t, v.input, clean)
+		waitFor(filepath.Join(clean, journalName), ended)
+		writing := time.Now()
+		<-ended
+		if !run.ProcessState.Success() {
+			t.Fatal(run.ProcessState)
+		}
+		v.took, v.writing = time.Since(start), time.Since(writing)
+		v.files = contents(t, clean)
+	}
+	for name, text := range versions[0].files {
+		if versions[1].files[name] == text {
+			t.Fatalf("%s is the same in both versions", name)
+		}
+	}
+	if len(versions[0].files) != 121 || len(versions[1].files) != 121 {
+		t.Fatalf("%d and %d files; want 120 and the list of them", len(versions[0].files), len(versions[1].files))
+	}
+	return versions
 }
 
 // startRun starts a run, and closes the channel when it has ended.

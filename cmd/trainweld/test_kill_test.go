@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,16 +25,7 @@ func TestKilledUpdates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for several seconds")
 	}
-	seed := rand.Uint64N(1_000_000)
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
-	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-
+	random := seeded(t)
 	work := t.TempDir()
 	var versions [2]map[string]string // the files after a run that was not killed
 	var took time.Duration
