@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/registry/rest"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +60,7 @@ type storedKind struct {
 	namespaced bool
 }
 
-// serverNamespace is that of every request.
+// serverNamespace is where requests go for objects that name no namespace.
 const serverNamespace = "ns"
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -110,11 +112,16 @@ func (s *apiServer) define(file string) {
 	s.kinds[crd.Spec.Names.Kind] = k
 }
 
-// apply creates an object, or updates old; it returns what is stored, or why nothing is.
+// apply creates an object, or updates old; it returns what is stored, or why nothing is. As kubectl does, it sends
+// a new object to the namespace that the object names, and an update to where the old one is.
 func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, refused []string) {
 	kind, _ := object["kind"].(string)
 	k := s.kinds[kind]
-	decoded, errs := s.decode(k, object)
+	requested := cmp.Or((&unstructured.Unstructured{Object: object}).GetNamespace(), serverNamespace)
+	if old != nil {
+		requested = (&unstructured.Unstructured{Object: old}).GetNamespace()
+	}
+	decoded, errs := s.decode(k, object, requested)
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -127,7 +134,7 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 		if err != "" {
 			return nil, []string{err}
 		}
-		if decoded, errs = s.decode(k, mutated); len(errs) > 0 {
+		if decoded, errs = s.decode(k, mutated, requested); len(errs) > 0 {
 			return nil, errs
 		}
 	}
@@ -152,8 +159,8 @@ func unchecked(object upstream.Object) bool {
 	return u.GetLabels()["trainer.kubeflow.org/webhook-validation"] == "disabled"
 }
 
-// decode reads a request's object: unknown fields are refused, defaults filled in.
-func (s *apiServer) decode(k *storedKind, object upstream.Object) (upstream.Object, []string) {
+// decode reads the object of a request to a namespace: unknown fields are refused, defaults filled in.
+func (s *apiServer) decode(k *storedKind, object upstream.Object, requested string) (upstream.Object, []string) {
 	o := asJSON(s.t, object)
 	metadata, _, unknown, err := objectmeta.GetObjectMetaWithOptions(o, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
@@ -168,9 +175,8 @@ func (s *apiServer) decode(k *storedKind, object upstream.Object) (upstream.Obje
 		return nil, []string{err.Error()}
 	}
 	if metadata != nil {
-		metadata.Namespace = ""
-		if k.namespaced {
-			metadata.Namespace = serverNamespace
+		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(rest.ExpectedNamespaceForScope(requested, k.namespaced), metadata); err != nil {
+			return nil, []string{err.Error()}
 		}
 		if err := objectmeta.SetObjectMeta(o, metadata); err != nil {
 			return nil, []string{err.Error()}
