@@ -273,10 +273,11 @@ func ObjectOf(job *trainer.TrainJob) schema.Object {
 	return schema.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
 }
 
-// RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference.
+// RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference. A kind that is
+// there and empty is no kind of a runtime: the API server fills in only what is absent.
 func RuntimeOf(job *trainer.TrainJob) schema.Object {
 	o := schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
-	if kind := job.Spec.RuntimeRef.Kind; kind != nil && *kind != "" {
+	if kind := job.Spec.RuntimeRef.Kind; kind != nil {
 		o.Kind = *kind
 	}
 	if o.Kind != trainer.ClusterTrainingRuntimeKind {

@@ -61,7 +61,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *s
 	}
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
 		missing.Code, missing.Path = schema.CodeUnknownRuntime, schema.Fields("spec", "runtimeRef", "kind")
-		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %s in group %q", id.Kind, group)
+		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
 		missing.Help = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		return nil, missing
 	}
