@@ -57,7 +57,7 @@ lint:
 	cd fuzz/trainingoperator && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
-	go test -count=1 -run '^(TestImportBudget|TestOnlyTheProgram)' ./merge
+	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
 
 # What programs that link the library would notice since the last tag.
 apidiff:

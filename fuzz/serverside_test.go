@@ -1,87 +1,34 @@
 package fuzz_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	smdmerge "sigs.k8s.io/structured-merge-diff/v6/merge"
 	smdtyped "sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file applies patches as an API server does for server-side apply: by structured-merge-diff and
-// the schema of JobSet's custom resource definition.
+// This file applies patches as an API server does for server-side apply.
 
-const jobSetVersion = fieldpath.APIVersion("jobset.x-k8s.io/v1alpha2")
-
-// serverSide is the server's side of an apply.
-type serverSide struct {
-	smdmerge.Updater
-	converter managedfields.TypeConverter
-	schema    *spec.Schema
-}
-
-// newServerSide reads the definition that this module embeds; that it is the one which JobSet ships is
-// tested where it is embedded.
+// newServerSide reads the definition that this module embeds.
 var newServerSide = sync.OnceValues(func() (*serverSide, error) {
-	file, err := os.Open("../render/admission/crds/jobsets.json.gz")
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, err
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema spec.Schema `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	if err := json.NewDecoder(unpacked).Decode(&crd); err != nil {
-		return nil, err
-	}
-	root := &crd.Spec.Versions[0].Schema.OpenAPIV3Schema
-	// Under a definition the server knows the whole of metadata.
-	labels := spec.MapProperty(spec.StringProperty())
-	root.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{
-		Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{"labels": *labels, "annotations": *labels},
-	}}
-	gvk := map[string]any{"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}
-	root.AddExtension("x-kubernetes-group-version-kind", []any{gvk})
-	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": root}, false)
-	if err != nil {
-		return nil, err
-	}
-	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
-	return &serverSide{Updater: *builder.BuildUpdater(), converter: converter, schema: root}, nil
+	server, err := serverside.New("../render/admission/crds/jobsets.json.gz")
+	return &serverSide{server}, err
 })
 
-// oneVersion is the conversion between versions where there is only one.
-type oneVersion struct{}
-
-func (oneVersion) Convert(v *smdtyped.TypedValue, _ fieldpath.APIVersion) (*smdtyped.TypedValue, error) {
-	return v, nil
-}
-func (oneVersion) IsMissingVersionError(error) bool { return false }
+// serverSide applies whole cases.
+type serverSide struct{ *serverside.Server }
 
 // errNotDeclared says that the definition lacks a field of the Go types, or bounds its values.
 var errNotDeclared = errors.New("not declared by the definition")
@@ -99,19 +46,16 @@ func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, fieldpath
 		if err != nil {
 			return fmt.Errorf("%w: %w", errNotDeclared, err)
 		}
-		object, managers, err := s.Apply(live, config, jobSetVersion, owners, manager, true)
-		if err != nil {
+		if live, owners, err = s.Apply(live, config, owners, manager); err != nil {
 			return fmt.Errorf("%s: %w", manager, err)
 		}
-		if object != nil { // nil says that nothing has changed
-			live = object
-		}
-		owners = managers
 		return nil
 	}
 	metadata := map[string]any{"labels": c.Template.Labels, "annotations": c.Template.Annotations}
 	// An API server stores no null in a runtime; that a Go value encodes a nil list as one says nothing.
-	if err := step("runtime", metadata, withoutNulls(decode(encode(c.Template.Spec)))); err != nil {
+	template := decode(encode(c.Template.Spec))
+	dropNulls(template)
+	if err := step("runtime", metadata, template); err != nil {
 		return nil, nil, err
 	}
 	for i := range c.Patches {
@@ -134,7 +78,7 @@ func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, fieldpath
 // typed is what a manager applies: the encoding of its values, without the empty structs that Go
 // encodes in any case, and so without the nulls of fields that nobody set.
 func (s *serverSide) typed(metadata, patch any) (*smdtyped.TypedValue, error) {
-	object := map[string]any{"apiVersion": string(jobSetVersion), "kind": "JobSet"}
+	object := map[string]any{}
 	for name, m := range map[string]any{"metadata": metadata, "spec": patch} {
 		if said, ok := decode(encode(m)).(map[string]any); ok {
 			if name == "spec" {
@@ -150,12 +94,8 @@ func (s *serverSide) typed(metadata, patch any) (*smdtyped.TypedValue, error) {
 			}
 		}
 	}
-	pruned(object, s.schema)
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(encode(object)); err != nil {
-		return nil, err
-	}
-	return s.converter.ObjectToTyped(u)
+	pruned(object, s.Schema)
+	return s.Typed(object)
 }
 
 // withoutEmpties drops the structs by value that say nothing, and the nulls of times.
@@ -208,23 +148,6 @@ func pruned(v any, at *spec.Schema) {
 			pruned(item, at.Items.Schema)
 		}
 	}
-}
-
-func withoutNulls(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, value := range v {
-			if value == nil {
-				delete(v, name)
-			}
-			withoutNulls(value)
-		}
-	case []any:
-		for _, item := range v {
-			withoutNulls(item)
-		}
-	}
-	return v
 }
 
 // crdOf is the part of the definition that a step leads to, nil where the definition has none.

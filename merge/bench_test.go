@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,17 +15,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	smdmerge "sigs.k8s.io/structured-merge-diff/v6/merge"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
-	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -37,17 +30,20 @@ import (
 // applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
 // one run, so that a machine that slows down slows all of them, and what counts are the ratios.
 func BenchmarkApply(b *testing.B) {
-	updater := newUpdater(b)
+	server, err := serverside.New("../render/admission/crds/jobsets.json.gz")
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, jobs := range []int{1, 3, 5} {
 		for _, managers := range []int{1, 4, 16} {
 			b.Run(fmt.Sprintf("jobs=%d/managers=%d", jobs, managers), func(b *testing.B) {
-				benchmarkApply(b, updater, jobs, managers)
+				benchmarkApply(b, server, jobs, managers)
 			})
 		}
 	}
 }
 
-func benchmarkApply(b *testing.B, updater *updater, jobs, managers int) {
+func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int) {
 	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
 	result := mustApply(b, template, patches, true)
 	sides := []*side{
@@ -56,7 +52,7 @@ func benchmarkApply(b *testing.B, updater *updater, jobs, managers int) {
 		{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
 		{name: "Find", run: func() error { return conflict.Find(result).Err() }},
 		{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
-		{name: "smd", run: updater.applies(b, template, patches)},
+		{name: "smd", run: serverSideApplies(b, server, template, patches)},
 	}
 	for range b.N {
 		takeTurns(b, sides)
@@ -157,59 +153,18 @@ func upstreamLoop(template *trainer.JobSetTemplateSpec, patches []trainer.Runtim
 	return nil
 }
 
-// updater applies patches as server-side apply does, by the schema of the JobSet's CRD.
-type updater struct {
-	smdmerge.Updater
-	converter managedfields.TypeConverter
-}
-
-const version = fieldpath.APIVersion("jobset.x-k8s.io/v1alpha2")
-
-func newUpdater(b *testing.B) *updater {
+// serverSideApplies returns a function that applies every patch by force, as server-side apply does. Reading the
+// values into their typed form is not counted: that is to its favour.
+func serverSideApplies(b *testing.B, server *serverside.Server, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
 	b.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/jobset").Output()
-	if err != nil {
-		b.Skipf("the CRD of JobSet is found with the go command: %v", err)
+	applied := func(metadata map[string]any, spec any) *typed.TypedValue {
+		value, err := server.Typed(map[string]any{"metadata": metadata, "spec": spec})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return value
 	}
-	data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config", "components", "crd", "bases", "jobset.x-k8s.io_jobsets.yaml"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema spec.Schema `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(data, &crd); err != nil {
-		b.Fatal(err)
-	}
-	schema := &crd.Spec.Versions[0].Schema.OpenAPIV3Schema
-	schema.AddExtension("x-kubernetes-group-version-kind", []any{map[string]any{"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"}})
-	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": schema}, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
-	return &updater{Updater: *builder.BuildUpdater(), converter: converter}
-}
-
-// oneVersion is the conversion between versions where there is only one.
-type oneVersion struct{}
-
-func (oneVersion) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {
-	return v, nil
-}
-func (oneVersion) IsMissingVersionError(error) bool { return false }
-
-// applies returns a function that applies every patch by force. Reading the values into their typed
-// form is not counted: that is to its favour.
-func (u *updater) applies(b *testing.B, template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) func() error {
-	b.Helper()
-	live := u.typed(b, map[string]any{"labels": template.Labels, "annotations": template.Annotations}, template.Spec)
+	live := applied(map[string]any{"labels": template.Labels, "annotations": template.Annotations}, template.Spec)
 	configs := make([]*typed.TypedValue, len(patches))
 	for i := range patches {
 		patch := patches[i].TrainingRuntimeSpec.Template
@@ -217,7 +172,7 @@ func (u *updater) applies(b *testing.B, template *trainer.JobSetTemplateSpec, pa
 		if patch.Metadata != nil {
 			metadata["labels"], metadata["annotations"] = patch.Metadata.Labels, patch.Metadata.Annotations
 		}
-		configs[i] = u.typed(b, metadata, patch.Spec)
+		configs[i] = applied(metadata, patch.Spec)
 	}
 	set, err := live.ToFieldSet()
 	if err != nil {
@@ -225,32 +180,15 @@ func (u *updater) applies(b *testing.B, template *trainer.JobSetTemplateSpec, pa
 	}
 	return func() error {
 		object := live
-		managers := fieldpath.ManagedFields{"runtime": fieldpath.NewVersionedSet(set, version, true)}
+		managers := fieldpath.ManagedFields{"runtime": fieldpath.NewVersionedSet(set, serverside.Version, true)}
 		for i, config := range configs {
 			var err error
-			if object, managers, err = u.Apply(object, config, version, managers, patches[i].Manager, true); err != nil {
+			if object, managers, err = server.Apply(object, config, managers, patches[i].Manager); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-}
-
-func (u *updater) typed(b *testing.B, metadata map[string]any, spec any) *typed.TypedValue {
-	b.Helper()
-	data, err := json.Marshal(map[string]any{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec})
-	if err != nil {
-		b.Fatal(err)
-	}
-	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(data); err != nil {
-		b.Fatal(err)
-	}
-	value, err := u.converter.ObjectToTyped(object)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return value
 }
 
 // benchJobs are the names of n jobs.

@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,24 +65,38 @@ func TestImportBudget(t *testing.T) {
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
 	links := 0
-	for _, pkg := range listOf(t, "list", module+"/...") {
-		under, _ := strings.CutPrefix(pkg, module+"/")
+	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {
 			continue
 		}
-		for _, dep := range listDeps(t, "{{.ImportPath}}", pkg) {
-			if dep != heavy {
-				continue
-			}
-			links++
-			if !strings.HasPrefix(under, "cmd/") {
-				t.Errorf("%s links render/admission; only cmd may", under)
-			}
+		links++
+		if !strings.HasPrefix(pkg, module+"/cmd/") {
+			t.Errorf("%s links render/admission; only cmd may", pkg)
 		}
 	}
 	if links == 0 {
 		t.Error("nothing links render/admission; this test looks at the wrong things")
 	}
+}
+
+// TestOnlyTestsLinkServerSide keeps what merges are compared with out of the program and the library.
+func TestOnlyTestsLinkServerSide(t *testing.T) {
+	const compared = module + "/internal/serverside"
+	if pkgs := linking(t, compared); !slices.Equal(pkgs, []string{compared}) {
+		t.Errorf("%q link internal/serverside; only itself and tests may", pkgs)
+	}
+}
+
+// linking are the packages of the module that a package is linked with, itself among them.
+func linking(t *testing.T, pkg string) []string {
+	t.Helper()
+	var pkgs []string
+	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"/...") {
+		if deps := strings.Fields(line); slices.Contains(deps, pkg) {
+			pkgs = append(pkgs, deps[0])
+		}
+	}
+	return pkgs
 }
 
 func listDeps(t *testing.T, format, pkg string) []string {
