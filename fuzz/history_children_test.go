@@ -38,7 +38,7 @@ func TestChildHistory(t *testing.T) {
 		made, _ := render.Jobs(out.JobSet, jobOpts)
 		template := historyOf(out.Owners.All())
 		for _, child := range made.Jobs {
-			fields, err := owners.Job(child.ReplicatedJob, child.Index)
+			fields, err := owners.Job(child.Job)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,25 +51,22 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptio
 	return &ChildOwners{js: js, owners: owners, plain: plain, asked: asked}, nil
 }
 
-// Job yields the fields of a child Job with their claims, as merge.Ownership.All yields those of the
-// JobSet: paths are the Job's own, sources those of the inputs. apiVersion and kind are nobody's.
-func (c *ChildOwners) Job(replicatedJob string, index int) (iter.Seq2[schema.Path, []schema.Claim], error) {
-	job, err := c.job(replicatedJob, index)
+// Job yields the fields of a child Job of the JobSet, as Jobs made it, with their claims, as
+// merge.Ownership.All yields those of the JobSet: paths are the Job's own, sources those of the inputs.
+// apiVersion and kind are nobody's.
+func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[schema.Path, []schema.Claim], error) {
+	owned, err := c.job(job.Labels)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("Job %s: %w; take it from Jobs", job.Name, err)
 	}
-	return fieldsWithin(job.owners, job.at), nil
+	return fieldsWithin(owned.owners, owned.at), nil
 }
 
 // Pod yields the fields of a Pod of the JobSet, as Pods made it, with their claims.
 func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Claim], error) {
-	index, err := strconv.Atoi(pod.Labels[jobset.JobIndexKey])
+	job, err := c.job(pod.Labels)
 	if err != nil {
-		return nil, fmt.Errorf("Pod %s%s has no label %s that is a number: take it from Pods", pod.Name, pod.GenerateName, jobset.JobIndexKey)
-	}
-	job, err := c.job(pod.Labels[jobset.ReplicatedJobNameKey], index)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("Pod %s%s: %w; take it from Pods", pod.Name, pod.GenerateName, err)
 	}
 	at := job.at.Append(schema.Fields("spec", "template")...)
 	before := job.template.Spec.Template
@@ -94,8 +91,13 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Clai
 	return fieldsWithin(owners, at), nil
 }
 
-// job works out the owners of one Job.
-func (c *ChildOwners) job(replicatedJob string, index int) (*ownedJob, error) {
+// job works out the owners of one Job, which the labels of it and its Pods name.
+func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
+	replicatedJob := labels[jobset.ReplicatedJobNameKey]
+	index, err := strconv.Atoi(labels[jobset.JobIndexKey])
+	if err != nil {
+		return nil, fmt.Errorf("it has no label %s that is a number", jobset.JobIndexKey)
+	}
 	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == replicatedJob })
 	if at < 0 || index < 0 || index >= int(c.asked.members[at].Replicas) {
 		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.asked.Namespace, c.js.Name, index, replicatedJob)

@@ -266,7 +266,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		if len(objects) == maxBlamed {
 			return nil, usageError{fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed)}
 		}
-		history, err := owners.Job(child.ReplicatedJob, child.Index)
+		history, err := owners.Job(child.Job)
 		if err != nil {
 			return nil, err
 		}

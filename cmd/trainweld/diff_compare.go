@@ -186,7 +186,12 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 		if o.changes, err = diff.Compare(old.object, new.object, c.mask); err != nil {
 			return nil, err
 		}
-		o.before.Owners, o.after.Owners = old.owners(), new.owners()
+		if o.before.Owners, err = old.owners(); err != nil {
+			return nil, err
+		}
+		if o.after.Owners, err = new.owners(); err != nil {
+			return nil, err
+		}
 		o.changes.Attribute(o.before.Owners, o.after.Owners)
 		for i := range o.changes {
 			o.changes[i].Before = o.before.located(o.changes[i].Before)
@@ -195,11 +200,14 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 		o.alike = alike(j, o, plain)
 		return o, nil
 	}
+	var err error
 	if old != nil {
-		o.before.Owners = old.owners()
+		o.before.Owners, err = old.owners()
+	} else {
+		o.after.Owners, err = new.owners()
 	}
-	if new != nil {
-		o.after.Owners = new.owners()
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal([]any{o.old, o.new})
 	if err != nil {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"io/fs"
+	"iter"
 	"strings"
+	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +41,7 @@ type versionObject struct {
 	key    objectKey
 	object any
 	// owners says who set its fields. It is a function because most objects never differ.
-	owners func() *diff.Owners
+	owners func() (*diff.Owners, error)
 	locate func(schema.Claim) schema.Position
 }
 
@@ -126,12 +128,12 @@ func (v *version) jobSetOf(j job, out made) []versionObject {
 	locate := v.locator(j)
 	objects := []versionObject{{
 		key: keyOf(out.jobSet), object: out.jobSet,
-		owners: func() *diff.Owners { return diff.OwnersOf(out.owners) }, locate: locate,
+		owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.owners), nil }, locate: locate,
 	}}
 	for _, companion := range out.companions {
 		objects = append(objects, versionObject{
 			key: keyOf(companion), object: companion, locate: locate,
-			owners: func() *diff.Owners { return diff.OwnedBy(v.companionClaim(j, companion)) },
+			owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
 		})
 	}
 	return objects
@@ -177,13 +179,7 @@ func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions
 		return nil
 	}
 	locate := v.locator(j)
-	var whole *diff.Owners // of the JobSet, for all its children
-	ofJobSet := func() *diff.Owners {
-		if whole == nil {
-			whole = diff.OwnersOf(out.owners)
-		}
-		return whole
-	}
+	owners := childOwners(out, opts.JobsOptions)
 	var objects []versionObject
 	seen := map[objectKey]int{}
 	for object, err := range f.objects {
@@ -198,19 +194,44 @@ func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions
 		n := seen[o.key]
 		seen[o.key]++
 		o.key.number = n
-		o.owners = func() *diff.Owners {
-			switch child := object.(type) {
-			case *batchv1.Job:
-				return ofJobSet().Job(child)
-			case *corev1.Pod:
-				return ofJobSet().Pod(child)
-			default:
-				return diff.OwnedBy(schema.Claim{Layer: schema.JobSet})
-			}
-		}
+		o.owners = func() (*diff.Owners, error) { return owners(object) }
 		objects = append(objects, o)
 	}
 	return objects
+}
+
+// childOwners returns a function that says who set the fields of what a JobSet becomes. Of a JobSet that was given
+// itself nobody knows, and all is the controllers'.
+func childOwners(out made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
+		return render.OwnersOfChildren(out.jobSet, out.owners, opts)
+	})
+	var last *diff.Owners // those of a Pod are much like those of the one before it
+	return func(child any) (*diff.Owners, error) {
+		job, isJob := child.(*batchv1.Job)
+		pod, isPod := child.(*corev1.Pod)
+		switch {
+		case isPod && out.owners == nil:
+			return diff.OwnedBy(schema.Claim{Layer: schema.Job}), nil
+		case !isJob && !isPod || out.owners == nil:
+			return diff.OwnedBy(schema.Claim{Layer: schema.JobSet}), nil
+		}
+		owners, err := ofChildren()
+		if err != nil {
+			return nil, err
+		}
+		var fields iter.Seq2[schema.Path, []schema.Claim]
+		if isJob {
+			fields, err = owners.Job(job)
+		} else {
+			fields, err = owners.Pod(pod)
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = diff.OwnersOfFields(fields, last)
+		return last, nil
+	}
 }
 
 // keyOf is the kind and the name of an object, or what its name begins with.

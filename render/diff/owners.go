@@ -1,11 +1,8 @@
 package diff
 
 import (
-	"reflect"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"iter"
+	"slices"
 
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -19,20 +16,48 @@ type Owners struct {
 }
 
 type owned struct {
+	name  string // the path as text
 	path  schema.Path
 	claim schema.Claim // the one in force
 }
 
 // OwnersOf are the owners of a rendered JobSet; nil gives nobody. They keep the claims in force.
 func OwnersOf(o *merge.Ownership) *Owners {
-	owners := &Owners{}
-	if o != nil {
-		for path, claims := range o.All() {
-			owners.fields = append(owners.fields, owned{path, claims[len(claims)-1]})
-		}
+	if o == nil {
+		return &Owners{}
 	}
-	owners.index()
+	return OwnersOfFields(o.All(), nil)
+}
+
+// OwnersOfFields are the owners of an object whose fields come with their claims, as render.ChildOwners yields those
+// of a Job or a Pod. They keep the claims in force, and share memory with the owners of a similar object, which may
+// be nil: the Pods of a Job are many, and differ in little.
+func OwnersOfFields(fields iter.Seq2[schema.Path, []schema.Claim], similar *Owners) *Owners {
+	owners := &Owners{exact: map[string]int{}}
+	for path, claims := range fields {
+		f := owned{path.String(), path, claims[len(claims)-1]}
+		if similar != nil {
+			f = similar.shared(f)
+		}
+		owners.exact[f.name] = len(owners.fields)
+		owners.fields = append(owners.fields, f)
+	}
+	owners.fields = slices.Clip(owners.fields)
 	return owners
+}
+
+// shared is the field with what these owners have of it in memory already.
+func (o *Owners) shared(f owned) owned {
+	i, ok := o.exact[f.name]
+	if !ok {
+		return f
+	}
+	known := o.fields[i]
+	f.name, f.path = known.name, known.path
+	if slices.Equal(f.claim.Source, known.claim.Source) {
+		f.claim.Source = known.claim.Source
+	}
+	return f
 }
 
 // OwnedBy are the owners of an object that one layer made as a whole, such as the ConfigMap of a policy. The
@@ -42,13 +67,6 @@ func OwnedBy(claim schema.Claim) *Owners {
 		claim.Value = schema.Presence{} // it says null nowhere
 	}
 	return &Owners{rest: []schema.Claim{claim}}
-}
-
-func (o *Owners) index() {
-	o.exact = make(map[string]int, len(o.fields))
-	for i, f := range o.fields {
-		o.exact[f.path.String()] = i
-	}
 }
 
 // Of are the claims in force on a field and on all within it, one a layer, in document order; where there
@@ -112,95 +130,4 @@ func emptied(claims []schema.Claim) []schema.Claim {
 		}
 	}
 	return nulls
-}
-
-// Job are the owners of a child Job of the JobSet that o describes: what the Job has from its replicated
-// job belongs to who set it there, and all else to the JobSet controller.
-func (o *Owners) Job(job *batchv1.Job) *Owners {
-	template := templateOf(job.Labels)
-	return o.child(schema.JobSet, job, template)
-}
-
-// Pod are the owners of a Pod of the JobSet that o describes: what the Pod has from its template in the
-// JobSet belongs to who set it there, and all else to the Job controller and the webhooks of Pods.
-func (o *Owners) Pod(pod *corev1.Pod) *Owners {
-	template := templateOf(pod.Labels)
-	return o.child(schema.Job, pod, template.Append(schema.Field("spec"), schema.Field("template")))
-}
-
-// templateOf is where the template of a Job stands in its JobSet.
-func templateOf(labels map[string]string) schema.Path {
-	return schema.Path{
-		schema.Field("spec"), schema.Field("replicatedJobs"),
-		schema.Item("name", labels[jobset.ReplicatedJobNameKey]), schema.Field("template"),
-	}
-}
-
-func (o *Owners) child(rest schema.Layer, object any, template schema.Path) *Owners {
-	controller := schema.Claim{Layer: rest, Value: schema.Presence{}}
-	child := OwnedBy(controller)
-	if o == nil {
-		return child
-	}
-	value, err := decode(object, typeOf(object))
-	if err != nil {
-		value = nil // Compare reports it
-	}
-	for _, f := range o.fields {
-		if !f.path.HasPrefix(template) {
-			continue
-		}
-		path := schema.Path(f.path[len(template):])
-		if len(path) == 0 {
-			continue
-		}
-		claim := f.claim
-		if _, presence := claim.Value.(schema.Presence); !presence && !holds(value, path, claim.Value) {
-			claim = controller
-		}
-		child.fields = append(child.fields, owned{path, claim})
-	}
-	child.index()
-	return child
-}
-
-// holds says whether the object has the claimed value at the path.
-func holds(object any, path schema.Path, claimed any) bool {
-	value, found := lookup(object, path)
-	if claimed == nil || !found {
-		return claimed == nil && !found
-	}
-	want, err := decodeValue(claimed)
-	return err == nil && reflect.DeepEqual(value, want)
-}
-
-func lookup(value any, path schema.Path) (any, bool) {
-	for _, step := range path {
-		name, isName := step.Field()
-		if !isName {
-			name, isName = step.Key()
-		}
-		if isName {
-			next, found := entries(value)[name]
-			if !found {
-				return nil, false
-			}
-			value = next
-			continue
-		}
-		if i, isIndex := step.Index(); isIndex && i < len(list(value)) {
-			value = list(value)[i]
-			continue
-		}
-		t := &schema.Type{Kind: schema.Set}
-		if key, _, isItem := step.Item(); isItem {
-			t = &schema.Type{Kind: schema.ListMap, Key: key}
-		}
-		i, found := positions(keysOf(t, value))[keyOf(step)]
-		if !found {
-			return nil, false
-		}
-		value = list(value)[i]
-	}
-	return value, true
 }

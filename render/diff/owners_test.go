@@ -1,6 +1,8 @@
 package diff_test
 
 import (
+	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,41 +18,90 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestEveryChangeHasItsCause compares each recorded input with its neighbour: whoever set a value that is
-// gone or is there now is named, and the claim of a leaf has the leaf's value.
+// TestEveryChangeHasItsCause compares each recorded input with its neighbour, and a Job and a Pod of each: whoever
+// set a value that is gone or is there now is named, and the claim of a leaf has the leaf's value.
 func TestEveryChangeHasItsCause(t *testing.T) {
 	if underRace {
 		t.Skip("nothing here runs concurrently")
 	}
 	t.Parallel()
-	var last *render.Output
+	last := map[string]ownedObject{}
 	causes := map[schema.Layer]int{}
 	for _, dir := range recorded(t) {
 		out := outputOf(t, dir)
 		if out == nil || out.JobSet == nil {
 			continue
 		}
-		if last != nil {
-			changes, err := diff.Compare(last.JobSet, out.JobSet, diff.Options{})
-			if err != nil {
-				t.Fatal(err)
+		for _, o := range withChildren(t, out) {
+			kind := fmt.Sprintf("%T", o.value)
+			if before, ok := last[kind]; ok {
+				holdCauses(t, dir, before, o, causes)
 			}
-			changes.Attribute(diff.OwnersOf(last.Owners), diff.OwnersOf(out.Owners))
-			for _, c := range changes {
-				if c.Kind != diff.Added {
-					holdCause(t, dir, c, "before", c.Before, c.Old, causes)
-				}
-				if c.Kind != diff.Removed {
-					holdCause(t, dir, c, "after", c.After, c.New, causes)
-				}
-			}
+			last[kind] = o
 		}
-		last = out
 	}
 	t.Logf("causes: %v", causes)
-	for _, layer := range []schema.Layer{schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Scheduler("volcano")} {
+	for _, layer := range []schema.Layer{
+		schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Scheduler("volcano"), schema.JobSet, schema.Job,
+	} {
 		if causes[layer] == 0 {
 			t.Errorf("nothing changes because of %s", layer)
+		}
+	}
+}
+
+type ownedObject struct {
+	value  any
+	owners *diff.Owners
+}
+
+// withChildren are the JobSet, its first Job and its first Pod.
+func withChildren(t *testing.T, out *render.Output) []ownedObject {
+	t.Helper()
+	objects := []ownedObject{{out.JobSet, diff.OwnersOf(out.Owners)}}
+	opts := render.JobsOptions{Stored: true}
+	children, err := render.OwnersOfChildren(out.JobSet, out.Owners, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, _ := render.Jobs(out.JobSet, opts)
+	if len(made.Jobs) > 0 {
+		job := made.Jobs[0].Job
+		objects = append(objects, ownedObject{job, ownersOf(t)(children.Job(job))})
+	}
+	for pod, err := range render.Pods(out.JobSet, render.PodsOptions{JobsOptions: opts}) {
+		if err != nil {
+			break // what cannot be made, the JobSet's findings say
+		}
+		return append(objects, ownedObject{pod, ownersOf(t)(children.Pod(pod))})
+	}
+	return objects
+}
+
+// ownersOf returns a function that takes what ChildOwners returns.
+func ownersOf(t *testing.T) func(iter.Seq2[schema.Path, []schema.Claim], error) *diff.Owners {
+	return func(fields iter.Seq2[schema.Path, []schema.Claim], err error) *diff.Owners {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return diff.OwnersOfFields(fields, nil)
+	}
+}
+
+func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[schema.Layer]int) {
+	t.Helper()
+	changes, err := diff.Compare(old.value, new.value, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes.Attribute(old.owners, new.owners)
+	for _, c := range changes {
+		if c.Kind != diff.Added {
+			holdCause(t, dir, c, "before", c.Before, c.Old, causes)
+		}
+		if c.Kind != diff.Removed {
+			holdCause(t, dir, c, "after", c.After, c.New, causes)
 		}
 	}
 }
@@ -86,7 +137,14 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 		ReplicatedJobs: []trainer.ReplicatedJobPatch{{Name: "node", Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{ServiceAccountName: &service}}}}}},
 	}}}}}
 	after := renderOwned(t, job, "train:2")
-	owners := func(out *render.Output) *diff.Owners { return diff.OwnersOf(out.Owners) }
+	children := func(out *render.Output) *render.ChildOwners {
+		owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, render.JobsOptions{Stored: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return owners
+	}
+	owned := ownersOf(t)
 
 	jobs := func(out *render.Output) *batchv1.Job {
 		made, err := render.Jobs(out.JobSet, render.JobsOptions{Stored: true})
@@ -96,7 +154,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 		return made.Jobs[0].Job
 	}
 	a, b := jobs(before), jobs(after)
-	compare(t, "Job", a, b, owners(before).Job(a), owners(after).Job(b), []string{
+	compare(t, "Job", a, b, owned(children(before).Job(a)), owned(children(after).Job(b)), []string{
 		`.spec.completions: policy/plain -> trainjob`,
 		`.spec.parallelism: policy/plain -> trainjob`,
 		`.spec.template.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
@@ -105,7 +163,7 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 	})
 
 	pods := func(out *render.Output) *corev1.Pod {
-		for pod, err := range render.Pods(out.JobSet, render.PodsOptions{}) {
+		for pod, err := range render.Pods(out.JobSet, render.PodsOptions{JobsOptions: render.JobsOptions{Stored: true}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,17 +172,14 @@ func TestChildrenNameWhoSetTheirTemplate(t *testing.T) {
 		return nil
 	}
 	c, d := pods(before), pods(after)
-	d.Spec.RestartPolicy = "Never" // as no layer of the JobSet says
-	compare(t, "Pod", c, d, owners(before).Pod(c), owners(after).Pod(d), []string{
+	compare(t, "Pod", c, d, owned(children(before).Pod(c)), owned(children(after).Pod(d)), []string{
 		`.spec.containers[name="node"].env[name="LR"]:  -> trainjob`,
 		`.spec.containers[name="node"].image: runtime -> runtime`,
-		`.spec.restartPolicy: job -> job`,
 		`.spec.serviceAccountName:  -> manager/a.io/b`,
 	})
 	compare(t, "Pod of unknown owners", c, d, nil, nil, []string{
 		`.spec.containers[name="node"].env[name="LR"]:  -> `,
 		`.spec.containers[name="node"].image:  -> `,
-		`.spec.restartPolicy:  -> `,
 		`.spec.serviceAccountName:  -> `,
 	})
 }

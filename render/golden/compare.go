@@ -89,7 +89,12 @@ func explain(opts Options, old []byte, new []object) []Line {
 		o, n := all.old[k], all.new[k]
 		switch {
 		case o == nil:
-			lines = append(lines, Line{'+', k.String() + " is new" + by(n.place, n.owners().Of(nil))})
+			owners, err := n.owners()
+			if err != nil {
+				lines = append(lines, Line{'+', fmt.Sprintf("%s is new, and who made it is not known: %v", k, err)})
+				continue
+			}
+			lines = append(lines, Line{'+', k.String() + " is new" + by(n.place, owners.Of(nil))})
 		case n == nil:
 			lines = append(lines, Line{'-', k.String() + " is gone"})
 		default:
@@ -117,7 +122,11 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 		}
 		return nil
 	}
-	changes.Attribute(nil, new.owners())
+	owners, err := new.owners()
+	if err != nil {
+		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
+	}
+	changes.Attribute(nil, owners)
 	lines := []Line{{' ', k.String()}}
 	for i, c := range changes {
 		if i == mostChanges {

@@ -3,12 +3,14 @@ package golden
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -22,7 +24,7 @@ import (
 // object is one rendered object, and who set its fields.
 type object struct {
 	value  any
-	owners func() *diff.Owners // a function because most objects never differ
+	owners func() (*diff.Owners, error) // a function because most objects never differ
 	place  func(schema.Claim) schema.Position
 }
 
@@ -119,13 +121,12 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, sch
 	}
 	place := func(c schema.Claim) schema.Position { return in.place(j, c) }
 	if in.opts.to == "jobset" {
-		objects := []object{{out.JobSet, func() *diff.Owners { return diff.OwnersOf(out.Owners) }, place}}
+		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
 		for _, companion := range out.Companions {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
 				continue // never written; none is made, since there is nothing to make one from
 			}
-			owner := schema.Claim{Layer: companionLayer(spec, companion)}
-			objects = append(objects, object{companion, func() *diff.Owners { return diff.OwnedBy(owner) }, place})
+			objects = append(objects, object{companion, ownedBy(companionLayer(spec, companion)), place})
 		}
 		return objects, found
 	}
@@ -176,12 +177,15 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 	if err != nil {
 		return nil, made.Findings // a TrainJob without a name never gets here
 	}
-	owners := diff.OwnersOf(out.Owners)
-	controller := func() *diff.Owners { return diff.OwnedBy(schema.Claim{Layer: schema.JobSet}) }
+	owners, err := render.OwnersOfChildren(out.JobSet, out.Owners, opts.JobsOptions)
+	if err != nil {
+		return nil, append(made.Findings, noChildren(out.JobSet, err))
+	}
+	controller := ownedBy(schema.JobSet)
 	var objects []object
 	if in.opts.to == "jobs" {
 		for _, child := range made.Jobs {
-			objects = append(objects, object{child.Job, func() *diff.Owners { return owners.Job(child.Job) }, place})
+			objects = append(objects, object{child.Job, func() (*diff.Owners, error) { return ownersOf(owners.Job(child.Job)) }, place})
 		}
 		if made.Service != nil {
 			objects = append(objects, object{made.Service, controller, place})
@@ -195,13 +199,10 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 	}
 	for pod, err := range render.Pods(out.JobSet, opts) {
 		if err != nil {
-			return nil, append(made.Findings, schema.Finding{
-				Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name},
-				Message: err.Error(), Help: "mend the job and the index of options.yaml",
-			})
+			return nil, append(made.Findings, noChildren(out.JobSet, err))
 		}
 		if in.opts.to == "pods" {
-			objects = append(objects, object{pod, func() *diff.Owners { return owners.Pod(pod) }, place})
+			objects = append(objects, object{pod, func() (*diff.Owners, error) { return ownersOf(owners.Pod(pod)) }, place})
 			continue
 		}
 		for _, claim := range render.EphemeralClaims(pod, randomSuffix) {
@@ -209,6 +210,27 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 		}
 	}
 	return objects, made.Findings
+}
+
+// noChildren says why a JobSet's Jobs and Pods are not to be had.
+func noChildren(js *jobset.JobSet, err error) schema.Finding {
+	return schema.Finding{
+		Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Message: err.Error(), Help: "mend the job and the index of options.yaml",
+	}
+}
+
+// ownedBy are the owners of an object that one layer made.
+func ownedBy(layer schema.Layer) func() (*diff.Owners, error) {
+	return func() (*diff.Owners, error) { return diff.OwnedBy(schema.Claim{Layer: layer}), nil }
+}
+
+// ownersOf are the owners of an object whose fields are known with their claims.
+func ownersOf(fields iter.Seq2[schema.Path, []schema.Claim], err error) (*diff.Owners, error) {
+	if err != nil {
+		return nil, err
+	}
+	return diff.OwnersOfFields(fields, nil), nil
 }
 
 // randomSuffix stands for the end of a Pod's name, which only a cluster knows, as in trainweld render.
