@@ -17,18 +17,18 @@ build:
 release:
 	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
 
-# The second line holds what runs concurrently against the race detector, with fewer random cases. The
-# third to fifth compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for the jobs before
-# them of the Training Operator, each in a module of its own; the next reads the policies' golden files as a user would; the last
-# proves that the library runs in a browser.
+# First what is no test of Go's: the policies' golden files as a user reads them, and that the library builds for a
+# browser. Then the tests; the second run of them holds what runs concurrently against the race detector, with fewer
+# random cases. The last three compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
+# the jobs before them of the Training Operator, each in a module of its own.
 test:
+	go run ./cmd/trainweld test testdata/policies
+	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 	go test -timeout 20m ./...
 	TRAINWELD_CASES=100 go test -timeout 20m $(RACE) ./schema/manifest ./merge ./conflict ./render ./render/admission ./render/golden ./cmd/... ./fuzz
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
-	go run ./cmd/trainweld test testdata/policies
-	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # and a release for this machine.
