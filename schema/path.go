@@ -129,9 +129,9 @@ func (p *Path) UnmarshalText(text []byte) error {
 }
 
 // ParsePath reads a path. The leading dot may be left out, so that what a person copies from a
-// manifest works: spec.replicatedJobs[name="node"]. So may the quotes behind an equals sign, which a
-// shell takes away: [name=node]; such a value goes to the next "]". The error says at which character reading
-// stopped and what was expected there.
+// manifest works: spec.replicatedJobs[name="node"]. So may the quotes, which a shell takes away: [name=node] and
+// [node]; what then stands there goes to the next "]", and a number alone is a position. The error says at which
+// character reading stopped and what was expected there.
 func ParsePath(text string) (Path, error) {
 	var p Path
 	rest := text
@@ -162,11 +162,15 @@ func ParsePath(text string) (Path, error) {
 		rest = rest[len(key):]
 		switch {
 		case strings.HasPrefix(rest, "]"):
-			i, err := strconv.ParseUint(key, 10, 31)
-			if err != nil {
-				return fail(`a position, "key" or key="value" within the brackets`)
+			step := Key(key)
+			if strings.Trim(key, "-0123456789") == "" {
+				i, err := strconv.ParseUint(key, 10, 31)
+				if err != nil {
+					return fail(`a position, "key" or key="value" within the brackets`)
+				}
+				step = Index(int(i))
 			}
-			p, rest = append(p, Index(int(i))), rest[1:]
+			p, rest = append(p, step), rest[1:]
 			continue
 		case strings.HasPrefix(rest, "="):
 			rest = rest[1:]

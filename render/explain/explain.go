@@ -59,18 +59,18 @@ type Member struct {
 // at the root names every field whose path ends so, if there is only one. The error says what was
 // meant, or lists the fields that the text may name.
 func Field(text string) (Rule, error) {
-	tokens, err := tokenize(text)
+	path, err := parse(text)
 	if err != nil {
 		return Rule{}, err
 	}
-	if len(tokens) == 0 {
+	if len(path) == 0 {
 		return Rule{}, fmt.Errorf("name a field, such as %s", example)
 	}
 	root := schema.JobSetTemplate()
-	if root.Field(tokens[0].name) == nil {
-		return bySuffix(text, tokens)
+	if name, ok := path[0].Field(); ok && root.Field(name) == nil {
+		return bySuffix(text, path)
 	}
-	r, err := resolve(root, tokens)
+	r, err := resolve(root, path)
 	if err != nil {
 		return Rule{}, fmt.Errorf("%s: %w", text, err)
 	}
@@ -80,11 +80,8 @@ func Field(text string) (Rule, error) {
 const example = "spec.replicatedJobs.template.spec.template.spec.nodeSelector"
 
 // bySuffix finds the one field whose path ends as the text does.
-func bySuffix(text string, tokens []token) (Rule, error) {
-	names := make([]string, len(tokens))
-	for i := range tokens {
-		names[i] = tokens[i].name
-	}
+func bySuffix(text string, end schema.Path) (Rule, error) {
+	names := fieldsOf(end)
 	var found []schema.Path
 	var last []string
 	walk(schema.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
@@ -103,11 +100,8 @@ func bySuffix(text string, tokens []token) (Rule, error) {
 		return Rule{}, fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text, example)
 	case 1:
 		missing := fieldsOf(found[0])
-		full := make([]token, 0, len(missing))
-		for _, name := range missing[:len(missing)-len(names)] {
-			full = append(full, token{name: name})
-		}
-		r, err := resolve(schema.JobSetTemplate(), append(full, tokens...))
+		full := schema.Fields(missing[:len(missing)-len(names)]...)
+		r, err := resolve(schema.JobSetTemplate(), full.Append(end...))
 		if err != nil {
 			return Rule{}, fmt.Errorf("%s: %w", text, err)
 		}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,59 +10,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// token is a field of a path as somebody wrote it, with what stood in brackets behind it.
-type token struct {
-	name     string
-	brackets []string
-}
-
-// tokenize takes a text apart at its dots and brackets, but for those in quotes.
-func tokenize(text string) ([]token, error) {
-	var tokens []token
-	rest := strings.TrimPrefix(strings.TrimSpace(text), ".")
-	for rest != "" {
-		end := strings.IndexAny(rest, ".[")
-		if end < 0 {
-			end = len(rest)
-		}
-		t := token{name: rest[:end]}
-		if t.name == "" {
-			return nil, fmt.Errorf("path %q: expected the name of a field before %q", text, rest)
-		}
-		rest = rest[end:]
-		for strings.HasPrefix(rest, "[") {
-			inside, after, ok := cutBracket(rest)
-			if !ok {
-				return nil, fmt.Errorf("path %q: expected %q to end with %q", text, rest, "]")
-			}
-			t.brackets, rest = append(t.brackets, inside), after
-		}
-		tokens = append(tokens, t)
-		if rest == "" {
-			break
-		}
-		if rest[0] != '.' || len(rest) == 1 {
-			return nil, fmt.Errorf("path %q: expected a field instead of %q", text, rest)
-		}
-		rest = rest[1:]
-	}
-	return tokens, nil
-}
-
-// cutBracket cuts what stands between the bracket that the text begins with and its end.
-func cutBracket(text string) (inside, after string, ok bool) {
-	quoted := false
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && quoted:
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == ']' && !quoted:
-			return text[1:i], text[i+1:], true
-		}
-	}
-	return "", "", false
+// parse reads a path as package schema does. Besides, [] stands for any item of a list, as Format writes it where
+// the items have no key.
+func parse(text string) (schema.Path, error) {
+	return schema.ParsePath(strings.ReplaceAll(strings.TrimSpace(text), "[]", "[*]"))
 }
 
 // resolved is a field with the types on the way to it.
@@ -77,16 +29,17 @@ type resolved struct {
 	atomic schema.Path
 }
 
-func resolve(root *schema.Type, tokens []token) (*resolved, error) {
+func resolve(root *schema.Type, path schema.Path) (*resolved, error) {
 	r := &resolved{typ: root, patchable: true}
-	for _, t := range tokens {
-		if err := r.into(t.name); err != nil {
-			return nil, err
+	for _, step := range path {
+		var err error
+		if name, ok := step.Field(); ok {
+			err = r.into(name)
+		} else {
+			err = r.item(step)
 		}
-		for _, inside := range t.brackets {
-			if err := r.item(inside); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return r, nil
@@ -97,15 +50,15 @@ func (r *resolved) into(name string) error {
 	switch r.typ.Kind {
 	case schema.ListMap, schema.Atomic:
 		if r.typ.Elem == nil || r.typ.Elem.Kind != schema.Struct {
-			return fmt.Errorf("%s has no fields", Format(r.path))
+			return fmt.Errorf("%s has no fields", r.where())
 		}
-		if err := r.item(""); err != nil {
+		if err := r.item(anyItem); err != nil {
 			return err
 		}
 	case schema.Map:
-		return r.item(strconv.Quote(name))
+		return r.item(schema.Key(name))
 	case schema.Scalar, schema.Set:
-		return fmt.Errorf("%s has no fields", Format(r.path))
+		return fmt.Errorf("%s has no fields", r.where())
 	}
 	f := r.typ.Field(name)
 	if f == nil {
@@ -113,10 +66,7 @@ func (r *resolved) into(name string) error {
 		for _, f := range r.typ.Fields {
 			names = append(names, f.Name)
 		}
-		where := Format(r.path)
-		if where == "" {
-			where = "a JobSet"
-		}
+		where := r.where()
 		if near := schema.Nearest(name, names); near != "" {
 			return fmt.Errorf("%s has no field %s; did you mean %s?", where, name, near)
 		}
@@ -134,39 +84,46 @@ func (r *resolved) into(name string) error {
 	return nil
 }
 
+// anyItem is the step to any item of a list or any key of a map.
+var anyItem = schema.Key("*")
+
 // item goes into an item of a list or a key of a map.
-func (r *resolved) item(inside string) error {
-	key, value, hasValue := strings.Cut(inside, "=")
-	value, err := unquoted(value)
-	if err != nil {
-		return err
+func (r *resolved) item(step schema.Step) error {
+	key, value, isItem := step.Item()
+	name, _ := step.Key()
+	if step == anyItem {
+		name = ""
 	}
+	position, isPosition := step.Index()
+	element, isElement := step.Element()
 	switch r.typ.Kind {
 	case schema.ListMap:
-		if !hasValue && key != "*" && key != r.typ.Key {
-			if value, err = unquoted(key); err != nil {
-				return err
-			}
-			key = r.typ.Key
-		}
-		if key != "*" && key != r.typ.Key {
-			return fmt.Errorf("the items of %s are told apart by %s, not by %s", Format(r.path), r.typ.Key, key)
+		switch {
+		case isItem && key != r.typ.Key:
+			return fmt.Errorf("the items of %s are told apart by %s, not by %s", r.where(), r.typ.Key, key)
+		case isElement:
+			return fmt.Errorf("the items of %s are told apart by %s: name one as in [%s=%q]", r.where(), r.typ.Key, r.typ.Key, element)
+		case !isItem && name != r.typ.Key:
+			value = name // of a position, too, any item may be meant
 		}
 		r.path = r.path.Append(schema.Item(r.typ.Key, value))
 	case schema.Map:
-		if hasValue {
-			return fmt.Errorf("%s is a map: name a key of it, as in [\"key\"]", Format(r.path))
+		if isItem || isElement {
+			return fmt.Errorf("%s is a map: name a key of it, as in [\"key\"]", r.where())
 		}
-		if key, err = unquoted(key); err != nil {
-			return err
+		if isPosition {
+			name = strconv.Itoa(position)
 		}
-		r.path = r.path.Append(schema.Key(strings.TrimPrefix(key, "*")))
+		r.path = r.path.Append(schema.Key(name))
 	case schema.Set:
-		r.path = r.path.Append(schema.Element(value))
+		if isItem {
+			return fmt.Errorf("%s is a set: name an element of it, as in [=\"element\"]", r.where())
+		}
+		r.path = r.path.Append(schema.Element(cmp.Or(element, name)))
 	case schema.Atomic:
 		r.path = r.path.Append(schema.Index(0))
 	default:
-		return fmt.Errorf("%s is no list and no map", Format(r.path))
+		return fmt.Errorf("%s is no list and no map", r.where())
 	}
 	r.typ = r.typ.Elem
 	if r.typ == nil {
@@ -175,13 +132,10 @@ func (r *resolved) item(inside string) error {
 	return nil
 }
 
-func unquoted(text string) (string, error) {
-	if !strings.HasPrefix(text, `"`) {
-		return text, nil
+// where is the path as an error names it.
+func (r *resolved) where() string {
+	if len(r.path) == 0 {
+		return "a JobSet"
 	}
-	value, err := strconv.Unquote(text)
-	if err != nil {
-		return "", fmt.Errorf("%s is no text in double quotes", text)
-	}
-	return value, nil
+	return Format(r.path)
 }

@@ -140,11 +140,11 @@ func alike(a, b schema.Path) bool {
 
 // parsed reads a path of the table. The table is tested, so that a failure is a broken build.
 func parsed(text string) schema.Path {
-	tokens, err := tokenize(text)
+	path, err := parse(text)
 	if err != nil {
 		panic("explain: " + err.Error())
 	}
-	r, err := resolve(schema.JobSetTemplate(), tokens)
+	r, err := resolve(schema.JobSetTemplate(), path)
 	if err != nil {
 		panic("explain: " + strings.TrimSpace(text) + ": " + err.Error())
 	}
