@@ -6,7 +6,6 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestMain lets the heap grow: the cases are small, and a quarter of the time went into collecting
@@ -34,23 +34,13 @@ func law(t *testing.T, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 // lawFor is law over n cases.
 func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) string) {
 	t.Helper()
-	if text := os.Getenv("TRAINWELD_CASE"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("TRAINWELD_CASE=%s: want the number of a case: %v", text, err)
-		}
+	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		run(t, 0, 1, opts, func() uint64 { return seed }, holds)
 		return
 	}
 	first := rand.New(rand.NewPCG(1, 1))
 	run(t, 1, (n+1)/2, opts, first.Uint64, holds)
-	seed := rand.Uint64()
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
 	t.Logf("new cases of this run: TRAINWELD_SEED=%d", seed)
 	run(t, seed, n/2, opts, rand.New(rand.NewPCG(seed, 2)).Uint64, holds)
 }
@@ -58,17 +48,11 @@ func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) str
 // cases is how many cases each law sees.
 func cases(t *testing.T) int {
 	t.Helper()
-	n := 10_000
+	n := uint64(10_000)
 	if testing.Short() {
 		n = 500
 	}
-	if text := os.Getenv("TRAINWELD_CASES"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("TRAINWELD_CASES=%s: want a number: %v", text, err)
-		}
-	}
-	return n
+	return int(testenv.NumberOr(t, "TRAINWELD_CASES", n))
 }
 
 func run(t *testing.T, seed uint64, n int, opts fuzz.Options, next func() uint64, holds func(c *fuzz.Case) string) {

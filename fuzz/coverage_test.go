@@ -10,13 +10,14 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // TestGeneratorsReachEveryRule counts how many cases exercise each rule of the merge. A generator
 // that no longer reaches one would let the law about it pass for want of cases.
 func TestGeneratorsReachEveryRule(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("counts what is generated; nothing here runs concurrently")
 	}
 	t.Parallel()
@@ -55,7 +56,7 @@ func TestGeneratorsReachEveryRule(t *testing.T) {
 
 // TestCheckPassesMostCandidates watches that the generator and the check do not drift apart.
 func TestCheckPassesMostCandidates(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("counts what is generated; nothing here runs concurrently")
 	}
 	t.Parallel()

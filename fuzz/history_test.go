@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	policies "github.com/trainweld/trainweld/render/policy"
@@ -60,21 +59,11 @@ func TestHistory(t *testing.T) {
 // pairSeeds are 5,000 seeds: half of them the same in every run, half of them new.
 func pairSeeds(t *testing.T) func(yield func(uint64) bool) {
 	t.Helper()
-	if text := os.Getenv("TRAINWELD_CASE"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("TRAINWELD_CASE=%s: want the number of a case: %v", text, err)
-		}
+	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		return slices.Values([]uint64{seed})
 	}
 	n := min(5000, cases(t))
-	series := rand.Uint64()
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if series, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
+	series := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
 	t.Logf("%d pairs; the new ones of this run: TRAINWELD_SEED=%d", n, series)
 	return func(yield func(uint64) bool) {
 		fixed, fresh := rand.New(rand.NewPCG(1, 3)), rand.New(rand.NewPCG(series, 3))

@@ -3,15 +3,14 @@ package fuzz_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
@@ -22,11 +21,7 @@ import (
 // second rendering of both shows. fuzz/upstream and fuzz/upstream21 hold both sides against the Trainer's own code.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	if text := os.Getenv("TRAINWELD_CASE"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("TRAINWELD_CASE=%s: want the number of a case: %v", text, err)
-		}
+	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		checkMigrate(t, seed, map[string]int{})
 		return
 	}
@@ -35,13 +30,7 @@ func TestMigrate(t *testing.T) {
 	for seed := range uint64(n/2 + 1) {
 		checkMigrate(t, seed, count)
 	}
-	series := rand.Uint64()
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if series, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
+	series := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
 	t.Logf("new cases of this run: TRAINWELD_SEED=%d", series)
 	fresh := rand.New(rand.NewPCG(series, 3))
 	for range n / 2 {

@@ -10,11 +10,12 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestPairsReachEveryRule counts how many generated pairs exercise each part of a rendering.
 func TestPairsReachEveryRule(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("counts what is generated; nothing here runs concurrently")
 	}
 	t.Parallel()

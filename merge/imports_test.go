@@ -79,11 +79,12 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	}
 }
 
-// TestOnlyTestsLinkServerSide keeps what merges are compared with out of the program and the library.
-func TestOnlyTestsLinkServerSide(t *testing.T) {
-	const compared = module + "/internal/serverside"
-	if pkgs := linking(t, compared); !slices.Equal(pkgs, []string{compared}) {
-		t.Errorf("%q link internal/serverside; only itself and tests may", pkgs)
+// TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
+func TestOnlyTestsLinkTheirSupport(t *testing.T) {
+	for _, support := range []string{module + "/internal/serverside", module + "/internal/testenv"} {
+		if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
+			t.Errorf("%q link %s; only itself and tests may", pkgs, support)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
@@ -159,7 +161,7 @@ func TestCheckPositions(t *testing.T) {
 		}
 	}
 	placed("all", checkPaths(t, "-R", cluster))
-	if underRace {
+	if testenv.Race {
 		return // that was what runs concurrently; the rest would take minutes
 	}
 	placed("all, patched", checkPaths(t, "-R", cluster, "--patch", patchFile))

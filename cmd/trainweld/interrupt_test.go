@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // after interrupts when it was asked as often as the channel has room.
@@ -106,7 +108,7 @@ func TestInterruptedReading(t *testing.T) {
 // everything as it was; one that was too late has done everything; one that the signal itself has ended has done
 // all or nothing.
 func TestInterruptedProcess(t *testing.T) {
-	if testing.Short() || underRace {
+	if testing.Short() || testenv.Race {
 		t.Skip("sends signals to processes for several seconds")
 	}
 	random := seeded(t)

@@ -9,12 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestKilledRuns kills runs that write a directory of 120 TrainJobs and prune it, at fifty random moments. After
@@ -22,7 +23,7 @@ import (
 // leaves what a run into a new directory leaves.
 func TestKilledRuns(t *testing.T) {
 	kills := 50
-	if underRace {
+	if testenv.Race {
 		kills = 4 // a process is slow under the race detector, and shares no memory with another
 	}
 	if testing.Short() {
@@ -69,7 +70,7 @@ func TestKilledRuns(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d kills came while files were being written", interrupted, kills)
-	if interrupted == 0 && !underRace {
+	if interrupted == 0 && !testenv.Race {
 		t.Error("no kill came while files were being written")
 	}
 
@@ -86,13 +87,7 @@ func TestKilledRuns(t *testing.T) {
 // seeded is what random moments of a test are drawn from.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64N(1_000_000)
-	if text := os.Getenv("TRAINWELD_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TRAINWELD_SEED=%s: want a number: %v", text, err)
-		}
-	}
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
 	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }

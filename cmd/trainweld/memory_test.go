@@ -13,12 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestMemoryIsFlat renders repositories of a thousand and of five thousand TrainJobs, each as a process of its own:
 // neither takes much memory, and the second hardly more than the first.
 func TestMemoryIsFlat(t *testing.T) {
-	if testing.Short() || underRace {
+	if testing.Short() || testenv.Race {
 		t.Skip("renders thousands of files, and the race detector takes memory of its own")
 	}
 	const most, more = 150 << 20, 40 << 20

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata/script compare with")
@@ -38,7 +40,7 @@ func TestScripts(t *testing.T) {
 	// Each command of a script is a process, which starts slowly under the race detector: it sees those that
 	// read many files.
 	dir, files := filepath.Join("testdata", "script"), []string(nil)
-	if underRace {
+	if testenv.Race {
 		dir = ""
 		for _, pattern := range []string{"*director*", "*forty*", "*_many*", "*rerun*"} {
 			found, err := filepath.Glob(filepath.Join("testdata", "script", pattern))

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestKilledUpdates kills runs of test --update over 40 cases, at random moments. After each, every file of
@@ -19,7 +21,7 @@ import (
 // that was never killed.
 func TestKilledUpdates(t *testing.T) {
 	kills := 50
-	if underRace {
+	if testenv.Race {
 		kills = 4 // a process is slow under the race detector, and shares no memory with another
 	}
 	if testing.Short() {
@@ -63,7 +65,7 @@ func TestKilledUpdates(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d kills came while files were being written", interrupted, kills)
-	if interrupted == 0 && !underRace {
+	if interrupted == 0 && !testenv.Race {
 		t.Error("no kill came while files were being written")
 	}
 

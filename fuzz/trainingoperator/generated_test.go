@@ -2,15 +2,14 @@ package trainingoperator_test
 
 import (
 	"context"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
@@ -19,9 +18,9 @@ import (
 // TestGenerated converts generated jobs. What is refused is refused by name; of the rest the Pods are those
 // of the operator, and the cluster takes the result.
 func TestGenerated(t *testing.T) {
-	first, count := uint64(0), numberOf(t, "TRAINWELD_JOBS", 400)
-	if one := os.Getenv("TRAINWELD_JOB"); one != "" {
-		first, count = numberOf(t, "TRAINWELD_JOB", 0), 1
+	first, count := uint64(0), testenv.NumberOr(t, "TRAINWELD_JOBS", 400)
+	if one, ok := testenv.Number(t, "TRAINWELD_JOB"); ok {
+		first, count = one, 1
 	}
 	migrated, failed := map[string]int{}, 0
 	for number := first; number < first+count && failed < 3; number++ {
@@ -40,18 +39,6 @@ func TestGenerated(t *testing.T) {
 			t.Errorf("only %d jobs of kind %s were migrated and compared", migrated[kind], kind)
 		}
 	}
-}
-
-func numberOf(t *testing.T, variable string, otherwise uint64) uint64 {
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
 }
 
 // generated compares one job, and returns its kind where it was migrated.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -21,7 +22,7 @@ func TestMigrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, ok := number(t, "TRAINWELD_MIGRATED")
+	n, ok := testenv.Number(t, "TRAINWELD_MIGRATED")
 	if !ok {
 		n = 500
 		if testing.Short() {

@@ -3,9 +3,7 @@ package upstream_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestPairs compares the renderings of generated pairs: half of them the same in every run, half of
@@ -31,11 +30,11 @@ func TestPairs(t *testing.T) {
 	for _, d := range differences {
 		p.codes[d.Code] = true
 	}
-	if seed, ok := number(t, "TRAINWELD_PAIR"); ok {
+	if seed, ok := testenv.Number(t, "TRAINWELD_PAIR"); ok {
 		p.check(t, seed)
 		return
 	}
-	n, ok := number(t, "TRAINWELD_PAIRS")
+	n, ok := testenv.Number(t, "TRAINWELD_PAIRS")
 	if !ok {
 		n = 2000
 		if testing.Short() {
@@ -45,7 +44,7 @@ func TestPairs(t *testing.T) {
 	for seed := range (n + 1) / 2 {
 		p.check(t, seed)
 	}
-	series, ok := number(t, "TRAINWELD_SEED")
+	series, ok := testenv.Number(t, "TRAINWELD_SEED")
 	if !ok {
 		series = rand.Uint64()
 	}
@@ -58,19 +57,6 @@ func TestPairs(t *testing.T) {
 	if p.equal < int(n)/2 {
 		t.Errorf("only %d of %d pairs were compared: the generator makes too much that nobody renders", p.equal, n)
 	}
-}
-
-func number(t *testing.T, variable string) (uint64, bool) {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s=%s: want a number: %v", variable, text, err)
-	}
-	return n, true
 }
 
 type pairs struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -22,18 +23,18 @@ const longRun = 10_000
 // can be cut into pieces; TRAINWELD_VERDICT asks for a single one.
 func TestVerdicts(t *testing.T) {
 	v := newVerdicts(t)
-	if seed, ok := number(t, "TRAINWELD_VERDICT"); ok {
+	if seed, ok := testenv.Number(t, "TRAINWELD_VERDICT"); ok {
 		v.check(seed)
 		return
 	}
-	n, ok := number(t, "TRAINWELD_VERDICTS")
+	n, ok := testenv.Number(t, "TRAINWELD_VERDICTS")
 	if !ok {
 		n = 1000
 		if testing.Short() {
 			n = 100
 		}
 	}
-	first, _ := number(t, "TRAINWELD_SEED")
+	first, _ := testenv.Number(t, "TRAINWELD_SEED")
 	for seed := range n {
 		if v.check(first + seed); v.wrong >= mostWrong {
 			t.Fatalf("%d cases differ: the rest is left out", v.wrong)

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -29,7 +28,7 @@ import (
 // order. The JobSets are compared, and so are the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	cases, seed := number(t, "TRAINWELD_CASES", 200), uint64(number(t, "TRAINWELD_SEED", rand.IntN(1_000_000)))
+	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 200)), testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
 	t.Logf("TRAINWELD_SEED=%d runs these cases again", seed)
 	parameters := gopter.DefaultTestParametersWithSeed(int64(seed))
 	parameters.MinSuccessfulTests = cases
@@ -127,7 +126,7 @@ func shuffle(rng *rand.Rand, js *jobset.JobSet) {
 // TestLawsForTheRecordedInputs renders each recorded input and compares it with its neighbour, and the Jobs and
 // Pods of every fourth.
 func TestLawsForTheRecordedInputs(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("TestLaws runs the same code, for fewer objects")
 	}
 	t.Parallel()
@@ -340,18 +339,4 @@ func withoutNulls(value any) {
 			withoutNulls(item)
 		}
 	}
-}
-
-// number is a number from the environment.
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }

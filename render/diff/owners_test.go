@@ -13,6 +13,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/schema"
@@ -21,7 +22,7 @@ import (
 // TestEveryChangeHasItsCause compares each recorded input with its neighbour, and a Job and a Pod of each: whoever
 // set a value that is gone or is there now is named, and the claim of a leaf has the leaf's value.
 func TestEveryChangeHasItsCause(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("nothing here runs concurrently")
 	}
 	t.Parallel()

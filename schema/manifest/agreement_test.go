@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"strconv"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -90,7 +89,7 @@ spec:
 // TestWalkAgreesWithDecoder breaks valid objects at random and asks the fast way and the walk: one
 // finds something if and only if the other does.
 func TestWalkAgreesWithDecoder(t *testing.T) {
-	cases, seed := number(t, "TRAINWELD_CASES", 300), uint64(number(t, "TRAINWELD_SEED", rand.IntN(1_000_000)))
+	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 300)), testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
 	t.Logf("TRAINWELD_SEED=%d runs these cases again", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	broken := 0
@@ -133,20 +132,6 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 	if broken < cases/10 || broken > cases*19/20 {
 		t.Errorf("%d of %d cases were broken: the mutations no longer test both answers", broken, cases)
 	}
-}
-
-// number is a number from the environment.
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }
 
 // decodeNodes decodes by way of the nodes, and compares with the fast way.
