@@ -153,7 +153,8 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if o.broken {
 		return
 	}
-	for _, err := range o.metadata(old) {
+	inMetadata := o.metadata(old)
+	for _, err := range inMetadata {
 		found.add(o.metadataFinding(err))
 	}
 	var errs field.ErrorList
@@ -173,7 +174,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	for _, err := range errs {
 		found.add(o.schemaFinding(err))
 	}
-	if slices.ContainsFunc(errs, keepsRulesFromRunning) {
+	if slices.ContainsFunc(inMetadata, keepsRulesFromRunning) || slices.ContainsFunc(errs, keepsRulesFromRunning) {
 		return
 	}
 	var before any
