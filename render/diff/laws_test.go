@@ -256,7 +256,7 @@ func linesAreTrue(old, new any) string {
 			return err.Error()
 		}
 		want := generic(shown.String())
-		withoutNulls(want)
+		diff.DropNulls(want)
 		if !reflect.DeepEqual(want, got) {
 			d := cmp.Diff(want, got)
 			return fmt.Sprintf("the lines are not the %s object (-object +lines):\n%s\n%s", side.name, d, side.text)
@@ -308,7 +308,7 @@ func encoded(object any) string {
 		return err.Error()
 	}
 	value := generic(string(data))
-	withoutNulls(value)
+	diff.DropNulls(value)
 	if data, err = json.Marshal(value); err != nil {
 		return err.Error()
 	}
@@ -321,22 +321,4 @@ func generic(text string) any {
 		return err.Error()
 	}
 	return value
-}
-
-// withoutNulls drops the fields that are null.
-func withoutNulls(value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, field := range v {
-			if field == nil {
-				delete(v, name)
-				continue
-			}
-			withoutNulls(field)
-		}
-	case []any:
-		for _, item := range v {
-			withoutNulls(item)
-		}
-	}
 }
