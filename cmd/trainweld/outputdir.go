@@ -9,41 +9,12 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
-	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // outputFile is a file to be written into an output directory.
 type outputFile struct {
 	name string
 	text func() ([]byte, error)
-}
-
-// fileName is the name of a TrainJob's file: no namespace and no name holds an underscore, so two
-// TrainJobs never share one.
-func fileName(trainJob schema.Object, format manifest.Format) string {
-	return trainJob.Namespace + "_" + trainJob.Name + "." + format.String()
-}
-
-// unsafeNames refuses a TrainJob whose names would make a path of the file's name. A cluster takes no
-// such names either, but they come from a file, and the file may come from anywhere.
-func unsafeNames(j job) schema.Findings {
-	var found schema.Findings
-	for _, part := range []struct{ field, value string }{{"name", j.Name}, {"namespace", j.Namespace}} {
-		if problems := validation.IsDNS1123Subdomain(part.value); len(problems) > 0 {
-			path := schema.Fields("metadata", part.field)
-			found = append(found, schema.Finding{
-				Code: schema.CodeUnsafeOutputName, Severity: schema.Error,
-				Object: schema.Object{Kind: schema.TrainJobKind, Namespace: j.Namespace, Name: j.Name},
-				Path:   path, Position: j.document.Position(path),
-				Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
-				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
-			})
-		}
-	}
-	return found
 }
 
 // outputDir is a directory that is written as a whole or not at all.

@@ -13,6 +13,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -152,7 +153,7 @@ func (r *renderRun) one(o fed) outcome {
 	}
 	out.id = render.ObjectOf(j.TrainJob)
 	if r.flags.outputDir != "" {
-		out.unsafe = unsafeNames(j)
+		out.unsafe = outputname.Unsafe(out.id, j.document)
 	}
 	switch {
 	case objects == nil || out.findings.Err() != nil: // nothing will be written
@@ -252,7 +253,7 @@ func (r *renderRun) frame(out *framing, m rendered) error {
 func (r *renderRun) writeDir(all []rendered) (schema.Findings, error) {
 	files := make([]outputFile, len(all))
 	for i, m := range all {
-		files[i] = outputFile{fileName(m.id, r.format), func() ([]byte, error) {
+		files[i] = outputFile{outputname.Of(m.id, r.format), func() ([]byte, error) {
 			var b bytes.Buffer
 			out := framing{w: &b, format: r.format}
 			err := errors.Join(r.frame(&out, m), out.close())

@@ -9,11 +9,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
@@ -59,7 +59,7 @@ func (in *input) render() (*rendering, error) {
 		if err := manifest.Encode(&b, manifest.YAML, values...); err != nil {
 			return nil, fmt.Errorf("%s: %w", render.ObjectOf(j.TrainJob), err)
 		}
-		name := j.Namespace + "_" + j.Name + ".yaml"
+		name := outputname.Of(render.ObjectOf(j.TrainJob), manifest.YAML)
 		r.files[name], r.objects[name] = b.Bytes(), objects
 	}
 	if text := findingsText(r.findings, in.opts.showNotes); len(text) > 0 {
@@ -93,7 +93,7 @@ func findingLine(f schema.Finding) string {
 
 // renderJob renders one TrainJob. Its objects are those of trainweld render, in the same order.
 func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, schema.Findings) {
-	if found := unsafeNames(j); found != nil {
+	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.document); found != nil {
 		return nil, found
 	}
 	spec, missing := in.runtimes.Find(j.TrainJob)
@@ -235,22 +235,6 @@ func ownersOf(fields iter.Seq2[schema.Path, []schema.Claim], err error) (*diff.O
 
 // randomSuffix stands for the end of a Pod's name, which only a cluster knows, as in trainweld render.
 const randomSuffix = "RAND"
-
-// unsafeNames refuses a TrainJob whose name would make a path of its file's name.
-func unsafeNames(j job) schema.Findings {
-	var found schema.Findings
-	for _, part := range []struct{ field, value string }{{"name", j.Name}, {"namespace", j.Namespace}} {
-		if len(validation.IsDNS1123Subdomain(part.value)) > 0 {
-			at := schema.Fields("metadata", part.field)
-			found = append(found, schema.Finding{
-				Code: schema.CodeUnsafeOutputName, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
-				Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
-				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
-			})
-		}
-	}
-	return found
-}
 
 // keyOf is the kind and the name of an object, or what its name begins with.
 func keyOf(value any) objectKey {
