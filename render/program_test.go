@@ -68,15 +68,7 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 	}
 	count.add(t, "pvcs", name, differences(want("others.yaml", "PersistentVolumeClaim"), ofKind(children, "PersistentVolumeClaim")))
 	wantPods, gotPods := want("pods.yaml", "Pod"), run("--to=pods", "--jobset-uid=UID")
-	if slices.ContainsFunc(wantPods, exclusive) {
-		// The followers of an exclusive leader wait for a scheduler, and the recorder ran none.
-		var made []any
-		for _, pod := range wantPods {
-			made = append(made, meta(pod)["generateName"])
-		}
-		gotPods = slices.DeleteFunc(gotPods, func(pod object) bool { return !slices.Contains(made, meta(pod)["generateName"]) })
-	}
-	count.add(t, "pods", name, differences(wantPods, gotPods))
+	count.add(t, "pods", name, differences(wantPods, recordable(wantPods, gotPods)))
 }
 
 // stockRuntimes is the folder of the runtimes that the trainer module ships, which some of the recorded
