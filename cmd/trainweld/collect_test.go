@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // collections runs the program as a process of its own and prints how often garbage was collected, and by how
@@ -29,7 +31,7 @@ func collections() {
 // TestPostponeCollection wants no garbage collected for a few TrainJobs, which take more than the 4 MiB that Go
 // would wait for, and the heap of a longer run to grow after the first collection as if that had not been postponed.
 func TestPostponeCollection(t *testing.T) {
-	if underRace {
+	if testenv.Race {
 		t.Skip("the race detector takes memory of its own")
 	}
 	collects := func(gogc string, args ...string) (times, percent int) {
