@@ -337,9 +337,12 @@ func (l *log) export(layer int32, value any, path schema.Path) Claim {
 }
 
 // path is where a node stands in the template.
-func (l *log) path(at node) schema.Path {
+func (l *log) path(at node) schema.Path { return l.pathWithin(rootNode, at) }
+
+// pathWithin is where a node stands within one that contains it.
+func (l *log) pathWithin(outer, at node) schema.Path {
 	var path schema.Path
-	for ; at != rootNode; at = l.nodes[at].parent {
+	for ; at != outer; at = l.nodes[at].parent {
 		path = append(path, l.step(at))
 	}
 	slices.Reverse(path)

@@ -118,7 +118,7 @@ func (w writer) note(at node, last int32) {
 	}
 	source := w.from.Path
 	if !w.from.Computed {
-		source = source.Append(w.path(at)[len(w.path(w.field)):]...)
+		source = source.Append(w.pathWithin(w.field, at)...)
 	}
 	w.sources[now] = source
 }
