@@ -63,7 +63,7 @@ func (m *merger) directives(dst, src reflect.Value, at node) error {
 			if _, kept := patch[key]; !kept {
 				k := reflect.ValueOf(key).Convert(dst.Type().Key())
 				entry := m.keyed(at, key)
-				m.keepOld(entry, scalar, dst.MapIndex(k), true)
+				m.keepOld(entry, scalarType, dst.MapIndex(k), true)
 				dst.SetMapIndex(k, reflect.Value{})
 				m.claimNull(entry)
 			}

@@ -25,8 +25,8 @@ type merger struct {
 	// fresh is set within an item or a struct that a patch has just made: nothing in it, not even a
 	// field that is encoded empty, is the runtime's.
 	fresh bool
-	// copied is set within an item or a struct that has been copied from the patch in one go: all
-	// that is left to do is to claim its fields.
+	// copied is set within an item that has been copied from the patch in one go: all that is left to do
+	// is to claim its fields.
 	copied bool
 	// byField asks for the walk over the schema alone, without the short cuts for the types that most
 	// patches are made of. Tests compare the two.
@@ -132,23 +132,20 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 
 // object merges a struct.
 func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	fresh, copied := m.fresh, m.copied
+	fresh := m.fresh
 	if dst.Kind() == reflect.Pointer {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
-			m.fresh, m.copied = true, !m.byField && copyWhole(dst.Elem(), src)
+			m.fresh = true
 			m.make(at)
 		}
 		dst = dst.Elem()
 	}
-	var err error
-	if m.owners || !m.copied {
-		var said bool
-		if said, err = m.structure(t, nil, dst, src, at); !said {
-			m.presence(at, present)
-		}
+	said, err := m.structure(t, nil, dst, src, at)
+	if !said {
+		m.presence(at, present)
 	}
-	m.fresh, m.copied = fresh, copied
+	m.fresh = fresh
 	return err
 }
 
@@ -252,7 +249,7 @@ func (m *merger) stringMap(dst *map[string]string, at node) {
 func (m *merger) entry(dst, key, value reflect.Value, at node) {
 	entry := m.keyed(at, key.String())
 	if old := dst.MapIndex(key); old.IsValid() {
-		m.keepOld(entry, scalar, old, true)
+		m.keepOld(entry, scalarType, old, true)
 	}
 	copied := reflect.New(dst.Type().Elem()).Elem()
 	clone(copied, value)

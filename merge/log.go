@@ -188,7 +188,7 @@ func (l *log) valueOf(i int32) any {
 
 // The methods below are the merger's side of the log. Unless somebody asked for owners each is one comparison.
 
-var scalar = &schema.Type{Kind: schema.Scalar}
+var scalarType = &schema.Type{Kind: schema.Scalar}
 
 // field is the node of a struct's field.
 func (m *merger) field(at node, f *schema.StructField) node {

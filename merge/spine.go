@@ -27,6 +27,7 @@ type spine struct {
 	gracePeriod, nodeSelector, serviceAccount     *schema.StructField
 	securityContext, pullSecrets, affinity        *schema.StructField
 	tolerations, gates                            *schema.StructField
+	runAsUser, runAsGroup, runAsNonRoot, fsGroup  *schema.StructField
 	env, mounts, containerSecurityContext         *schema.StructField
 }
 
@@ -43,6 +44,8 @@ var theSpine = sync.OnceValue(func() *spine {
 	s.gracePeriod, s.nodeSelector, s.serviceAccount = pod.Field("terminationGracePeriodSeconds"), pod.Field("nodeSelector"), pod.Field("serviceAccountName")
 	s.securityContext, s.pullSecrets, s.affinity = pod.Field("securityContext"), pod.Field("imagePullSecrets"), pod.Field("affinity")
 	s.tolerations, s.gates = pod.Field("tolerations"), pod.Field("schedulingGates")
+	security := s.securityContext.Type
+	s.runAsUser, s.runAsGroup, s.runAsNonRoot, s.fsGroup = security.Field("runAsUser"), security.Field("runAsGroup"), security.Field("runAsNonRoot"), security.Field("fsGroup")
 	container := s.containers.Type.Elem
 	s.env, s.mounts, s.containerSecurityContext = container.Field("env"), container.Field("volumeMounts"), container.Field("securityContext")
 	return s
@@ -190,7 +193,12 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 		said, err = true, m.stringsOf(s.nodeSelector, dst, &dst.NodeSelector, src, src.NodeSelector, at)
 	}
 	step(src.ServiceAccountName != nil, s.serviceAccount, nil)
-	step(src.SecurityContext != nil, s.securityContext, nil)
+	if err == nil && hasIDsOnly(src.SecurityContext) {
+		said = true
+		m.ids(&dst.SecurityContext, src.SecurityContext, m.field(at, s.securityContext))
+	} else {
+		step(src.SecurityContext != nil, s.securityContext, nil)
+	}
 	step(len(src.ImagePullSecrets) > 0, s.pullSecrets, func(at node) error {
 		return mergeList(m, &referenceItems, s.pullSecrets.Type, &dst.ImagePullSecrets, len(dst.ImagePullSecrets) > 0, src.ImagePullSecrets, at)
 	})
@@ -200,6 +208,46 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 		return mergeList(m, &gateItems, s.gates.Type, &dst.SchedulingGates, len(dst.SchedulingGates) > 0, src.SchedulingGates, at)
 	})
 	return said, err
+}
+
+// hasIDsOnly reports whether users and groups are set, as mostly, and nothing else.
+func hasIDsOnly(s *corev1.PodSecurityContext) bool {
+	return s != nil && (s.RunAsUser != nil || s.RunAsGroup != nil || s.RunAsNonRoot != nil || s.FSGroup != nil) &&
+		s.SELinuxOptions == nil && s.WindowsOptions == nil && len(s.SupplementalGroups) == 0 && s.SupplementalGroupsPolicy == nil &&
+		len(s.Sysctls) == 0 && s.FSGroupChangePolicy == nil && s.SeccompProfile == nil && s.AppArmorProfile == nil && s.SELinuxChangePolicy == nil
+}
+
+// ids merges a security context of users and groups.
+func (m *merger) ids(dst **corev1.PodSecurityContext, src *corev1.PodSecurityContext, at node) {
+	fresh := m.fresh
+	if *dst == nil {
+		*dst = new(corev1.PodSecurityContext)
+		m.fresh = true
+		m.make(at)
+	}
+	scalar(m, m.spine.runAsUser, &(*dst).RunAsUser, src.RunAsUser, at)
+	scalar(m, m.spine.runAsGroup, &(*dst).RunAsGroup, src.RunAsGroup, at)
+	scalar(m, m.spine.runAsNonRoot, &(*dst).RunAsNonRoot, src.RunAsNonRoot, at)
+	scalar(m, m.spine.fsGroup, &(*dst).FSGroup, src.FSGroup, at)
+	m.fresh = fresh
+}
+
+// scalar merges a field that points to a plain value.
+func scalar[T comparable](m *merger, f *schema.StructField, dst **T, src *T, at node) {
+	if src == nil {
+		return
+	}
+	at = m.field(at, f)
+	if m.owners {
+		m.keepOld(at, f.Type, reflect.ValueOf(*dst), *dst != nil)
+	}
+	if *dst == nil || **dst != *src {
+		value := *src // claims hold on to the old one
+		*dst = &value
+	}
+	if m.owners {
+		m.claim(at, reflect.ValueOf(*dst))
+	}
 }
 
 func (m *merger) container(dst *corev1.Container, src *trainer.ContainerPatch, at node) error {

@@ -1,12 +1,10 @@
 package merge
 
 import (
-	"reflect"
-
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The functions below set an empty item or struct to a copy of a patch's, where a plain copy is known
+// The functions below set an empty item to a copy of a patch's, where a plain copy is known
 // to be what merging field by field gives, and report whether they did. They are for what patches
 // mostly add: most fields of these types are empty, and need not be looked at one by one.
 
@@ -41,20 +39,6 @@ func copyVolume(dst, src *corev1.Volume) bool {
 	}
 	src.DeepCopyInto(dst)
 	return true
-}
-
-// copyWhole does it for a struct behind a pointer.
-func copyWhole(dst, src reflect.Value) bool {
-	switch from := src.Addr().Interface().(type) {
-	case *corev1.PodSecurityContext:
-		if isEmptyList(from.SupplementalGroups) || isEmptyList(from.Sysctls) {
-			return false
-		}
-		from.DeepCopyInto(dst.Addr().Interface().(*corev1.PodSecurityContext))
-		return true
-	default:
-		return false
-	}
 }
 
 func isEmptyList[T any](list []T) bool { return list != nil && len(list) == 0 }
