@@ -107,7 +107,7 @@ func (p *program) render(flags renderFlags) error {
 // render reads and renders everything, and returns all that was found.
 func (r *renderRun) render() schema.Findings {
 	r.in.noNotes = !r.flags.showNotes
-	go schema.JobSetTemplate() // is compiled while files are read, and not only when the first one is merged
+	go learn()
 	f := r.p.newFeed(r.in, r.flags.inputFlags)
 	r.patches = r.in.furtherPatches()
 	stream(f.objects(r.flags.to != "jobset"), r.one, func(o outcome) {
@@ -123,6 +123,13 @@ func (r *renderRun) render() schema.Findings {
 		})
 	}
 	return report.Distinct(append(found, r.unsafe...))
+}
+
+// learn goes through what the first TrainJob would wait for, while its file is read: the plan of the merge, and what
+// the decoder has to know of the types of a runtime. Both happen once in a process and are kept.
+func learn() {
+	go schema.JobSetTemplate()
+	manifest.Decode("", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"))
 }
 
 // outcome is what became of one TrainJob or JobSet.
