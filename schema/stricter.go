@@ -40,6 +40,8 @@ var stricter = []Code{
 	// Managers that disagree.
 	CodeOverlap,
 	CodeUnion,
+	// What only a cluster can name.
+	CodeNoName,
 	// What never comes to run.
 	CodeNeverResumed,
 	CodePortsTakenForOne,

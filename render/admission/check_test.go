@@ -157,6 +157,26 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
+// A cluster makes a name of generateName before it looks at the object. That there is none yet is refused
+// here alone, and everything else as the cluster does.
+func TestGenerateName(t *testing.T) {
+	for _, c := range []struct{ metadata, spec, want, reason string }{
+		{"{generateName: llm-}", "", "TW407", "a cluster takes it"},
+		{"{generateName: a.llm-}", "", "TW407 TW502", "every name made of it has a dot, which the Trainer refuses"},
+		{"{generateName: llm_}", "", "TW407 TW502 TW503", "no name can be made of it"},
+		{"{generateName: llm-}", "\ttrainer: {numNodes: x}\n", "TW103 TW407", "the rest is looked at as well"},
+		{"{name: llm, generateName: llm_}", "", "TW503", "a bad generateName is refused beside a name"},
+		{"{name: '', generateName: ''}", "", "TW503", "there is nothing to make a name of"},
+		{"{generateName: " + strings.Repeat("a", 63) + "}", "", "TW407", "it is cut before the suffix"},
+	} {
+		text := strings.Replace(jobYAML(c.spec), "{name: llm, namespace: default}", c.metadata, 1)
+		found := admission.Check(t.Context(), admission.Input{TrainJob: object(t, text), Runtime: admitted(t, torchRuntime)})
+		if got := strings.Join(codes(found), " "); got != c.want {
+			t.Errorf("%s: %s, want %s: %s\n%v", c.metadata, got, c.want, c.reason, found.Err())
+		}
+	}
+}
+
 // Every code of this package has a section in the documentation.
 func TestCodesAreDocumented(t *testing.T) {
 	codes, err := os.ReadFile("../../schema/code.go")

@@ -68,6 +68,14 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if metadata != nil {
 		// An API server takes the namespace from the request, and drops it where the kind has none.
 		metadata.Namespace = o.id.Namespace
+		if metadata.Name == "" && metadata.GenerateName != "" {
+			metadata.Name = generatedName(metadata.GenerateName)
+			found.add(schema.Finding{
+				Code: schema.CodeNoName, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "name"),
+				Message: "a cluster makes another name of generateName each time, and what is made of the object is named after it",
+				Help:    "set metadata.name",
+			})
+		}
 	}
 	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	for _, path := range unknown {
@@ -88,6 +96,13 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	structuraldefaulting.Default(o.fields, d.schema)
 	return o
+}
+
+// generatedName is like a name that an API server makes before it looks at the object any further (apiserver
+// v0.36.3 pkg/storage/names).
+func generatedName(prefix string) string {
+	const longest, suffix = 63, "xxxxx"
+	return prefix[:min(len(prefix), longest-len(suffix))] + suffix
 }
 
 // as decodes the object into a value of its Go type, as controllers and webhooks do.
