@@ -58,7 +58,7 @@ func (m *merger) directives(dst, src reflect.Value, at node) error {
 		default:
 			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, fmt.Sprint(directive.Interface()), patchDirective)
 		}
-		m.removed = true
+		m.unseen = true
 		for _, key := range sortedKeys(dst) {
 			if _, kept := patch[key]; !kept {
 				k := reflect.ValueOf(key).Convert(dst.Type().Key())

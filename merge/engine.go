@@ -36,8 +36,10 @@ type merger struct {
 	// job twice comes upon them again; for the next patch they have gone through the Go types.
 	raw []uintptr
 
-	// removed is set once a directive or a null has taken away entries of maps.
-	removed bool
+	// unseen is set once the log may hold claims on what is not in the list or map at hand: where a directive
+	// or a null has taken something away, and where a patch brought two items of one key, which are one in
+	// the log.
+	unseen bool
 
 	fronts  frontsByKind
 	targets []int32 // of the lists that are being merged, one inside the other
@@ -175,7 +177,7 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 // null empties a field: a patch says null where a pointer or list without omitempty is nil.
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
 	m.keepOld(at, t, dst, present)
-	m.removed = true
+	m.unseen = true
 	dst.SetZero()
 	m.claimNull(at)
 }
@@ -230,7 +232,7 @@ func (m *merger) stringMap(dst *map[string]string, at node) {
 		}
 		old, had := (*dst)[p.key]
 		entry := noNode
-		if had || m.removed {
+		if had || m.unseen {
 			entry = m.log.child(at, nil, p.key)
 		} else {
 			entry = m.log.grow(at, nil, p.key) // what is not in the map was never claimed

@@ -206,7 +206,7 @@ func mergeItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *
 	}
 	verbatim, fresh := m.verbatim, m.fresh
 	m.verbatim, m.fresh = true, true
-	err := newItem(m, kind, t, item, list, from, !m.removed) // what is not in the list was never claimed
+	err := newItem(m, kind, t, item, list, from, !m.unseen) // what is not in the list was never claimed
 	m.verbatim, m.fresh = verbatim, fresh
 	return err
 }
@@ -223,6 +223,7 @@ func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T,
 		at = m.log.grow(list, nil, name)
 	} else {
 		at = m.keyed(list, name)
+		m.unseen = m.unseen || m.owners && !m.untouched(at)
 	}
 	m.make(at)
 	m.presence(at, false)
@@ -242,9 +243,11 @@ func newItem[T, P any](m *merger, kind *itemKind[T, P], t *schema.Type, item *T,
 	if !m.owners {
 		return nil
 	}
-	if n := &m.log.nodes[at]; n.first == n.last {
+	n := &m.log.nodes[at]
+	if n.first == n.last {
 		n.whole = true
-	} else if !n.whole { // which it is for a twin in a list that is taken as it stands
+	} else if !n.whole || m.log.keeper(at) != m.layer { // else it is a twin in a list that is taken as it stands
+		n.whole = false
 		return m.claimItem(t, item, at, m.layer)
 	}
 	return nil
