@@ -13,21 +13,21 @@ import (
 )
 
 // build makes the JobSet of the merged template, which it takes over, and the companions after that, since they
-// count what is in it. Where recorded says so, or a policy replaces what was there, the merge's owners then know of
-// every write.
-func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) {
+// count what is in it. It returns the merge that the JobSet was made of: where recorded says so, or a policy replaces
+// what was there, its owners know of every write.
+func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *merge.Result {
 	r.checkManagers(&merged.Template)
 	j, enforced := r.enforce(merged, recorded, opts)
 	if !recorded && j.Replaced {
 		// What is lost has to be known after all, and by now the policies have written to the template.
 		if again, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true}); err == nil {
-			*merged = *again
+			merged = again
 			j, enforced = r.enforce(merged, true, opts)
 		}
 	}
 	defer func() { r.out.Findings = append(r.out.Findings, j.Findings...) }()
 	if !enforced {
-		return
+		return merged
 	}
 	job, template := r.in.TrainJob, &merged.Template
 	r.out.JobSet = &jobset.JobSet{
@@ -41,6 +41,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 	}
 	dropEmpty(r.out.JobSet)
 	r.companions(j, opts)
+	return merged
 }
 
 // enforce writes into the merged template what comes after the patches: the policies first, then the counts, then

@@ -165,7 +165,7 @@ func (r *renderer) render(opts Options) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
-	r.build(merged, left, recorded, opts)
+	merged = r.build(merged, left, recorded, opts)
 	r.shadowed(merged.Owners)
 	if opts.Owners && r.out.JobSet != nil {
 		r.own(merged, opts.As)
