@@ -61,7 +61,7 @@ const (
 	CodeUnknownRuntime   Code = "TW404" // runtimeRef names a kind that is not a runtime
 	CodeEnvInjection     Code = "TW405" // envInjection names a container that the runtime lacks
 	CodeUnsafeOutputName Code = "TW406" // a name that would leave the output directory
-	CodeNoName           Code = "TW407" // a TrainJob or JobSet without a name
+	CodeNoName           Code = "TW407" // a TrainJob, JobSet or runtime without a name
 	CodeNoTrainJob       Code = "TW408" // inputs without any TrainJob
 	CodeEditedOutput     Code = "TW409" // a file that is made no longer, and that somebody has changed
 )

@@ -72,7 +72,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			metadata.Name = generatedName(metadata.GenerateName)
 			found.add(schema.Finding{
 				Code: schema.CodeNoName, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "name"),
-				Message: "a cluster makes another name of generateName each time, and what is made of the object is named after it",
+				Message: "a cluster makes another name of generateName each time, by which goes what refers to the object or is made of it",
 				Help:    "set metadata.name",
 			})
 		}
