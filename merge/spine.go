@@ -14,9 +14,9 @@ import (
 )
 
 // The types on the way from a JobSet to what patches set in it are few, and every patch passes through
-// them. So these are walked as Go types: they find lists and maps of strings, which merge without
-// reflection, and hand every other field to the walk over the schema. What both do with one value is
-// the same, and a property test compares them.
+// them. So these are walked as Go types: they find lists, maps of strings, and the users and groups of a
+// Pod, which merge without the schema's walk, and hand every other field to it. What both do with one
+// value is the same, and a property test compares them.
 
 // spine are the schema's fields on this way.
 type spine struct {
