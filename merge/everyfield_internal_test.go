@@ -99,7 +99,7 @@ func filled(t reflect.Type) reflect.Value {
 		*at = metav1.Unix(1, 0)
 		return v
 	case *metav1.FieldsV1:
-		at.Raw = []byte("{}")
+		at.SetRawString("{}")
 		return v
 	}
 	switch t.Kind() {

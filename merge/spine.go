@@ -193,9 +193,9 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 		said, err = true, m.stringsOf(s.nodeSelector, dst, &dst.NodeSelector, src, src.NodeSelector, at)
 	}
 	step(src.ServiceAccountName != nil, s.serviceAccount, nil)
-	if err == nil && hasIDsOnly(src.SecurityContext) {
+	if err == nil && hasUsersAndGroupsOnly(src.SecurityContext) {
 		said = true
-		m.ids(&dst.SecurityContext, src.SecurityContext, m.field(at, s.securityContext))
+		m.usersAndGroups(&dst.SecurityContext, src.SecurityContext, m.field(at, s.securityContext))
 	} else {
 		step(src.SecurityContext != nil, s.securityContext, nil)
 	}
@@ -210,15 +210,15 @@ func (m *merger) pod(dst *corev1.PodSpec, src *trainer.PodSpecPatch, at node) (s
 	return said, err
 }
 
-// hasIDsOnly reports whether users and groups are set, as mostly, and nothing else.
-func hasIDsOnly(s *corev1.PodSecurityContext) bool {
+// hasUsersAndGroupsOnly reports whether users and groups are set, as mostly, and nothing else.
+func hasUsersAndGroupsOnly(s *corev1.PodSecurityContext) bool {
 	return s != nil && (s.RunAsUser != nil || s.RunAsGroup != nil || s.RunAsNonRoot != nil || s.FSGroup != nil) &&
 		s.SELinuxOptions == nil && s.WindowsOptions == nil && len(s.SupplementalGroups) == 0 && s.SupplementalGroupsPolicy == nil &&
 		len(s.Sysctls) == 0 && s.FSGroupChangePolicy == nil && s.SeccompProfile == nil && s.AppArmorProfile == nil && s.SELinuxChangePolicy == nil
 }
 
-// ids merges a security context of users and groups.
-func (m *merger) ids(dst **corev1.PodSecurityContext, src *corev1.PodSecurityContext, at node) {
+// usersAndGroups merges a security context that holds nothing else.
+func (m *merger) usersAndGroups(dst **corev1.PodSecurityContext, src *corev1.PodSecurityContext, at node) {
 	fresh := m.fresh
 	if *dst == nil {
 		*dst = new(corev1.PodSecurityContext)

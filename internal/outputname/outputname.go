@@ -1,4 +1,9 @@
 // Package outputname answers: what is the file called that a TrainJob is rendered to?
+//
+//	if found := outputname.Unsafe(id, document); len(found) > 0 {
+//		return found // the names may lead out of the directory
+//	}
+//	name := outputname.Of(id, manifest.YAML) // team-a_llm.yaml
 package outputname
 
 import (

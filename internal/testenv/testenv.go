@@ -1,5 +1,10 @@
 // Package testenv answers: what was this run of the tests asked for? It reads the numbers that the environment
 // gives, such as TRAINWELD_SEED, and knows whether the race detector looks on. Only tests import it.
+//
+//	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
+//	if testenv.Race {
+//		cases /= 10
+//	}
 package testenv
 
 import (
