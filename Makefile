@@ -18,14 +18,15 @@ release:
 	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
 
 # First what is no test of Go's: the policies' golden files as a user reads them, and that the library builds for a
-# browser. Then the tests; the second run of them holds what runs concurrently against the race detector, with fewer
-# random cases. The last three compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
+# browser. Then the tests; the next two runs hold what runs concurrently against the race detector, the packages with
+# fewer random cases, and of those that start nothing themselves the tests that share their values. The last three compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
 # the jobs before them of the Training Operator, each in a module of its own.
 test:
 	go run ./cmd/trainweld test testdata/policies
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 	go test -timeout 20m ./...
-	TRAINWELD_CASES=100 go test -timeout 20m $(RACE) ./schema/manifest ./merge ./conflict ./render ./render/admission ./render/golden ./cmd/... ./fuzz
+	TRAINWELD_CASES=100 go test -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./cmd/... ./fuzz
+	go test $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./schema/manifest ./render
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
