@@ -17,13 +17,11 @@ build:
 release:
 	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
 
-# First what is no test of Go's: the policies' golden files as a user reads them, and that the library builds for a
-# browser. Then the tests; the next two runs hold what runs concurrently against the race detector, the packages with
+# First what is no test of Go's: the policies' golden files as a user reads them. Then the tests; the next two runs hold what runs concurrently against the race detector, the packages with
 # fewer random cases, and of those that start nothing themselves the tests that share their values. The last three compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
 # the jobs before them of the Training Operator, each in a module of its own.
 test:
 	go run ./cmd/trainweld test testdata/policies
-	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 	go test -timeout 20m ./...
 	TRAINWELD_CASES=100 go test -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./cmd/... ./fuzz
 	go test $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./schema/manifest ./render
@@ -44,6 +42,7 @@ differential:
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 
+# Also that the library builds for a browser.
 lint:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
@@ -52,6 +51,7 @@ lint:
 	cd fuzz/trainingoperator && go vet ./...
 	cd hosts && go vet ./...
 	go run $(STATICCHECK) ./...
+	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
