@@ -1,0 +1,429 @@
+package fuzz
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/yaml"
+)
+
+// DocumentOptions says which documents are generated.
+type DocumentOptions struct {
+	// Policies are those that a runtime may have; all when there is none.
+	Policies []Policy
+	// Changes is how many places of valid documents are changed, to values that the place may not take. With 0 nearly
+	// every case is accepted by a cluster, with 1 every second one, and with 3 hardly any.
+	Changes int
+	// Managers bound the number of managers from below. There are at most five.
+	Managers int
+}
+
+// Documents are a TrainJob and its runtime as a file holds them, so that a null and an empty value are told apart.
+type Documents struct {
+	// Seed is what Document was called with.
+	Seed uint64
+
+	Runtime, TrainJob map[string]any
+	// Changes say what was changed: a path and its new value.
+	Changes []string
+}
+
+// String names the documents by their seed. It does not print the values.
+func (d *Documents) String() string { return fmt.Sprintf("documents %d", d.Seed) }
+
+// YAML returns both documents, the runtime first.
+func (d *Documents) YAML() []byte {
+	var out []byte
+	for _, document := range []map[string]any{d.Runtime, d.TrainJob} {
+		data, err := yaml.Marshal(document)
+		if err != nil {
+			panic(fmt.Errorf("fuzz: a generated document cannot be encoded: %w", err))
+		}
+		out = append(append(out, "---\n"...), data...)
+	}
+	return out
+}
+
+// Clone returns a copy that shares no memory with d.
+func (d *Documents) Clone() *Documents {
+	return &Documents{Seed: d.Seed, Runtime: copyValue(d.Runtime).(object), TrainJob: copyValue(d.TrainJob).(object), Changes: slices.Clone(d.Changes)}
+}
+
+type object = map[string]any
+
+// generator makes the documents of one case.
+type generator struct {
+	rng  *rand.Rand
+	opts DocumentOptions
+	// wanted are the fields that this case is about, with all that lead there.
+	wanted map[*node]bool
+	hints  map[string]int
+	policy Policy
+	jobs   []*madeJob
+	// inPatch is set within a patch, job within a replicated job or its patch.
+	inPatch bool
+	job     *madeJob
+}
+
+// madeJob is what patches need to know of one of the runtime's jobs.
+type madeJob struct {
+	name             string
+	containers, init []string
+	volumes          []string
+	sources          map[string]string // by volume
+}
+
+// aims is how many fields a case is about, besides those that chance adds.
+const aims = 6
+
+// Document generates a runtime and a TrainJob. As many seeds in a row as there are fields reach every field of the Go
+// types that a cluster may accept.
+func Document(seed uint64, opts DocumentOptions) *Documents {
+	if len(opts.Policies) == 0 {
+		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
+	}
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{}, hints: map[string]int{}}
+	acceptable, all := acceptableFields(), fieldsOfTypes().all
+	g.want(acceptable[seed%uint64(len(acceptable))])
+	for range aims - 1 {
+		g.want(acceptable[g.rng.IntN(len(acceptable))])
+	}
+	var changed []*node
+	for i := range opts.Changes {
+		// The products of these primes and a seed meet every field in as many seeds as there are fields.
+		n := all[(seed*7919+uint64(i)*104729)%uint64(len(all))]
+		changed = append(changed, n)
+		g.want(n)
+	}
+	d := g.documents(seed)
+	for _, n := range changed {
+		g.change(d, n)
+	}
+	return d
+}
+
+// want makes the case be about the field.
+func (g *generator) want(n *node) {
+	for ; n != nil; n = n.up {
+		g.wanted[n] = true
+	}
+}
+
+func (g *generator) chance(p float64) bool { return g.rng.Float64() < p }
+
+// hint returns a number that stays the same throughout a case, mostly.
+func (g *generator) hint(name string) int {
+	if _, ok := g.hints[name]; !ok {
+		g.hints[name] = g.rng.IntN(1 << 16)
+	}
+	if g.chance(0.04) {
+		return g.rng.IntN(1 << 16)
+	}
+	return g.hints[name]
+}
+
+func (g *generator) documents(seed uint64) *Documents {
+	f := fieldsOfTypes()
+	g.choosePolicy()
+	d := &Documents{Seed: seed, Runtime: g.structure(f.runtime)}
+	d.Runtime["apiVersion"], d.Runtime["kind"] = trainer.GroupVersion.String(), trainer.ClusterTrainingRuntimeKind
+	metadata := child(d.Runtime, "metadata")
+	metadata["name"] = pickOf(g.rng, runtimeNames...)
+	delete(metadata, "namespace")
+	d.TrainJob = g.structure(f.trainJob)
+	d.TrainJob["apiVersion"], d.TrainJob["kind"] = trainer.GroupVersion.String(), trainer.TrainJobKind
+	child(d.TrainJob, "metadata")["name"] = pickOf(g.rng, "tj", "my-job")
+	reference := child(d.TrainJob, "spec", "runtimeRef")
+	reference["name"] = metadata["name"]
+	if g.chance(0.3) {
+		d.Runtime["kind"] = trainer.TrainingRuntimeKind
+		reference["kind"] = trainer.TrainingRuntimeKind
+	} else if reference["kind"] != nil {
+		reference["kind"] = trainer.ClusterTrainingRuntimeKind
+	}
+	g.sprinkle(d)
+	return d
+}
+
+// choosePolicy picks the policy that the case is about, else any of those that there may be.
+func (g *generator) choosePolicy() {
+	var about, may []Policy
+	policies := fieldsOfTypes().runtime.child("spec").child("mlPolicy")
+	for _, p := range g.opts.Policies {
+		if p == Coscheduling || p == Volcano {
+			continue
+		}
+		may = append(may, p)
+		if n := policies.child(string(p)); n != nil && g.wanted[n] {
+			about = append(about, p)
+		}
+	}
+	switch {
+	case len(about) > 0:
+		g.policy = pickOf(g.rng, about...)
+	case len(may) > 0:
+		g.policy = pickOf(g.rng, may...)
+	default:
+		g.policy = Plain
+	}
+}
+
+// value makes the value of a field.
+func (g *generator) value(n *node) any {
+	if v, made := g.whole(n); made {
+		return v
+	}
+	switch {
+	case n.fields != nil || n.typ.Kind().String() == "struct" && !isScalar(n.typ):
+		return g.structure(n)
+	case n.typ.Kind().String() == "slice" && n.item != nil:
+		return g.list(n)
+	case n.item != nil:
+		return g.mapping(n)
+	}
+	return g.scalar(n)
+}
+
+func (g *generator) structure(n *node) object {
+	o := object{}
+	for _, f := range n.fields {
+		if g.includes(n, f) {
+			o[f.name] = g.value(f)
+		}
+	}
+	g.mend(n, o)
+	return o
+}
+
+// includes decides whether an object has the field.
+func (g *generator) includes(n, f *node) bool {
+	switch {
+	case required[f.key()], !f.optional && refusedReason(f) == "" && !rare[f.key()]:
+		return true
+	case g.wanted[f]:
+		return g.chance(0.9)
+	case refusedReason(f) != "" || rare[f.key()]:
+		return false
+	}
+	return g.chance(min(0.4, 2/float64(len(n.fields))))
+}
+
+func (g *generator) list(n *node) []any {
+	most := 3
+	if n.item.fields != nil && !g.wanted[n] {
+		most = 2
+	}
+	out := []any{}
+	seen := map[string]bool{}
+	key := listKeys[n.key()]
+	for range 1 + g.rng.IntN(most) {
+		v := g.value(n.item)
+		id := fmt.Sprint(v)
+		if o, ok := v.(object); ok {
+			id = ""
+			for _, k := range key {
+				id += fmt.Sprint(o[k], "/")
+			}
+			if key == nil {
+				id = fmt.Sprint(len(out))
+			}
+		} else if repeats[n.key()] {
+			id = fmt.Sprint(len(out))
+		}
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (g *generator) mapping(n *node) object {
+	out := object{}
+	if strings.HasSuffix(n.typ.String(), "ResourceList") {
+		names := []string{"cpu", "memory"}
+		if n.owner != "ResourceRequirements" && n.owner != "PodSpec" {
+			names = []string{"storage"}
+		}
+		for _, name := range names {
+			out[name] = g.value(n.item)
+		}
+		return out
+	}
+	for range 1 + g.rng.IntN(3) {
+		key, _ := anyLabelKey(g).(string)
+		out[key] = g.value(n.item)
+	}
+	return out
+}
+
+// scalar makes a string, number or boolean: that of the field, of its enumeration, or of its kind.
+func (g *generator) scalar(n *node) any {
+	named := n
+	for named.name == "" && named.up != nil {
+		named = named.up
+	}
+	if word := words[named.key()]; word != nil {
+		return word(g)
+	}
+	if members := enums[typeName(n.typ)]; members != nil {
+		return pickOf(g.rng, members...)
+	}
+	switch kind := n.typ.Kind().String(); {
+	case typeName(n.typ) == "Time":
+		return anyTime(g)
+	case typeName(n.typ) == "resource.Quantity":
+		return pickOf(g.rng, "1", "2", "500m")
+	case kind == "bool":
+		return g.chance(0.5)
+	case strings.HasPrefix(kind, "int"):
+		return int64(g.rng.IntN(4))
+	}
+	if strings.HasSuffix(strings.ToLower(named.name), "name") || named.name == "fsType" {
+		return pickOf(g.rng, "a", "b-1", "c")
+	}
+	return pickOf(g.rng, "x", "y")
+}
+
+// sprinkle puts nulls and empty lists where they say nothing: at fields that the documents lack.
+func (g *generator) sprinkle(d *Documents) {
+	acceptable := acceptableFields()
+	for range g.rng.IntN(3) {
+		n := acceptable[g.rng.IntN(len(acceptable))]
+		if !n.optional || !n.up.optional && n.up.up != nil && n.up.name == "" {
+			continue
+		}
+		for _, at := range g.places(d, n, false) {
+			if _, there := at[n.name]; there || g.chance(0.5) {
+				continue
+			}
+			at[n.name] = nil
+			if n.typ.Kind().String() == "slice" && g.chance(0.5) && !mayNotBeEmpty[n.key()] {
+				at[n.name] = []any{}
+			}
+		}
+	}
+}
+
+// places finds the objects that have, or could have, the field. With create it makes one where there is none.
+func (g *generator) places(d *Documents, n *node, create bool) []object {
+	var way []*node
+	for at := n; at.up != nil; at = at.up {
+		way = append(way, at)
+	}
+	slices.Reverse(way)
+	if create {
+		g.job = &madeJob{name: "node", containers: []string{"node"}, init: []string{"init-a"}}
+	}
+	root := d.TrainJob
+	if n.within(fieldsOfTypes().runtime) {
+		root = d.Runtime
+	}
+	level := []any{root}
+	for _, step := range way[:len(way)-1] {
+		var below []any
+		for _, at := range level {
+			below = append(below, g.descend(at, step, create)...)
+		}
+		level = below
+	}
+	var found []object
+	for _, at := range level {
+		if o, ok := at.(object); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func (g *generator) descend(at any, step *node, create bool) []any {
+	switch at := at.(type) {
+	case object:
+		if step.name == "" {
+			return slices.Collect(sortedValues(at))
+		}
+		v, there := at[step.name]
+		if create && (!there || isEmpty(v)) {
+			v = g.value(step)
+			if isEmpty(v) && step.item != nil && step.item.fields != nil {
+				v = []any{g.structure(step.item)}
+			}
+			at[step.name] = v
+			there = true
+		}
+		if there {
+			return []any{v}
+		}
+	case []any:
+		return at
+	}
+	return nil
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+func sortedValues(o object) func(func(any) bool) {
+	return func(yield func(any) bool) {
+		for _, key := range slices.Sorted(maps.Keys(o)) {
+			if !yield(o[key]) {
+				return
+			}
+		}
+	}
+}
+
+// child returns the object at the path, which it makes where there is none.
+func child(o object, path ...string) object {
+	for _, name := range path {
+		next, ok := o[name].(object)
+		if !ok {
+			next = object{}
+			o[name] = next
+		}
+		o = next
+	}
+	return o
+}
+
+// items returns the objects of a list.
+func items(o object, name string) (found []object) {
+	list, _ := o[name].([]any)
+	for _, item := range list {
+		if o, ok := item.(object); ok {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := make(object, len(v))
+		for key, field := range v {
+			out[key] = copyValue(field)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = copyValue(v[i])
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,403 @@
+package fuzz
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// acceptableFields lists the fields that a document may have which a cluster accepts.
+var acceptableFields = sync.OnceValue(func() []*node {
+	var out []*node
+	for _, n := range fieldsOfTypes().all {
+		if !slices.ContainsFunc(ways(n), func(at *node) bool { return refusedReason(at) != "" }) {
+			out = append(out, n)
+		}
+	}
+	return out
+})
+
+// ways are the fields that lead to n, n included.
+func ways(n *node) (out []*node) {
+	for ; n != nil; n = n.up {
+		out = append(out, n)
+	}
+	return out
+}
+
+// refused are the fields that no accepted document has, by Go type and field. Only a change sets them.
+var refused = map[string]string{
+	"PodSpec.ephemeralContainers": "the Job API takes none in a template",
+	"PodSpec.runtimeClassName":    "the class must exist in the cluster",
+	"PodSpec.overhead":            "it needs a runtimeClassName",
+	"JobSpec.selector":            "it needs manualSelector, and labels that JobSet does not give",
+	"ObjectMeta.resourceVersion":  "it may not be set on create",
+	"PersistentVolumeClaim.kind":  "a template has none", "PersistentVolumeClaim.apiVersion": "a template has none",
+	"PersistentVolumeClaim.status": "a template has none",
+}
+
+// rare are the fields behind feature gates that are off, which a cluster drops, and those that much else depends on. Chance alone
+// never sets them.
+var rare = map[string]bool{
+	"Lifecycle.stopSignal": true, "VolumeProjection.clusterTrustBundle": true, "VolumeProjection.podCertificate": true, "PodSpec.schedulingGroup": true,
+	"TrainJob.status": true, "PodSpec.os": true, "PodSecurityContext.windowsOptions": true, "SecurityContext.windowsOptions": true, "PodSpec.hostUsers": true,
+	"TrainJobSpec.managedBy": true, "v1alpha2.JobSetSpec.managedBy": true, "JobSpec.managedBy": true, "PodSecurityContext.seLinuxChangePolicy": true,
+}
+
+// embedded are the fields of metadata which the definitions keep within an object.
+var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
+
+func refusedReason(n *node) string {
+	if n.owner == "ObjectMeta" && n.up.up != nil && n.up.up.up != nil && !slices.Contains(embedded, n.name) {
+		return "the definitions drop it from embedded metadata"
+	}
+	if n.key() == "EnvVarSource.fileKeyRef" && n.within(fieldsOfTypes().trainJob) && n.up.up.up.owner != "ContainerPatch" {
+		return "the controller loses it"
+	}
+	return refused[n.key()]
+}
+
+// required are the fields that their objects need although the Go type has omitempty.
+var required = map[string]bool{
+	"ClusterTrainingRuntime.metadata": true, "TrainJob.metadata": true, "RuntimeRef.name": true,
+	"JobSetTemplateSpec.spec": true, "v1alpha2.JobSetSpec.replicatedJobs": true, "JobTemplateSpec.spec": true, "PodTemplateSpec.spec": true,
+	"Container.image": true, "EphemeralContainerCommon.image": true, "ImageVolumeSource.reference": true, "PodDNSConfigOption.name": true,
+	"ServiceAccountTokenProjection.path": true, "EphemeralVolumeSource.volumeClaimTemplate": true, "PersistentVolumeClaimSpec.accessModes": true,
+	"PersistentVolumeClaimSpec.resources": true, "VolumeResourceRequirements.requests": true, "EnvInjectionTarget.jobName": true, "EnvInjectionTarget.containerNames": true,
+	"LocalObjectReference.name": true, "ConfigMapVolumeSource.name": true, "SecretVolumeSource.secretName": true, "SecretProjection.name": true, "ConfigMapProjection.name": true,
+	"ConfigMapKeySelector.name": true, "SecretKeySelector.name": true, "ConfigMapEnvSource.name": true, "SecretEnvSource.name": true, "StorageOSVolumeSource.volumeName": true,
+	"PodCertificateProjection.signerName": true, "PodCertificateProjection.keyType": true, "PodCertificateProjection.credentialBundlePath": true, "HostAlias.hostnames": true,
+	"v1alpha2.VolumeClaimPolicy.templates": true, "ScaleIOVolumeSource.volumeName": true, "ManagedFieldsEntry.operation": true, "ManagedFieldsEntry.fieldsType": true, "ManagedFieldsEntry.apiVersion": true, "TrainerStatus.lastUpdatedTime": true, "PersistentVolumeClaim.metadata": true, "PersistentVolumeClaim.spec": true, "ContainerRestartRule.action": true, "ContainerRestartRule.exitCodes": true,
+	"ContainerRestartRuleOnExitCodes.operator": true, "ContainerRestartRuleOnExitCodes.values": true, "v1alpha2.FailurePolicyRule.name": true, "ExecAction.command": true,
+	"RuntimePatch.manager": true, "RuntimePatch.trainingRuntimeSpec": true, "TrainingRuntimeSpecPatch.template": true, "ReplicatedJobPatch.name": true, "ContainerPatch.name": true,
+	"SuccessPolicyRule.succeededIndexes": true, "JobStatus.name": true, "JobStatus.ready": true, "JobStatus.active": true, "JobStatus.failed": true, "JobStatus.succeeded": true, "JobStatus.suspended": true, "TrainJobStatus.conditions": true, "Metric.name": true, "Metric.value": true, "DownwardAPIVolumeFile.path": true,
+	"ClusterTrustBundleProjection.signerName": true,
+}
+
+// listKeys tell the items of a list apart, by its Go type and field.
+var listKeys = map[string][]string{
+	"Container.ports": {"containerPort", "protocol"}, "Container.env": {"name"}, "ContainerPatch.env": {"name"}, "Trainer.env": {"name"}, "DatasetInitializer.env": {"name"}, "ModelInitializer.env": {"name"},
+	"EphemeralContainerCommon.env": {"name"}, "Container.volumeMounts": {"mountPath"}, "Container.volumeDevices": {"devicePath"}, "ContainerPatch.volumeMounts": {"name"},
+	"Container.resizePolicy": {"resourceName"}, "ResourceRequirements.claims": {"name"}, "PodSpec.imagePullSecrets": {"name"}, "PodSpecPatch.imagePullSecrets": {"name"},
+	"PodSpec.schedulingGates": {"name"}, "PodSpecPatch.schedulingGates": {"name"}, "PodSpec.resourceClaims": {"name"}, "PodSpec.hostAliases": {"ip"}, "PodSpec.topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
+	"PodSecurityContext.sysctls": {"name"}, "SecretVolumeSource.items": {"path"}, "ConfigMapVolumeSource.items": {"path"}, "DownwardAPIVolumeSource.items": {"path"}, "DownwardAPIProjection.items": {"path"},
+	"SecretProjection.items": {"path"}, "ConfigMapProjection.items": {"path"}, "PodSpec.readinessGates": {"conditionType"}, "TrainJobStatus.conditions": {"type"}, "TrainJobStatus.jobsStatus": {"name"},
+	"ObjectMeta.ownerReferences": {"uid"}, "TrainerStatus.metrics": {"name"}, "EnvInjection.targets": {"jobName"}, "v1alpha2.ReplicatedJob.dependsOn": {"name"}, "HTTPGetAction.httpHeaders": {"name"},
+	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"}, "JobStatus.name": {"name"},
+}
+
+// repeats are the lists of scalars in which a value may stand twice.
+var repeats = map[string]bool{"Container.command": true, "Container.args": true, "Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
+
+// mayNotBeEmpty are the optional lists which a definition takes no empty value of.
+var mayNotBeEmpty = map[string]bool{}
+
+// unions are the Go types of whose fields one may be set.
+var unions = map[string]struct {
+	members func(n *node) []string
+	needed  string // the member where none is set; "" where none will do
+}{
+	"EnvVarSource":     {allFields, "fieldRef"},
+	"VolumeProjection": {allFields, "configMap"},
+	"LifecycleHandler": {allFields, "exec"},
+	"Probe":            {fixed("exec", "httpGet", "tcpSocket", "grpc"), "exec"},
+	"EnvFromSource":    {fixed("configMapRef", "secretRef"), "configMapRef"},
+	"Volume": {func(n *node) []string {
+		return slices.DeleteFunc(allFields(n), func(f string) bool { return f == "name" })
+	}, "emptyDir"},
+	"FlockerVolumeSource":   {allFields, "datasetName"},
+	"PodResourceClaim":      {fixed("resourceClaimName", "resourceClaimTemplateName"), "resourceClaimName"},
+	"PodFailurePolicyRule":  {fixed("onExitCodes", "onPodConditions"), "onExitCodes"},
+	"DownwardAPIVolumeFile": {fixed("fieldRef", "resourceFieldRef"), "fieldRef"},
+}
+
+func fixed(members ...string) func(*node) []string { return func(*node) []string { return members } }
+
+func allFields(n *node) (names []string) {
+	for _, f := range n.fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// keepOne leaves one member of a union: one that the case is about where there is one.
+func (g *generator) keepOne(n *node, o object) {
+	union, ok := unions[typeName(n.typ)]
+	if !ok {
+		return
+	}
+	var there, about []string
+	for _, name := range union.members(n) {
+		if _, ok := o[name]; ok {
+			there = append(there, name)
+			if g.wanted[n.child(name)] {
+				about = append(about, name)
+			}
+		}
+	}
+	if len(about) > 0 {
+		there = about
+	}
+	if len(there) == 0 && union.needed != "" {
+		o[union.needed] = g.value(n.child(union.needed))
+		return
+	}
+	keep := ""
+	if len(there) > 0 {
+		keep = pickOf(g.rng, there...)
+	}
+	for _, name := range union.members(n) {
+		if name != keep {
+			delete(o, name)
+		}
+	}
+}
+
+// mend makes an object of a Go type acceptable, as far as the object itself tells.
+func (g *generator) mend(n *node, o object) {
+	g.keepOne(n, o)
+	switch typeName(n.typ) {
+	case "ObjectMeta":
+		if n.up.up != nil { // the names of embedded metadata are for claims alone
+			delete(o, "generateName")
+		}
+	case "EnvVar":
+		if o["valueFrom"] != nil {
+			delete(o, "value")
+			if g.hint(fmt.Sprint("env ", o["name"]))%3 > 0 && !g.wanted[n.child("valueFrom")] {
+				delete(o, "valueFrom")
+			}
+		}
+	case "ResourceRequirements":
+		g.resources(o)
+	case "ResourceFieldSelector":
+		if o["divisor"] != nil {
+			o["divisor"] = pickOf(g.rng, "1", "0")
+			if o["resource"] == "limits.cpu" {
+				o["divisor"] = pickOf(g.rng, "1", "1m", "0")
+			}
+		}
+	case "ISCSIVolumeSource":
+		if o["chapAuthDiscovery"] == true || o["chapAuthSession"] == true {
+			o["secretRef"] = object{"name": "creds"}
+		}
+	case "FCVolumeSource":
+		delete(o, "wwids")
+		if g.chance(0.5) {
+			o["wwids"] = []any{"3600508b400105e210000900000490000"}
+			delete(o, "targetWWNs")
+			delete(o, "lun")
+			return
+		}
+		o["targetWWNs"], o["lun"] = []any{"50060e801049cfd1"}, int64(g.rng.IntN(256))
+	case "AzureDiskVolumeSource":
+		if o["kind"] == "Managed" {
+			o["diskURI"] = "/subscriptions/1/disk"
+		}
+	case "ClusterTrustBundleProjection":
+		if o["name"] != nil {
+			delete(o, "signerName")
+			delete(o, "labelSelector")
+		}
+	case "PersistentVolumeClaimSpec":
+		if from := o["dataSource"]; from != nil {
+			delete(o, "dataSourceRef")
+		} else if from, ok := o["dataSourceRef"].(object); ok {
+			delete(from, "namespace")
+		}
+	case "PersistentVolumeClaimTemplate":
+		if m, ok := o["metadata"].(object); ok {
+			delete(m, "name")
+			delete(m, "namespace")
+			delete(m, "finalizers")
+		}
+	case "Probe":
+		if n.name == "readinessProbe" {
+			delete(o, "terminationGracePeriodSeconds")
+			if g.chance(0.3) {
+				o["successThreshold"] = int64(2)
+			}
+		}
+	case "VolumeMount":
+		if o["subPath"] != nil && o["subPathExpr"] != nil {
+			delete(o, pickOf(g.rng, "subPath", "subPathExpr"))
+		}
+		if o["recursiveReadOnly"] != nil {
+			o["readOnly"] = true
+			delete(o, "mountPropagation")
+		}
+		if o["mountPropagation"] == "Bidirectional" {
+			o["mountPropagation"] = "HostToContainer"
+		}
+	case "ContainerRestartRuleOnExitCodes", "PodFailurePolicyOnExitCodesRequirement":
+		sortNumbers(o, "values")
+	case "SeccompProfile", "AppArmorProfile":
+		if o["type"] != "Localhost" {
+			delete(o, "localhostProfile")
+		} else if o["localhostProfile"] == nil {
+			o["localhostProfile"] = "p/a.json"
+		}
+	case "SecurityContext":
+		if o["privileged"] == true {
+			delete(o, "allowPrivilegeEscalation")
+		}
+		if o["procMount"] != nil {
+			o["procMount"] = "Default"
+		}
+	case "LabelSelectorRequirement":
+		withValues(g, o, "app")
+	case "NodeSelectorRequirement":
+		if n.up.name == "matchFields" {
+			o["key"], o["operator"], o["values"] = "metadata.name", pickOf(g.rng, "In", "NotIn"), []any{"n1"}
+			return
+		}
+		withValues(g, o, "zone")
+	case "PodAffinityTerm":
+		if o["matchLabelKeys"] != nil || o["mismatchLabelKeys"] != nil {
+			o["labelSelector"] = object{"matchLabels": object{"example.com/tier": "gold"}}
+			if o["matchLabelKeys"] != nil && o["mismatchLabelKeys"] != nil && g.chance(0.5) {
+				o["matchLabelKeys"] = []any{"zone"}
+			}
+		}
+	case "TopologySpreadConstraint":
+		if o["minDomains"] != nil {
+			o["whenUnsatisfiable"] = "DoNotSchedule"
+		}
+		if o["matchLabelKeys"] != nil {
+			o["labelSelector"] = object{"matchLabels": object{"team": "x"}}
+		}
+	case "Toleration":
+		g.toleration(o)
+	case "MLPolicy":
+		for _, p := range []Policy{Torch, MPI, Flux, JAX, XGBoost} {
+			if p != g.policy {
+				delete(o, string(p))
+			} else if o[string(p)] == nil {
+				o[string(p)] = object{}
+			}
+		}
+	case "TrainingRuntimeSpec":
+		g.inject(o)
+		if g.policy != Plain && o["mlPolicy"] == nil {
+			o["mlPolicy"] = object{string(g.policy): object{}}
+		}
+	case "PodGroupPolicy":
+		for _, p := range []Policy{Coscheduling, Volcano} {
+			if !slices.Contains(g.opts.Policies, p) {
+				delete(o, string(p))
+			}
+		}
+		if o["coscheduling"] != nil && o["volcano"] != nil && g.chance(0.8) {
+			delete(o, pickOf(g.rng, "coscheduling", "volcano"))
+		}
+	case "Trainer":
+		if g.policy == Flux && o["numNodes"] == nil {
+			o["numNodes"] = int64(1 + g.rng.IntN(2))
+		}
+	case "TrainJobSpec":
+		if g.policy == Flux && o["trainer"] == nil {
+			o["trainer"] = object{"numNodes": int64(1)}
+		}
+	case "Initializer":
+		for _, section := range []string{"dataset", "model"} {
+			if !slices.ContainsFunc(g.jobs, func(j *madeJob) bool { return j.name == section+"-initializer" }) {
+				delete(o, section)
+			}
+		}
+	case "Container", "ContainerPatch":
+		g.container(n, o)
+	case "PodSpec":
+		g.pod(o)
+	case "JobSpec":
+		g.jobSpec(o)
+	case "v1alpha2.JobSetSpec":
+		g.jobSet(o)
+	}
+}
+
+// inject lets torch's injection name containers that there are.
+func (g *generator) inject(spec object) {
+	policy, _ := spec["mlPolicy"].(object)
+	torch, _ := policy["torch"].(object)
+	injection, ok := torch["envInjection"].(object)
+	if !ok {
+		return
+	}
+	targets := []any{}
+	for _, job := range g.jobs {
+		names := slices.DeleteFunc(append(slices.Clone(job.containers), job.init...), func(name string) bool { return name == "node" })
+		if len(names) > 0 && g.chance(0.7) {
+			targets = append(targets, object{"jobName": job.name, "containerNames": strings2any(g.someOf(names, 2))})
+		}
+	}
+	injection["targets"] = targets
+}
+
+func withValues(g *generator, o object, key string) {
+	switch o["operator"] {
+	case "Exists", "DoesNotExist":
+		delete(o, "values")
+	case "Gt", "Lt":
+		o["values"] = []any{strconv.Itoa(g.rng.IntN(9))}
+	default:
+		if o["values"] == nil {
+			o["values"] = []any{"a"}
+		}
+	}
+	if o["key"] == nil {
+		o["key"] = key
+	}
+}
+
+func (g *generator) toleration(o object) {
+	if o["operator"] == "Gt" || o["operator"] == "Lt" {
+		o["operator"] = "Exists" // these two are behind a gate
+	}
+	if o["key"] == nil || o["operator"] == "Exists" {
+		o["operator"] = "Exists"
+		delete(o, "value")
+	}
+	if o["tolerationSeconds"] != nil {
+		o["effect"] = "NoExecute"
+	}
+}
+
+// sortNumbers puts a list of numbers into the order that the API asks for, each once.
+func sortNumbers(o object, field string) {
+	list, _ := o[field].([]any)
+	slices.SortFunc(list, func(a, b any) int { return int(a.(int64) - b.(int64)) })
+	o[field] = slices.Compact(list)
+}
+
+// resources are requests below limits, of at most one kind of GPU: of two kinds upstream counts any.
+func (g *generator) resources(o object) {
+	amounts := []struct {
+		name         string
+		small, large []string
+	}{
+		{"cpu", []string{"500m", "1", "0.5", "100m", "0"}, []string{"2", "2500m", "4"}},
+		{"memory", []string{"1Gi", "1024Mi", "1e9", "64M"}, []string{"2Gi", "4096Mi"}},
+		{"ephemeral-storage", []string{"1Gi"}, []string{"2Gi"}},
+		{"nvidia.com/gpu", []string{"1"}, []string{"1"}},
+	}
+	limits, _ := o["limits"].(object)
+	requests, _ := o["requests"].(object)
+	for _, list := range []object{limits, requests} {
+		clear(list)
+	}
+	for _, a := range amounts {
+		if limits != nil && g.chance(0.5) {
+			limits[a.name] = pickOf(g.rng, a.large...)
+		}
+		if requests != nil && g.chance(0.5) && (a.name != "nvidia.com/gpu" || limits[a.name] != nil) {
+			requests[a.name] = pickOf(g.rng, a.small...)
+		}
+	}
+	if g.chance(0.1) && limits != nil {
+		limits["hugepages-2Mi"], limits["memory"] = "4Mi", "4Gi"
+		if requests != nil {
+			requests["hugepages-2Mi"] = "4Mi"
+		}
+	}
+}
