@@ -32,7 +32,7 @@ func (p *program) externalDiff(command []string, c *comparison) (status int, err
 		}
 	}
 	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], dirs...)...)
-	cmd.Stdout, cmd.Stderr = p.stdout, p.stderr
+	cmd.Stdout, cmd.Stderr = unwrap(p.stdout), p.stderr
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {

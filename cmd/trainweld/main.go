@@ -4,15 +4,11 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
 func main() {
 	postponeCollection()
-	// Without this, writing to a pipe that nobody reads kills the process before it can say so.
-	signal.Ignore(syscall.SIGPIPE)
 	name, args := invoked(os.Args[0], os.Args[1:])
 	p := program{
 		name: name, interruptions: signals{},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,8 +50,16 @@ func (p *program) getenv(name string) string {
 	return p.env(name)
 }
 
-// run executes one command line and returns its exit status.
+// run executes one command line and returns its exit status. An output that fails decides on it, also where the
+// command did not notice.
 func (p *program) run(args []string) int {
+	stdout := &sink{w: p.stdout}
+	sunk := *p
+	sunk.stdout = stdout
+	return sunk.execute(args, stdout)
+}
+
+func (p *program) execute(args []string, stdout *sink) int {
 	root := p.root(args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
@@ -60,6 +67,11 @@ func (p *program) run(args []string) int {
 	var misused usageError
 	var signal interrupted
 	switch {
+	case isClosedPipe(stdout.err): // silent, as in all programs
+		return exitClosedPipe
+	case stdout.err != nil:
+		fmt.Fprintf(p.stderr, "%s: standard output: %v\n", root.DisplayName(), stdout.err)
+		return exitFailed
 	case err == nil:
 		return exitDone
 	case errors.As(err, &signal):
@@ -67,9 +79,6 @@ func (p *program) run(args []string) int {
 		return signal.status()
 	case errors.As(err, &status):
 		return int(status)
-	case errors.Is(err, syscall.EPIPE):
-		fmt.Fprintf(p.stderr, "%s: the reader of the output went away before everything was written; nothing is lost, run it again\n", root.DisplayName())
-		return exitFailed
 	case errors.As(err, &misused):
 		fmt.Fprintf(p.stderr, "%s: %v\nRun '%s --help' for usage and examples\n", root.DisplayName(), err, cmd.CommandPath())
 		return exitFailed

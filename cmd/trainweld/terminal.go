@@ -21,7 +21,7 @@ type screen struct {
 func (p *program) screen(color string) screen {
 	var s screen
 	if p.size != nil {
-		s.columns, s.terminal = p.size(p.stdout)
+		s.columns, s.terminal = p.size(unwrap(p.stdout))
 	}
 	if columns, err := strconv.Atoi(p.getenv("COLUMNS")); err == nil && columns > 0 {
 		s.columns = columns

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package main
+
+// isBrokenPipe reports errors of the system besides EPIPE; there are none.
+func isBrokenPipe(error) bool { return false }
