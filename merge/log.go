@@ -110,9 +110,32 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 	} else {
 		last := &l.claims[n.last]
 		last.next = i
-		n.contested = n.contested || l.isManager(last.layer()) && l.isManager(layer) && last.layer() != layer && !l.equal(n.last, i)
+		switch {
+		case !l.isManager(last.layer()) || !l.isManager(layer):
+		case last.layer() == layer:
+			n.contested = l.isContested(n.first)
+		default:
+			n.contested = n.contested || !l.equal(n.last, i)
+		}
 	}
 	n.last = i
+}
+
+// isContested reports whether managers differ in the claims from one on. A claim that the same manager
+// replaces next, by a second item of one merge key, does not count.
+func (l *log) isContested(first int32) bool {
+	before := int32(-1)
+	for i := first; i >= 0; i = l.claims[i].next {
+		c := &l.claims[i]
+		if !l.isManager(c.layer()) || c.next >= 0 && l.claims[c.next].layer() == c.layer() {
+			continue
+		}
+		if before >= 0 && !l.equal(before, i) {
+			return true
+		}
+		before = i
+	}
+	return false
 }
 
 // addValue claims a field with its value.

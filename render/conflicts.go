@@ -1,6 +1,8 @@
 package render
 
 import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -37,6 +39,30 @@ func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 		}
 		r.report(f)
 	}
+}
+
+// keepsLastMount reports whether the merge kept the last of two mounts at one path, the subject of a finding at
+// the path. It does in a container that had mounts before. Elsewhere both are left, and the cluster rejects the
+// JobSet.
+func keepsLastMount(template *trainer.JobSetTemplateSpec, path schema.Path) bool {
+	within := path[len(schema.PatchPath("")):]
+	for i := range template.Spec.ReplicatedJobs {
+		job := &template.Spec.ReplicatedJobs[i]
+		pod := schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...)
+		for container := range podContainers(&job.Template.Spec.Template.Spec) {
+			for _, list := range []string{"initContainers", "containers"} {
+				if !within.HasPrefix(pod.Append(schema.Field(list), schema.Item("name", container.Name))) {
+					continue
+				}
+				seen := map[string]bool{}
+				for _, m := range container.VolumeMounts {
+					seen[m.MountPath] = true
+				}
+				return len(seen) == len(container.VolumeMounts)
+			}
+		}
+	}
+	return false
 }
 
 // decided reports the conflicts that were decided by force.

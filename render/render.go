@@ -149,13 +149,15 @@ func (r *renderer) render(opts Options) {
 	if !ok {
 		return
 	}
+	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
 	r.checkOverrides()
-	r.check(patches, left, decisions)
+	r.check(patches, left, decisions, func(f schema.Finding) bool {
+		return opts.OnConflict == Last && f.Code == schema.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
+	})
 	r.checkEnv()
 	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
 	// may have set what a section of the TrainJob replaces, which schema.Check refuses.
 	recorded := opts.Owners || r.in.Overrides != nil || decisions != nil || r.out.Findings.Err() != nil
-	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
@@ -217,8 +219,8 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 }
 
 // check reports what is wrong with the patches, but for errors that have gone with the claims that gave
-// way to a manager, and then these decisions.
-func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision) {
+// way to a manager, and then these decisions. It lowers to a warning what harmless accepts.
+func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(schema.Finding) bool) {
 	found := schema.Check(&r.in.Runtime.Template, patches)
 	if decisions != nil {
 		var still []string
@@ -228,6 +230,9 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && !slices.Contains(still, f.Error()) })
 	}
 	for _, f := range found {
+		if harmless(f) {
+			f.Severity = schema.Warning
+		}
 		if f.Object.Kind == schema.TrainJobKind {
 			f.Object = r.trainJob()
 		} else {

@@ -218,6 +218,18 @@ func TestCheckOfOnePatch(t *testing.T) {
 			reason: "mounts merge by path",
 		},
 		{
+			name:    "pull secrets without a name",
+			runtime: `{imagePullSecrets: [{}], containers: [{name: metrics, image: x}]}`,
+			patch:   `{imagePullSecrets: [{}]}`,
+			reason:  "the API server accepts them",
+		},
+		{
+			name:   "two pull secrets without a name",
+			patch:  `{imagePullSecrets: [{}, {name: ""}]}`,
+			want:   []string{`TW208 error TrainJob PATCH.imagePullSecrets[1] | ` + me + ` PATCH.imagePullSecrets[0] | ` + me + ` PATCH.imagePullSecrets[1]`},
+			reason: "the API server takes the two for one",
+		},
+		{
 			name:   "two mounts of one volume",
 			patch:  `{containers: [{name: metrics, volumeMounts: [{name: a, mountPath: /a}, {name: a, mountPath: /b}]}]}`,
 			want:   []string{`TW208 error TrainJob PATCH.containers[name="metrics"].volumeMounts[1] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[0] | ` + me + ` PATCH.containers[name="metrics"].volumeMounts[1]`},
@@ -353,6 +365,20 @@ func TestCheckJobs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, brief(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestCheck_RuntimeJobWithoutName asks for nothing: the API server accepts one such job, and no second one.
+func TestCheck_RuntimeJobWithoutName(t *testing.T) {
+	runtime := template(t, `{containers: [{name: node, image: x}]}`)
+	runtime.Spec.ReplicatedJobs[0].Name = ""
+	if got := schema.Check(runtime, nil); len(got) > 0 {
+		t.Errorf("Check = %v, want nothing", got)
+	}
+	runtime.Spec.ReplicatedJobs = append(runtime.Spec.ReplicatedJobs, runtime.Spec.ReplicatedJobs[0])
+	want := []string{`TW208 error TrainingRuntime .spec.template.spec.replicatedJobs[1] | runtime .spec.template.spec.replicatedJobs[0] | runtime .spec.template.spec.replicatedJobs[1]`}
+	if diff := cmp.Diff(want, brief(schema.Check(runtime, nil))); diff != "" {
+		t.Errorf("Check of two (-want +got):\n%s", diff)
 	}
 }
 

@@ -155,11 +155,14 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 	var seen firsts
 	for i := range from.value.Len() {
 		key := from.key(t, i)
-		if key == "" {
+		if key == "" && !mayLackKey(f, patch) {
 			c.keyless(f, t, from.path().Append(Index(i)))
 			continue
 		}
 		item := side{from.slot, from.value.Index(i), from.at.in(Item(t.Key, key)), from.layer}
+		if key == "" {
+			item.at = from.at.in(Index(i))
+		}
 		if first, duplicate := seen.add(key, i); duplicate {
 			at := from.path().Append(Index(i))
 			code := CodeDuplicateItem
@@ -208,6 +211,12 @@ func (s *firsts) add(key string, i int) (first int, duplicate bool) {
 		s.index[key] = i
 	}
 	return first, duplicate && first < i
+}
+
+// mayLackKey reports whether the cluster accepts an item with an empty merge key: the reference to a pull
+// secret, and a runtime's replicated job (JobSet v0.12.0 pkg/webhooks validates only names made of it).
+func mayLackKey(f *StructField, patch side) bool {
+	return f.Name == "imagePullSecrets" || !patch.present() && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
 
 func (c *checker) keyless(f *StructField, t *Type, path Path) {
