@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -23,7 +24,12 @@ import (
 
 // newServerSide reads the definition that this module embeds.
 var newServerSide = sync.OnceValues(func() (*serverSide, error) {
-	server, err := serverside.New("../render/admission/crds/jobsets.json.gz")
+	definition, err := os.Open("../render/admission/crds/jobsets.json.gz")
+	if err != nil {
+		return nil, err
+	}
+	defer definition.Close()
+	server, err := serverside.New(definition)
 	return &serverSide{server}, err
 })
 

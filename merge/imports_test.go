@@ -81,9 +81,19 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 
 // TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
 func TestOnlyTestsLinkTheirSupport(t *testing.T) {
-	for _, support := range []string{module + "/internal/serverside", module + "/internal/testenv"} {
-		if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
-			t.Errorf("%q link %s; only itself and tests may", pkgs, support)
+	const support = module + "/internal/testenv"
+	if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
+		t.Errorf("%q link %s; only itself and tests may", pkgs, support)
+	}
+}
+
+// TestOnlyAdmissionLinksServerSideApply keeps server-side apply out of packages without admission.
+func TestOnlyAdmissionLinksServerSideApply(t *testing.T) {
+	const heavy, user = module + "/internal/serverside", module + "/render/admission"
+	users := linking(t, user)
+	for _, pkg := range linking(t, heavy) {
+		if pkg != heavy && !slices.Contains(users, pkg) {
+			t.Errorf("%s links %s without %s", pkg, heavy, user)
 		}
 	}
 }

@@ -243,7 +243,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) schema.Finding
 	if err != nil {
 		return nil // reading it has found out why
 	}
-	found := admission.AdmitJobSet(ctx, fields, j.flags.namespace)
+	found := j.past.checkJobSet(ctx, j.idOf(d), fields, j.flags.namespace)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

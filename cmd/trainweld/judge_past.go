@@ -17,8 +17,8 @@ import (
 // past is the state before a change, of --old. The nil past has nothing.
 type past struct {
 	judge    *judge
-	jobs     map[schema.Object]*manifest.Document
-	runtimes map[schema.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
+	objects  map[schema.Object]*manifest.Document // TrainJobs and JobSets
+	runtimes map[schema.Object]*heldRuntime       // by the runtime, or by the TrainJob of a snapshot
 	first    *manifest.Document
 	// met says that something of it is among the new objects.
 	met atomic.Bool
@@ -30,7 +30,7 @@ func (p *program) readPast(j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}
-	was := &past{judge: j, jobs: map[schema.Object]*manifest.Document{}, runtimes: map[schema.Object]*heldRuntime{}}
+	was := &past{judge: j, objects: map[schema.Object]*manifest.Document{}, runtimes: map[schema.Object]*heldRuntime{}}
 	in := newInput(j.flags.inputFlags, j.in.progress)
 	p.readFiles(in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
 		unreadable := map[read]bool{}
@@ -69,8 +69,8 @@ func (was *past) add(d *manifest.Document) {
 	switch {
 	case d.Object == nil && !d.Broken:
 		return
-	case id.Kind == trainer.TrainJobKind:
-		was.jobs[id] = d
+	case id.Kind == trainer.TrainJobKind, id.Kind == jobSetKind:
+		was.objects[id] = d
 	case isRuntime(id):
 		was.runtimes[id] = held
 	case id.Kind == "ConfigMap":
@@ -105,19 +105,33 @@ func (was *past) runtimeFields(id schema.Object) map[string]any {
 	return fields
 }
 
+// fieldsOf returns the old state of a TrainJob or a JobSet, nil if there is none.
+func (was *past) fieldsOf(id schema.Object) (map[string]any, *manifest.Document) {
+	if was == nil || was.objects[id] == nil {
+		return nil, nil
+	}
+	was.met.Store(true)
+	d := was.objects[id]
+	fields, err := d.Fields()
+	if err != nil {
+		return nil, nil
+	}
+	return fields, d
+}
+
+// checkJobSet judges a JobSet: as an update if its old state is known, else as it is created.
+func (was *past) checkJobSet(ctx context.Context, id schema.Object, fields map[string]any, namespace string) schema.Findings {
+	if old, _ := was.fieldsOf(id); old != nil {
+		return admission.UpdateJobSet(ctx, old, fields, namespace)
+	}
+	return admission.AdmitJobSet(ctx, fields, namespace)
+}
+
 // check judges a TrainJob: as an update where its old state is known, else as it is created. The patches
 // of other managers are taken to be there before and after.
 func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) schema.Findings {
-	if was == nil {
-		return admission.Check(ctx, in)
-	}
-	d := was.jobs[render.ObjectOf(job)]
-	if d == nil {
-		return admission.Check(ctx, in)
-	}
-	was.met.Store(true)
-	fields, err := d.Fields()
-	if err != nil {
+	fields, d := was.fieldsOf(render.ObjectOf(job))
+	if fields == nil {
 		return admission.Check(ctx, in)
 	}
 	old := in

@@ -1,9 +1,10 @@
 // Package serverside answers: what would an API server make of these JobSets by server-side apply?
 //
 // It applies them by structured-merge-diff and the schema of JobSet's custom resource definition, and records
-// what each manager owns. Tests and benchmarks hold package merge beside it; the program links none of it.
+// what each manager owns. Package admission judges by it what a second apply makes of a JobSet; tests and benchmarks
+// compare package merge with it.
 //
-//	server, err := serverside.New("render/admission/crds/jobsets.json.gz")
+//	server, err := serverside.New(packedDefinition)
 //	live, err := server.Typed(map[string]any{"spec": spec})
 //	live, owners, err := server.Apply(live, config, owners, "kueue")
 package serverside
@@ -12,8 +13,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
-	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -35,12 +36,12 @@ type Server struct {
 	converter managedfields.TypeConverter
 }
 
-// New reads JobSet's definition from a file, as package admission embeds it: packed JSON. That it is the one which
-// JobSet ships is tested there.
-func New(file string) (*Server, error) {
-	schema, err := schemaIn(file)
+// New reads JobSet's definition as package admission embeds it: packed JSON. A test there compares it with the one
+// that JobSet ships.
+func New(packed io.Reader) (*Server, error) {
+	schema, err := schemaIn(packed)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
 	// Under a definition the server knows the whole of metadata.
 	labels := spec.MapProperty(spec.StringProperty())
@@ -51,18 +52,13 @@ func New(file string) (*Server, error) {
 	schema.AddExtension("x-kubernetes-group-version-kind", []any{gvk})
 	converter, err := managedfields.NewTypeConverter(map[string]*spec.Schema{"JobSet": schema}, false)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
 	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
 	return &Server{Schema: schema, updater: builder.BuildUpdater(), converter: converter}, nil
 }
 
-func schemaIn(file string) (*spec.Schema, error) {
-	packed, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer packed.Close()
+func schemaIn(packed io.Reader) (*spec.Schema, error) {
 	unpacked, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err
@@ -87,7 +83,7 @@ func schemaIn(file string) (*spec.Schema, error) {
 
 // Typed is a JobSet of these fields, by their encoding, as a manager applies it. It refuses what the definition
 // does not declare.
-func (s *Server) Typed(fields map[string]any) (*typed.TypedValue, error) {
+func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	object := maps.Clone(fields)
 	object["apiVersion"], object["kind"] = string(Version), "JobSet"
 	data, err := json.Marshal(object)
@@ -98,13 +94,42 @@ func (s *Server) Typed(fields map[string]any) (*typed.TypedValue, error) {
 	if err := u.UnmarshalJSON(data); err != nil {
 		return nil, err
 	}
-	return s.converter.ObjectToTyped(u)
+	return s.converter.ObjectToTyped(u, options...)
 }
 
 // Apply applies by force what a manager says of the live object, and returns the object that becomes of it, with
 // what each manager owns. The owners that it was given count no longer: it may have written into them.
 func (s *Server) Apply(live, config *typed.TypedValue, owners fieldpath.ManagedFields, manager string) (*typed.TypedValue, fieldpath.ManagedFields, error) {
 	return s.updater.Apply(live, config, Version, owners, manager, true)
+}
+
+// Reapply returns the object that becomes of a live one when the manager of the config before applies the config
+// now, by force. Nobody else owns a field of the live object.
+func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, error) {
+	object, err := s.Typed(live, typed.AllowDuplicates)
+	if err != nil {
+		return nil, fmt.Errorf("read the live object: %w", err)
+	}
+	previous, err := s.Typed(before)
+	if err != nil {
+		return nil, fmt.Errorf("read the config applied before: %w", err)
+	}
+	config, err := s.Typed(now)
+	if err != nil {
+		return nil, fmt.Errorf("read the config: %w", err)
+	}
+	set, err := previous.ToFieldSet()
+	if err != nil {
+		return nil, fmt.Errorf("read the fields applied before: %w", err)
+	}
+	const manager = "applier"
+	owners := fieldpath.ManagedFields{manager: fieldpath.NewVersionedSet(set, Version, true)}
+	applied, _, err := s.Apply(object, config, owners, manager)
+	if err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
+	}
+	fields, _ := applied.AsValue().Unstructured().(map[string]any)
+	return fields, nil
 }
 
 // oneVersion is the conversion between versions where there is only one.

@@ -173,6 +173,11 @@ func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) s
 	if js == nil {
 		return refused
 	}
+	return childFindings(js, refused)
+}
+
+// childFindings adds to what was found in a JobSet what is found in the objects that its controller makes.
+func childFindings(js *jobset.JobSet, refused schema.Findings) schema.Findings {
 	found := &findings{all: refused}
 	for _, f := range jobFindings(js, render.JobsOptions{}) {
 		below := func(r schema.Finding) bool { return r.Severity == schema.Error && r.Path.HasPrefix(f.Path) }

@@ -1,15 +1,20 @@
 package admission
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/api/equality"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -24,97 +29,119 @@ func createJobSet(applied map[string]any, namespace string, found *findings) *ob
 	return o
 }
 
-// applyAgain is a server-side apply by one who has applied an object before: what he applies now is laid
-// over what is stored, and what he had applied before and no longer applies is taken away. What others
-// filled in stays. Lists merge by the keys that the schema gives them, and are replaced where it gives
-// none.
-func applyAgain(stored, before, now any, of *structuralschema.Structural) any {
-	switch now := now.(type) {
-	case map[string]any:
-		was, ok := stored.(map[string]any)
-		if !ok || of != nil && of.XMapType != nil && *of.XMapType == "atomic" {
-			return now
-		}
-		owned, _ := before.(map[string]any)
-		merged := map[string]any{}
-		for key, value := range was {
-			if _, mine := owned[key]; !mine {
-				merged[key] = value
-			}
-		}
-		for key, value := range now {
-			merged[key] = applyAgain(was[key], owned[key], value, fieldOf(of, key))
-		}
-		return merged
-	case []any:
-		was, ok := stored.([]any)
-		if !ok || of == nil || of.XListType == nil {
-			return now
-		}
-		owned, _ := before.([]any)
-		switch *of.XListType {
-		case "map":
-			return applyItems(was, owned, now, of)
-		case "set":
-			return append(slices.Clone(now), slices.DeleteFunc(slices.Clone(was), func(element any) bool {
-				return slices.Contains(owned, element) || slices.Contains(now, element)
-			})...)
-		default:
-			return now
-		}
-	default:
-		return now
+// jobSetServer applies JobSets. It is only read once it is made: admission may judge concurrently.
+var jobSetServer = sync.OnceValue(func() *serverside.Server {
+	definition, err := crds.Open("crds/jobsets.json.gz")
+	if err != nil {
+		panic(fmt.Sprintf("admission: %v", err))
 	}
-}
+	defer definition.Close()
+	server, err := serverside.New(definition)
+	if err != nil {
+		panic(fmt.Sprintf("admission: %v", err))
+	}
+	return server
+})
 
-func applyItems(was, owned, now []any, of *structuralschema.Structural) []any {
-	find := func(list []any, key string) any {
-		for _, item := range list {
-			if keyOf(item, of) == key {
-				return item
-			}
-		}
+// reapplied returns the JobSet that becomes of a stored one by a second server-side apply of its manager: what it
+// applied before and no longer applies is gone, and what others filled in stays. A map that this empties becomes
+// null (structured-merge-diff v6 typed/remove.go), which the definition may not allow. It is nil if the server
+// cannot read one of them.
+func (o *object) reapplied(before, now map[string]any) *object {
+	fields, err := jobSetServer().Reapply(applicable(o.fields, o.definition), applicable(before, o.definition), applicable(now, o.definition))
+	if err != nil {
 		return nil
 	}
-	var merged []any
-	for _, item := range now {
-		key := keyOf(item, of)
-		merged = append(merged, applyAgain(find(was, key), find(owned, key), item, of.Items))
-	}
-	for _, item := range was {
-		if key := keyOf(item, of); find(owned, key) == nil && find(now, key) == nil {
-			merged = append(merged, item)
-		}
-	}
-	return merged
-}
-
-// keyOf is what tells an item of a list-map from others. A key that has a default may be missing.
-func keyOf(item any, of *structuralschema.Structural) string {
-	fields, _ := item.(map[string]any)
-	parts := make([]string, len(of.XListMapKeys))
-	for i, key := range of.XListMapKeys {
-		value, set := fields[key]
-		if property := fieldOf(of.Items, key); !set && property != nil {
-			value = property.Default.Object
-		}
-		parts[i] = fmt.Sprint(value)
-	}
-	return strings.Join(parts, "\x00")
-}
-
-func fieldOf(of *structuralschema.Structural, name string) *structuralschema.Structural {
-	if of == nil {
+	updated := o.definition.decode(now, o.id.Namespace, &findings{})
+	if updated.broken {
 		return nil
 	}
-	if property, ok := of.Properties[name]; ok {
-		return &property
+	metadata := map[string]any{}
+	maps.Copy(metadata, mapOf(updated.fields, "metadata"))
+	for _, key := range []string{"labels", "annotations"} {
+		delete(metadata, key)
 	}
-	return valuesOf(of)
+	maps.Copy(metadata, mapOf(fields, "metadata"))
+	fields["metadata"] = metadata
+	structuraldefaulting.Default(fields, o.schema)
+	updated.fields = fields
+	return updated
 }
 
-// differences finds the fields in which two values differ, as deep as items of lists can be told apart.
-func differences(a, b reflect.Value, path schema.Path, add func(schema.Path)) {
+// applicable returns the fields of a JobSet that an apply is about, as the API server reads them.
+func applicable(object map[string]any, d *definition) map[string]any {
+	object = clone(object).(map[string]any)
+	structuralpruning.Prune(object, d.schema, true)
+	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, d.schema)
+	fields := map[string]any{}
+	if spec := mapOf(object, "spec"); spec != nil {
+		fields["spec"] = spec
+	}
+	metadata := map[string]any{}
+	for _, key := range []string{"labels", "annotations"} {
+		if entries := mapOf(mapOf(object, "metadata"), key); len(entries) > 0 {
+			metadata[key] = entries
+		}
+	}
+	if len(metadata) > 0 {
+		fields["metadata"] = metadata
+	}
+	return fields
+}
+
+func mapOf(object map[string]any, field string) map[string]any {
+	fields, _ := object[field].(map[string]any)
+	return fields
+}
+
+// frozen returns the fields that the webhook of an existing JobSet does not let change (JobSet v0.12.0
+// pkg/webhooks): managedBy, and everything about its jobs except, while it is suspended before or after the
+// change, five fields of the Pod templates.
+func frozen(old, new *jobset.JobSet) []schema.Path {
+	var paths []schema.Path
+	add := func(path schema.Path) { paths = append(paths, path) }
+	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "", schema.Fields("spec", "managedBy"), add)
+	before, after := old.Spec.ReplicatedJobs, new.DeepCopy().Spec.ReplicatedJobs
+	if suspendedJobSet(old) || suspendedJobSet(new) {
+		byName := make(map[string]*jobset.ReplicatedJob, len(before))
+		for i := range before {
+			byName[before[i].Name] = &before[i]
+		}
+		for i := range after {
+			was := byName[after[i].Name]
+			if was == nil {
+				continue
+			}
+			pod, kept := &after[i].Template.Spec.Template, &was.Template.Spec.Template
+			pod.Annotations, pod.Labels = kept.Annotations, kept.Labels
+			pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations, kept.Spec.SchedulingGates
+		}
+	}
+	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name", schema.Fields("spec", "replicatedJobs"), add)
+	return paths
+}
+
+// update returns what the API server has against a JobSet that takes the place of a stored one, and the fields that
+// the webhook does not let change. A null that stands for a change which the webhook rejects is no finding of its own.
+func (o *object) update(ctx context.Context, stored *object) (schema.Findings, []schema.Path) {
+	found := &findings{}
+	o.validate(ctx, stored, found)
+	var old, new jobset.JobSet
+	if stored.as(&old) != nil || o.as(&new) != nil {
+		return found.all, nil
+	}
+	changed := frozen(&old, &new)
+	refused := slices.DeleteFunc(found.all, func(f schema.Finding) bool {
+		return f.Code == schema.CodeWrongType && slices.ContainsFunc(changed, func(path schema.Path) bool { return path.HasPrefix(f.Path) })
+	})
+	return refused, slices.DeleteFunc(changed, func(path schema.Path) bool { return found.has(o.id, path, schema.CodeImmutable) })
+}
+
+func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }
+
+// differences finds the fields in which two values differ. Items of a list are told apart by their merge key; a list
+// without one is one field.
+func differences(a, b reflect.Value, key string, path schema.Path, add func(schema.Path)) {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return
 	}
@@ -126,11 +153,11 @@ func differences(a, b reflect.Value, path schema.Path, add func(schema.Path)) {
 			add(path)
 			return
 		}
-		differences(a.Elem(), b.Elem(), path, add)
+		differences(a.Elem(), b.Elem(), key, path, add)
 	case reflect.Map:
 		differentKeys(a, b, path, add)
 	case reflect.Slice:
-		differentItems(a, b, path, add)
+		differentItems(a, b, key, path, add)
 	default:
 		add(path)
 	}
@@ -151,7 +178,7 @@ func differentFields(a, b reflect.Value, path schema.Path, add func(schema.Path)
 		if name != "" && options != "inline" {
 			at = path.Append(schema.Field(name))
 		}
-		differences(a.Field(i), b.Field(i), at, add)
+		differences(a.Field(i), b.Field(i), f.Tag.Get("patchMergeKey"), at, add)
 	}
 }
 
@@ -172,46 +199,63 @@ func differentKeys(a, b reflect.Value, path schema.Path, add func(schema.Path)) 
 	}
 }
 
-// differentItems compares items of the same name; another order, or another list, is one difference.
-func differentItems(a, b reflect.Value, path schema.Path, add func(schema.Path)) {
-	item := a.Type().Elem()
-	if _, named := fieldByName(item); !named {
+// differentItems compares the items of the same key. Another order, or a key that two items share, makes the whole
+// list one difference.
+func differentItems(a, b reflect.Value, key string, path schema.Path, add func(schema.Path)) {
+	before, after := itemsByKey(a, key), itemsByKey(b, key)
+	if before == nil || after == nil {
 		add(path)
 		return
 	}
-	names := func(list reflect.Value) []string {
-		all := make([]string, list.Len())
-		for i := range all {
-			all[i] = list.Index(i).FieldByName("Name").String()
-		}
-		return all
-	}
-	before, after := names(a), names(b)
 	found := false
-	for i, name := range after {
-		at := path.Append(schema.Item("name", name))
-		j := slices.Index(before, name)
-		if j < 0 {
-			add(at)
-			found = true
-			continue
-		}
-		differences(a.Index(j), b.Index(i), at, func(p schema.Path) { add(p); found = true })
+	report := func(p schema.Path) {
+		add(p)
+		found = true
 	}
-	for _, name := range before {
-		if !slices.Contains(after, name) {
-			add(path.Append(schema.Item("name", name)))
-			found = true
+	each := func(list reflect.Value, visit func(name string, at schema.Path)) {
+		for i := range list.Len() {
+			name := keyOf(list.Index(i), key)
+			visit(name, path.Append(schema.Item(key, name)))
 		}
 	}
+	each(b, func(name string, at schema.Path) {
+		if was, ok := before[name]; ok {
+			differences(was, after[name], "", at, report)
+		} else {
+			report(at)
+		}
+	})
+	each(a, func(name string, at schema.Path) {
+		if _, ok := after[name]; !ok {
+			report(at)
+		}
+	})
 	if !found {
 		add(path)
 	}
 }
 
-func fieldByName(t reflect.Type) (reflect.StructField, bool) {
-	if t.Kind() != reflect.Struct {
-		return reflect.StructField{}, false
+// itemsByKey returns the items of a list by their merge key, nil if the keys do not tell them apart.
+func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
+	if key == "" || list.Type().Elem().Kind() != reflect.Struct {
+		return nil
 	}
-	return t.FieldByName("Name")
+	items := make(map[string]reflect.Value, list.Len())
+	for i := range list.Len() {
+		items[keyOf(list.Index(i), key)] = list.Index(i)
+	}
+	if len(items) < list.Len() {
+		return nil
+	}
+	return items
+}
+
+// keyOf returns an item's field of this name in JSON, as text. Every merge key of the API is a string or a number.
+func keyOf(item reflect.Value, key string) string {
+	for i := range item.NumField() {
+		if name, _, _ := strings.Cut(item.Type().Field(i).Tag.Get("json"), ","); name == key {
+			return fmt.Sprint(item.Field(i).Interface())
+		}
+	}
+	return ""
 }

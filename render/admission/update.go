@@ -1,11 +1,15 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
+	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/render"
@@ -18,8 +22,8 @@ import (
 //
 // The old TrainJob is taken to be in the cluster as it stands, and its JobSet to be as the old runtime
 // renders it: the Trainer keeps the runtime that a TrainJob began with. Where the old input has no
-// runtime, the new one's counts. Whether Pods of a job that is being suspended still run, which lets the
-// cluster refuse a patch, no file shows.
+// runtime, the new one's counts. Whether Pods are active, the status of the old TrainJob decides; without a
+// status, a job that is neither suspended nor finished has active Pods.
 func Update(ctx context.Context, old, new Input) schema.Findings {
 	before, after := newChecker(old), newChecker(new)
 	before.admit(ctx, nil)
@@ -47,7 +51,9 @@ func Update(ctx context.Context, old, new Input) schema.Findings {
 	after.follow(ctx)
 	after.ignoredRuntime(kept)
 	before.in.Runtime = kept
-	after.reapply(ctx, before)
+	if !before.settled() {
+		after.reapply(ctx, before)
+	}
 	return after.result()
 }
 
@@ -72,19 +78,120 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 	return r, found.all
 }
 
-// patchedRunning refuses changed patches of a job that was and stays running (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset).
+// UpdateJobSet sends a changed JobSet through admission: what AdmitJobSet finds in the new one, except the rules that
+// the webhook has for new JobSets only, whose errors are warnings here; and the fields that cannot be changed. The
+// old JobSet is taken to be in the cluster with its defaults, and the new one to be applied server-side by the same
+// manager, so that the defaults stay.
+func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) schema.Findings {
+	namespace = cmp.Or(namespace, "default")
+	stored := createJobSet(old, namespace, &findings{})
+	if stored == nil {
+		return AdmitJobSet(ctx, new, namespace)
+	}
+	delete(stored.fields, "status")
+	found := &findings{}
+	o := jobSets().decode(new, namespace, found)
+	js := &jobset.JobSet{}
+	if err := o.as(js); o.broken || err != nil {
+		if err != nil {
+			o.validate(ctx, nil, found)
+			found.undecodable(o, err)
+		}
+		return found.all
+	}
+	if o.id != stored.id {
+		found.add(schema.Finding{
+			Code: schema.CodeUnknownOldObject, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "name"),
+			Message: fmt.Sprintf("the old object is %s: another one", stored.id), Help: "give the old and the new state of one object",
+		})
+		return found.all
+	}
+	updated := stored.reapplied(old, new)
+	if updated == nil { // such as two items of one key
+		o.validate(ctx, nil, found)
+		return found.all
+	}
+	refused, changed := updated.update(ctx, stored)
+	found.add(refused...)
+	for _, path := range changed {
+		found.add(schema.Finding{Code: schema.CodeImmutable, Severity: schema.Error, Object: o.id, Path: path, Message: "field is immutable", Help: unfreeze(path)})
+	}
+	if js = (&jobset.JobSet{}); updated.as(js) != nil {
+		return found.all
+	}
+	checkJobSet(js, func(code schema.Code, path schema.Path, message, help string) {
+		found.add(schema.Finding{Code: code, Severity: schema.Warning, Object: o.id, Path: path, Message: message, Help: help})
+	})
+	return childFindings(js, found.all)
+}
+
+// unfreeze returns the help for a field that a JobSet does not let change.
+func unfreeze(path schema.Path) string {
+	const depth = 3 // .spec.replicatedJobs[…]
+	if len(path) > depth && path[:depth-1].HasPrefix(schema.Fields("spec", "replicatedJobs")) {
+		for _, field := range []schema.Path{
+			schema.Fields("metadata", "labels"), schema.Fields("metadata", "annotations"),
+			schema.Fields("spec", "nodeSelector"), schema.Fields("spec", "tolerations"), schema.Fields("spec", "schedulingGates"),
+		} {
+			if path[depth:].HasPrefix(schema.Fields("template", "spec", "template").Append(field...)) {
+				return "suspend the JobSet before the change, or in it"
+			}
+		}
+	}
+	return "restore the old value, or delete the object and create it anew"
+}
+
+// patchedRunning refuses changed patches of a job that was and stays running, or that has active Pods (Trainer
+// v2.3.0 pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
 	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
 		equality.Semantic.DeepEqual(old.in.Overrides, c.in.Overrides)
-	if same || suspended(old) || suspended(c) {
+	message := ""
+	switch {
+	case same:
 		return
+	case !suspended(old) && !suspended(c):
+		message = "patches can be changed only while the job is suspended, before the change or after it"
+	case !managedHere(c.typed) || !active(old):
+		return
+	default:
+		message = "patches can be changed only while no Pods of the job are active"
 	}
 	c.about(schema.CodePatchedRunning, schema.Error, schema.Fields("spec", "runtimePatches"),
-		"patches can be changed only while the job is suspended, before the change or after it", "suspend the job first, or in the same change")
+		message, "suspend the job first, and change the patches once no Pods are active")
 }
 
 func suspended(c *checker) bool { return c.typed.Spec.Suspend != nil && *c.typed.Spec.Suspend }
+
+// active reports whether Pods of the TrainJob are active, as its status says. Without one, they are unless the
+// TrainJob is suspended or finished.
+func active(c *checker) bool {
+	status := &c.typed.Status
+	if len(status.JobsStatus) == 0 {
+		return !suspended(c) && !isTrue(status, trainer.TrainJobComplete) && !isTrue(status, trainer.TrainJobFailed)
+	}
+	return slices.ContainsFunc(status.JobsStatus, func(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 })
+}
+
+// settled reports whether the controller makes no more objects for the TrainJob: it is complete, its deadline is
+// exceeded, or another controller manages it. A failure of another kind does not last (Trainer v2.3.0
+// pkg/controller).
+func (c *checker) settled() bool {
+	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
+	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
+	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !managedHere(c.typed)
+}
+
+// trainJobController is the managedBy of a TrainJob that the Trainer's own controller makes objects for.
+const trainJobController = "trainer.kubeflow.org/trainjob-controller"
+
+func managedHere(job *trainer.TrainJob) bool {
+	return job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
+}
+
+func isTrue(status *trainer.TrainJobStatus, condition string) bool {
+	return meta.IsStatusConditionTrue(status.Conditions, condition)
+}
 
 // ignoredRuntime warns that a changed runtime does not reach a TrainJob that exists.
 func (c *checker) ignoredRuntime(kept *Runtime) {
@@ -117,71 +224,55 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if err != nil {
 		return
 	}
-	created := &findings{}
-	stored := createJobSet(applied, c.job.id.Namespace, created)
+	stored := createJobSet(applied, c.job.id.Namespace, &findings{})
 	if stored == nil {
 		return
 	}
-	updated := *stored
-	updated.fields = applyAgain(stored.fields, applied, again, stored.schema).(map[string]any)
-	found := &findings{}
-	fresh := jobSets().decode(updated.fields, c.job.id.Namespace, found)
-	fresh.validate(ctx, stored, found)
-	for _, f := range found.all {
-		c.refusedUpdate(before, f)
+	updated := stored.reapplied(applied, again)
+	if updated == nil {
+		return
 	}
-	var old, new jobset.JobSet
-	if stored.as(&old) == nil && fresh.as(&new) == nil {
-		c.frozen(&old, &new)
+	refused, changed := updated.update(ctx, stored)
+	var created *findings
+	for _, f := range refused {
+		if created == nil && f.Code != schema.CodeImmutable {
+			created = &findings{}
+			if fresh := createJobSet(again, c.job.id.Namespace, created); fresh != nil {
+				fresh.validate(ctx, nil, created)
+			}
+		}
+		if f.Code == schema.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
+			c.refusedUpdate(before, f)
+		}
 	}
-}
-
-// refusedUpdate reports what the API server has against the JobSet that the Trainer applies again.
-func (c *checker) refusedUpdate(before *checker, f schema.Finding) {
-	if f.Code != schema.CodeImmutable {
-		return // Check has said it of the new JobSet
-	}
-	if f.Path.HasPrefix(schema.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c) {
-		f.Code = schema.CodeNeverResumed
-		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
-		f.Help = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
-	} else {
-		f.Code = schema.CodeEndlessUpdate
-		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer tries for ever"
-	}
-	f.Claims = append(f.Claims, c.origin(f.Path))
-	c.add(f)
-}
-
-// frozen finds what a JobSet that exists does not let change: everything about its jobs but, while it is
-// suspended before or after the change, five fields of the Pod templates (JobSet v0.12.0 pkg/webhooks).
-func (c *checker) frozen(old, new *jobset.JobSet) {
-	id := schema.Object{Kind: "JobSet", Namespace: c.job.id.Namespace, Name: c.job.id.Name}
-	add := func(path schema.Path) {
+	for _, path := range changed {
 		c.add(schema.Finding{
-			Code: schema.CodeEndlessUpdate, Severity: schema.Error, Object: id, Path: path,
+			Code: schema.CodeEndlessUpdate, Severity: schema.Error, Object: stored.id, Path: path,
 			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer tries for ever",
 			Help:    "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed",
 			Claims:  []schema.Claim{c.origin(path)},
 		})
 	}
-	path := schema.Fields("spec", "replicatedJobs")
-	for i := range new.Spec.ReplicatedJobs {
-		job := new.Spec.ReplicatedJobs[i].DeepCopy()
-		was := replicatedJob(old.Spec.ReplicatedJobs, job.Name)
-		if was == nil {
-			add(jobPath(job.Name))
-			continue
-		}
-		template, before := &job.Template.Spec.Template, &was.Template.Spec.Template
-		template.Annotations, template.Labels = before.Annotations, before.Labels
-		template.Spec.NodeSelector, template.Spec.Tolerations = before.Spec.NodeSelector, before.Spec.Tolerations
-		template.Spec.SchedulingGates = before.Spec.SchedulingGates
-		differences(reflect.ValueOf(*was), reflect.ValueOf(*job), jobPath(job.Name), add)
+}
+
+// refusedUpdate reports what the API server has against the JobSet that the Trainer applies again, and not against
+// one that it creates.
+func (c *checker) refusedUpdate(before *checker, f schema.Finding) {
+	claims := []schema.Claim{c.origin(f.Path)}
+	switch {
+	case f.Code != schema.CodeImmutable:
+		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer tries for ever"
+		f.Help = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
+		f.Code = schema.CodeEndlessUpdate
+		claims = nil // nobody sets it any more
+	case f.Path.HasPrefix(schema.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
+		f.Code = schema.CodeNeverResumed
+		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
+		f.Help = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
+	default:
+		f.Code = schema.CodeEndlessUpdate
+		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer tries for ever"
 	}
-	for i := range old.Spec.ReplicatedJobs {
-		if name := old.Spec.ReplicatedJobs[i].Name; replicatedJob(new.Spec.ReplicatedJobs, name) == nil {
-			add(path.Append(schema.Item("name", name)))
-		}
-	}
+	f.Claims = append(f.Claims, claims...)
+	c.add(f)
 }

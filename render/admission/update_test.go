@@ -157,6 +157,56 @@ func TestUpdate(t *testing.T) {
 			reason: "within a patch that stays, the definition makes the service account immutable",
 		},
 		{
+			name: "the only label of a template", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"), new: "\tsuspend: true\n",
+			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
+			reason: "server-side apply removes the label, and leaves null of metadata, which the definition of JobSet rejects",
+		},
+		{
+			name: "the only annotation of a template, with the resumption", old: "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"), new: "\tsuspend: false\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.metadata`,
+			reason: "annotations do the same",
+		},
+		{
+			name: "one label of two", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b, c: d}}}"), new: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"),
+			reason: "metadata stays an object",
+		},
+		{
+			name: "an annotation for a label", old: "\tsuspend: true\n" + patchYAML("{metadata: {labels: {a: b}}}"), new: "\tsuspend: true\n" + patchYAML("{metadata: {annotations: {a: b}}}"),
+			reason: "metadata stays an object",
+		},
+		{
+			name: "the only node selector, tolerations and gates", old: "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}], schedulingGates: [{name: a.b/c}]}}"), new: "\tsuspend: true\n",
+			reason: "an atomic map and lists are removed whole",
+		},
+		{
+			name: "patch with the suspension", old: "", new: "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			want: []string{"TW701"}, path: ".spec.runtimePatches",
+			reason: "a running job has active Pods, and the webhook looks at them",
+		},
+		{
+			name: "patch with the suspension of a job without active Pods", old: "\tsuspend: false\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, failed: 0, active: 0, suspended: 0}]}\n",
+			new:    "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			reason: "the status counts no active jobs",
+		},
+		{
+			name: "patch of a suspended job with active Pods", old: "\tsuspend: true\nstatus: {jobsStatus: [{name: node, ready: 0, succeeded: 0, failed: 0, active: 1, suspended: 0}]}\n",
+			new:  "\tsuspend: true\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			want: []string{"TW701"}, path: ".spec.runtimePatches",
+			reason: "the job was suspended a moment ago, and its Pods are still there",
+		},
+		{
+			name: "trainer added to a complete job", old: "\tsuspend: true\nstatus: {conditions: [{type: Complete, status: 'True', reason: x, message: x, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n", new: "\tsuspend: true\n\ttrainer: {numNodes: 3}\n",
+			reason: "the controller makes no objects for a complete job",
+		},
+		{
+			name: "trainer added to a job of another controller", old: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n", new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n\ttrainer: {numNodes: 3}\n",
+			reason: "the controller makes no objects for a job that another one manages",
+		},
+		{
+			name: "patch with the suspension, of a job of another controller", old: "\tmanagedBy: kueue.x-k8s.io/multikueue\n", new: "\tsuspend: true\n\tmanagedBy: kueue.x-k8s.io/multikueue\n" + patchYAML("{spec: {nodeSelector: {pool: a}}}"),
+			reason: "there is no JobSet here whose Pods are active",
+		},
+		{
 			name: "runtimeRef", old: "", new: "\tmanagedBy: kueue.x-k8s.io/multikueue\n",
 			want: []string{"TW700"}, path: ".spec.managedBy",
 			reason: "the default of managedBy is there in the old object, so that the rule compares with it",
@@ -172,6 +222,105 @@ func TestUpdate(t *testing.T) {
 			at := func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.String() == c.path }
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
+			}
+		})
+	}
+}
+
+// TestUpdateJobSet changes one part of a JobSet that exists.
+func TestUpdateJobSet(t *testing.T) {
+	const base = `
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: js, labels: {team: a}}
+spec:
+	suspend: false
+	network: {subdomain: net}
+	failurePolicy: {maxRestarts: 1}
+	ttlSecondsAfterFinished: 60
+	replicatedJobs:
+	- name: data
+		template: &job
+			metadata: {labels: {tier: one}}
+			spec:
+				parallelism: 2
+				completions: 2
+				template:
+					metadata: {labels: {app: x}}
+					spec:
+						nodeSelector: {pool: a}
+						containers:
+						- {name: node, image: "train:1", env: [{name: LEVEL, value: info}]}
+						- {name: logs, image: "logs:1"}
+	- name: node
+		template: *job
+`
+	const suspendedBase = "suspended"
+	const pod = `.spec.replicatedJobs[name="node"].template.spec.template`
+	type edit struct{ from, to string }
+	for _, c := range []struct {
+		name, old, reason string
+		edits             []edit
+		want              []string // the paths of errors
+		warn              bool
+		help              string
+	}{
+		{name: "nothing", reason: "the same manifest can always be applied again: the defaults stay"},
+		{name: "add a job", edits: []edit{{"\t- name: node\n", "\t- name: more\n\t\ttemplate: *job\n\t- name: node\n"}}, want: []string{`.spec.replicatedJobs[name="more"]`}, reason: "jobs are immutable"},
+		{name: "remove a job", edits: []edit{{"\t- name: node\n\t\ttemplate: *job\n", ""}}, want: []string{`.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
+		{name: "rename a job", edits: []edit{{"- name: node\n\t\t", "- name: other\n\t\t"}}, want: []string{`.spec.replicatedJobs[name="other"]`, `.spec.replicatedJobs[name="node"]`}, reason: "jobs are immutable"},
+		{name: "parallelism", edits: []edit{{"parallelism: 2", "parallelism: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.parallelism`, `.spec.replicatedJobs[name="node"].template.spec.parallelism`}, reason: "the gate ElasticJobSet is off"},
+		{name: "completions", old: suspendedBase, edits: []edit{{"completions: 2", "completions: 3"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.completions`, `.spec.replicatedJobs[name="node"].template.spec.completions`}, reason: "the gate ElasticJobSet is off, and suspension is no exception for it"},
+		{name: "replicas", edits: []edit{{"- name: data\n", "- name: data\n\t\treplicas: 2\n"}}, want: []string{`.spec.replicatedJobs[name="data"].replicas`}, reason: "jobs are immutable"},
+		{name: "managedBy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tmanagedBy: example.com/x\n"}}, want: []string{".spec.managedBy"}, reason: "the webhook compares managedBy as well when it was not there"},
+		{name: "network", edits: []edit{{"subdomain: net", "subdomain: other"}}, want: []string{".spec.network"}, reason: "a rule of the definition"},
+		{name: "failurePolicy", edits: []edit{{"maxRestarts: 1", "maxRestarts: 2"}}, want: []string{".spec.failurePolicy"}, reason: "a rule of the definition"},
+		{name: "successPolicy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tsuccessPolicy: {operator: Any}\n"}}, want: []string{".spec.successPolicy"}, reason: "the webhook fills it in when the JobSet is created, so that a rule compares with it"},
+		{name: "coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: node, podIndex: 1}\n"}}, reason: "neither the definition nor the webhook keeps it"},
+		{name: "bad coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: ghost}\n"}}, warn: true, reason: "the webhook looks at coordinators of new JobSets only"},
+		{name: "ttl and labels", edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 90"}, {"team: a", "team: b"}}, reason: "both are mutable"},
+		{name: "suspend", edits: []edit{{"suspend: false", "suspend: true"}}, reason: "a running JobSet can be suspended"},
+		{name: "Pod labels", edits: []edit{{"app: x", "app: z"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata.labels["app"]`, pod + `.metadata.labels["app"]`}, help: "suspend", reason: "the Pod template of a running JobSet is immutable"},
+		{name: "Pod labels with the suspension", edits: []edit{{"app: x", "app: z"}, {"suspend: false", "suspend: true"}}, reason: "Kueue changes both at once"},
+		{name: "gates", edits: []edit{{"nodeSelector: {pool: a}", "schedulingGates: [{name: a.b/c}]\n\t\t\t\t\t\tnodeSelector: {pool: a}"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.spec.schedulingGates[name="a.b/c"]`, pod + `.spec.schedulingGates[name="a.b/c"]`}, help: "suspend", reason: "gates can be changed only while the JobSet is suspended"},
+		{
+			name: "the five fields", old: suspendedBase, reason: "these five are what Kueue sets",
+			edits: []edit{{"app: x}", "app: z}, annotations: {a: b}"}, {"nodeSelector: {pool: a}", "nodeSelector: {pool: b}\n\t\t\t\t\t\ttolerations: [{operator: Exists}]\n\t\t\t\t\t\tschedulingGates: [{name: a.b/c}]"}},
+		},
+		{name: "the only label", old: suspendedBase, edits: []edit{{"metadata: {labels: {app: x}}", "metadata: {}"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata`, pod + ".metadata"}, reason: "server-side apply leaves null"},
+		{name: "the only label with its metadata", old: suspendedBase, edits: []edit{{"metadata: {labels: {app: x}}", ""}}, reason: "metadata goes as a whole"},
+		{name: "labels of a job", old: suspendedBase, edits: []edit{{"tier: one", "tier: two"}}, want: []string{`.spec.replicatedJobs[name="data"].template.metadata.labels["tier"]`, `.spec.replicatedJobs[name="node"].template.metadata.labels["tier"]`}, help: "restore", reason: "only the Pods' labels are excepted"},
+		{name: "a variable", old: suspendedBase, edits: []edit{{"value: info", "value: debug"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.spec.containers[name="node"].env[name="LEVEL"].value`, pod + `.spec.containers[name="node"].env[name="LEVEL"].value`}, reason: "containers are immutable"},
+		{name: "another JobSet", edits: []edit{{"name: js", "name: other"}}, want: []string{".metadata.name"}, reason: "two objects are no two states of one"},
+		{name: "two jobs of one name", edits: []edit{{"- name: node\n\t\t", "- name: data\n\t\t"}}, want: []string{`.spec.replicatedJobs[1]`}, reason: "server-side apply cannot tell the two apart"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old := base
+			if c.old == suspendedBase {
+				old = strings.Replace(old, "suspend: false", "suspend: true", 1)
+			}
+			changed := old
+			for _, e := range c.edits {
+				if !strings.Contains(changed, e.from) {
+					t.Fatalf("the JobSet has no %q", e.from)
+				}
+				changed = strings.Replace(changed, e.from, e.to, 1)
+			}
+			found := admission.UpdateJobSet(t.Context(), object(t, old), object(t, changed), "")
+			var got []string
+			for _, f := range found {
+				if f.Severity == schema.Error {
+					got = append(got, f.Path.String())
+					if !strings.HasPrefix(f.Help, c.help) {
+						t.Errorf("help %q, want %s…", f.Help, c.help)
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("errors at %q, want %q: %s\n%v", got, c.want, c.reason, found)
+			}
+			if warned := len(found) > len(got); warned != c.warn {
+				t.Errorf("warned: %v, want %v: %s\n%v", warned, c.warn, c.reason, found)
 			}
 		})
 	}
