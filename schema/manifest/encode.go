@@ -41,10 +41,10 @@ func ParseFormat(name string) (Format, error) {
 }
 
 // Encode writes API objects for people and for kubectl: equal objects give equal bytes. Keys are
-// sorted. Left out is what says nothing: an object's status, and a field whose Go type is a struct
-// and not a pointer to one when it is empty (metadata, resources, strategy, a creationTimestamp of
-// null). Other empty values mean something and stay: emptyDir: {}, and the empty command and args of
-// a TrainJob, which clear those of its runtime.
+// sorted. Left out is what says nothing: an object's status, and an optional field whose Go type is a struct
+// and not a pointer to one when it is empty (metadata, resources, a creationTimestamp of null). Other
+// empty values mean something and stay: emptyDir: {}, a required preference: {}, the empty command and args of
+// a TrainJob, which clear those of its runtime, and all that a JobSet's volumeClaimPolicies hold.
 //
 // In YAML, a string that a reader of YAML 1.1 or 1.2 could take for something else is quoted, and a
 // string of several lines is a literal block where it can be. JSON is indented by four spaces, as
@@ -70,7 +70,7 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 	}
 	values := make([]*value, len(objects))
 	for i, object := range objects {
-		v, err := (&encoder{e.structs}).object(object)
+		v, err := (&encoder{structs: e.structs}).object(object)
 		if err != nil {
 			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
 		}

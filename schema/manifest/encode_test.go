@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	yamlv3 "go.yaml.in/yaml/v3"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +97,22 @@ spec:
     name: v
 `,
 			reason: "what is behind a pointer was set by somebody",
+		},
+		{
+			name: "volume claim policies",
+			objects: []any{&jobset.JobSet{Spec: jobset.JobSetSpec{VolumeClaimPolicies: []jobset.VolumeClaimPolicy{{
+				Templates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
+			}}}}},
+			want: `spec:
+  volumeClaimPolicies:
+  - templates:
+    - metadata:
+        name: data
+      spec:
+        resources: {}
+      status: {}
+`,
+			reason: "the definition compares them with the stored ones",
 		},
 		{
 			name:    "empty command",
@@ -355,4 +374,48 @@ func BenchmarkEncode(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestEncode_RequiredStructs encodes the empty value of every struct that children of a TrainJob reach. A field whose
+// Go type is a struct and which the API requires stays, as the cluster stores it.
+func TestEncode_RequiredStructs(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var required []string
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] || reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Marshaler]()) {
+			return
+		}
+		seen[typ] = true
+		got := map[string]any{}
+		if err := sigsyaml.Unmarshal([]byte(encode(t, manifest.YAML, map[string]any{"x": reflect.New(typ).Interface()})), &got); err != nil {
+			t.Fatal(err)
+		}
+		fields, _ := got["x"].(map[string]any)
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			visit(f.Type)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Type.Kind() != reflect.Struct || name == "" || name == "-" || reflect.PointerTo(f.Type).Implements(reflect.TypeFor[json.Marshaler]()) {
+				continue
+			}
+			if options == "" {
+				required = append(required, typ.String()+"."+name)
+				if _, written := fields[name]; !written {
+					t.Errorf("an empty %s.%s is lost", typ, f.Name)
+				}
+			}
+		}
+	}
+	for _, object := range []any{jobset.JobSet{}, batchv1.Job{}, corev1.Pod{}, corev1.PersistentVolumeClaim{}, corev1.Service{}, trainer.TrainJob{}} {
+		visit(reflect.TypeOf(object))
+	}
+	for _, want := range []string{"v1.PreferredSchedulingTerm.preference", "v1.WeightedPodAffinityTerm.podAffinityTerm", "v1.PersistentVolumeClaimTemplate.spec", "v1.JobSpec.template"} {
+		if !slices.Contains(required, want) {
+			t.Errorf("the test does not reach %s", want)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
 // value is a JSON value on its way out, keys sorted.
@@ -55,6 +56,8 @@ func null() *value { return &value{text: "null"} }
 // encoder turns Go values into values by the rules of encoding/json, without what says nothing.
 type encoder struct {
 	structs structs
+	// empties keeps every field that encoding/json writes, empty structs too.
+	empties bool
 }
 
 func (e *encoder) value(v reflect.Value) (*value, error) {
@@ -139,6 +142,11 @@ func (e *encoder) entries(v reflect.Value) (*value, error) {
 
 func (e *encoder) fields(v reflect.Value) (*value, error) {
 	fields := e.structs.of(v.Type())
+	if v.Type() == reflect.TypeFor[jobset.VolumeClaimPolicy]() {
+		// JobSet's definition compares these policies as they were stored (JobSet v0.12.0, self == oldSelf).
+		// Without the empty status of its claims, an apply over a live JobSet fails.
+		e = &encoder{e.structs, true}
+	}
 	out := &value{kind: object, entries: make([]member, 0, len(fields))}
 	for i := range fields {
 		f := &fields[i]
@@ -153,8 +161,8 @@ func (e *encoder) fields(v reflect.Value) (*value, error) {
 		if err != nil {
 			return nil, fmt.Errorf(".%s: %w", f.name, err)
 		}
-		isStruct := fv.Kind() == reflect.Struct
-		if m.isNull() && (isStruct || f.omitEmpty) || isStruct && m.kind == object && len(m.entries) == 0 {
+		isStruct, optional := fv.Kind() == reflect.Struct, f.omitEmpty || f.omitZero
+		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.kind == object && len(m.entries) == 0 {
 			// Read back, the object is the same with and without it. A pointer to the zero time is null, too.
 			continue
 		}
