@@ -2,7 +2,9 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -42,6 +44,7 @@ func (f *jobFamily) findings() schema.Findings {
 				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
 				"let them depend on replicated jobs that stand before them")
 		}
+		f.reportPodless(members, report)
 		f.reportPlacement(members, report)
 		f.reportPriority(members, report)
 	}
@@ -49,6 +52,21 @@ func (f *jobFamily) findings() schema.Findings {
 }
 
 type reporter func(severity schema.Severity, code schema.Code, path schema.Path, message, help string)
+
+// reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
+func (f *jobFamily) reportPodless(members *jobMembers, report reporter) {
+	spec, at := &members.Template.Spec, members.path().Append(schema.Fields("template", "spec")...)
+	if isManagedElsewhere(spec) {
+		report(schema.Warning, schema.CodeManagedElsewhere, at.Append(schema.Field("managedBy")),
+			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
+			"remove the field, or run the controller that it names")
+	}
+	if isPastDeadline(spec) {
+		report(schema.Warning, schema.CodeNeverCreated, at.Append(schema.Field("activeDeadlineSeconds")),
+			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
+			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
+	}
+}
 
 // reportPlacement tells which Pods an exclusive placement without the node-selector strategy keeps
 // back: all but the one of index 0, until that one is scheduled (JobSet v0.12.0

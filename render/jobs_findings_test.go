@@ -33,6 +33,17 @@ func TestJobsFindings(t *testing.T) {
 		}, {
 			name: "managed here", reason: "the controller's own name is the default", text: oneNode + "  managedBy: jobset.sigs.k8s.io/jobset-controller",
 		}, {
+			name: "a Job managed elsewhere", reason: "this cluster makes no Pods of it",
+			text: strings.Replace(oneNode, "parallelism", "managedBy: example.com/jobs\n        parallelism", 1),
+			want: []string{`warning TW421 .spec.replicatedJobs[name="node"].template.spec.managedBy`},
+		}, {
+			name: "a Job managed here", reason: "the controller's own name is the default",
+			text: strings.Replace(oneNode, "parallelism", "managedBy: kubernetes.io/job-controller\n        parallelism", 1),
+		}, {
+			name: "a deadline that is over", reason: "the duration overflows",
+			text: strings.Replace(oneNode, "parallelism", "activeDeadlineSeconds: 9223372037\n        parallelism", 1),
+			want: []string{`warning TW423 .spec.replicatedJobs[name="node"].template.spec.activeDeadlineSeconds`},
+		}, {
 			name: "exclusive", reason: "the second Pod waits", text: exclusive + oneNode,
 			want: []string{`note TW425 .spec.replicatedJobs[name="node"]`},
 		}, {

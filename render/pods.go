@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +39,7 @@ type IndexRange struct{ First, Last int }
 // Left out is what only a cluster knows: names, uids, nodes, the value of a PriorityClass that is not
 // a system class (Jobs has a finding), and the node selector that sends the followers of an exclusive
 // leader to its topology domain. The Pods of a suspended JobSet are those that it has when it is
-// resumed. Jobs that are never created have none.
+// resumed. Jobs that are never created have none, and neither have those that another controller manages.
 //
 // Pods is a stream: it holds one Job's Pod template at a time, however many Pods there are. The Pods
 // of one Job share the memory of their specs, and nothing with js: a caller may change a Pod's
@@ -57,10 +58,11 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 			return
 		}
 		for _, members := range family.members {
-			if members.presence == never {
+			spec := &members.Template.Spec
+			if members.presence == never || isManagedElsewhere(spec) || isPastDeadline(spec) {
 				continue
 			}
-			first, last := opts.indexes(&members.Template.Spec)
+			first, last := opts.indexes(spec)
 			if first > last {
 				continue
 			}
@@ -120,6 +122,17 @@ func (opts PodsOptions) indexes(spec *batchv1.JobSpec) (first, last int) {
 		first, last = opts.Indexes.First, min(last, opts.Indexes.Last)
 	}
 	return first, last
+}
+
+// isManagedElsewhere reports whether a controller other than Kubernetes' own manages the Job.
+func isManagedElsewhere(spec *batchv1.JobSpec) bool {
+	return spec.ManagedBy != nil && *spec.ManagedBy != batchv1.JobControllerName
+}
+
+// isPastDeadline reports whether the Job controller finds the deadline exceeded before it creates Pods: a deadline
+// of zero, or one that overflows a duration to a negative one.
+func isPastDeadline(spec *batchv1.JobSpec) bool {
+	return spec.ActiveDeadlineSeconds != nil && time.Duration(*spec.ActiveDeadlineSeconds)*time.Second <= 0
 }
 
 // podCounts are how many Pods a Job creates at its start, and until it is complete when none fails.

@@ -284,6 +284,23 @@ func TestPodsSelection(t *testing.T) {
 	}
 }
 
+// TestPods_OfNoJob asks for the Pods of Jobs of which the Job controller makes none.
+func TestPods_OfNoJob(t *testing.T) {
+	for field, want := range map[string]int{
+		"managedBy: example.com/jobs":             0,
+		"managedBy: kubernetes.io/job-controller": 2,
+		"activeDeadlineSeconds: 0":                0,
+		"activeDeadlineSeconds: 9223372036":       2,
+		"activeDeadlineSeconds: 9223372037":       0,
+		"activeDeadlineSeconds: 18446744074":      2,
+	} {
+		js := jobSet(t, strings.Replace(oneNode, "parallelism", field+"\n        parallelism", 1))
+		if got := len(pods(t, js, render.PodsOptions{})); got != want {
+			t.Errorf("with %s Pods yields %d, want %d", field, got, want)
+		}
+	}
+}
+
 func TestPodsStopsWhenAsked(t *testing.T) {
 	js := jobSet(t, oneNode)
 	huge := int32(2_000_000_000)
