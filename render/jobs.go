@@ -16,10 +16,11 @@ import (
 // JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
 // the ids that only a cluster has.
 type JobsOptions struct {
-	// Stored adds what the Job API itself writes when a Job is created: the job-name labels of the
+	// Stored adds what the API server itself writes when a Job is created: the job-name labels of the
 	// Pod template, one Pod where neither parallelism nor completions says how many, and what the
-	// JobSet CRD defaults within Pod templates. Other defaults of the API server say nothing and
-	// are left out.
+	// JobSet CRD defaults within Pod templates. It changes what the API server changes: quantities round
+	// up to thousandths, fields behind feature gates that are off go, aliases and the data sources of
+	// claims mirror each other. Other defaults of the API server say nothing and are left out.
 	Stored bool
 	// JobSetUID is the uid to write into labels, annotations and owner references. Empty means that
 	// of the JobSet; where it has none either, they are left out.

@@ -97,6 +97,7 @@ func (m *jobMembers) newSharedJob() *sharedJob {
 	pod.Volumes = append(pod.Volumes, f.claimVolumes(pod)...)
 	if f.opts.Stored {
 		defaultPodTemplate(pod)
+		storePodTemplate(&job.Spec.Template)
 		setDefaultCounts(&job.Spec)
 	}
 	return &sharedJob{marks: marks, job: job}

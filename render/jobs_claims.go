@@ -25,6 +25,9 @@ func (f *jobFamily) claims() []*corev1.PersistentVolumeClaim {
 				},
 				Spec: template.Spec,
 			}
+			if f.opts.Stored {
+				storeClaim(&claim.Spec)
+			}
 			if *policy.RetentionPolicy.WhenDeleted == jobset.RetentionPolicyDelete {
 				claim.OwnerReferences = f.owner()
 			}

@@ -82,13 +82,28 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Clai
 		made.Labels[podPriorityKey] = before.Labels[podPriorityKey]
 	}
 	made.Spec.Affinity, made.Spec.Priority = before.Spec.Affinity, before.Spec.Priority
+	made.Spec.TopologySpreadConstraints = before.Spec.TopologySpreadConstraints
 	made.Spec.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
+	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers, before.Spec.InitContainers)
+	made.Spec.Containers = withSecurityContexts(now.Spec.Containers, before.Spec.Containers)
 	owners.WriteChanges(schema.Job, at, before, made)
-	filled := made
-	filled.Spec.Priority, filled.Spec.TerminationGracePeriodSeconds = now.Spec.Priority, now.Spec.TerminationGracePeriodSeconds
+	filled := now
+	filled.Labels = made.Labels
+	if webhookPlaces(now.Annotations) {
+		filled.Spec.Affinity = before.Spec.Affinity
+	}
 	owners.WriteChanges(schema.Default, at, made, filled)
 	owners.WriteChanges(schema.JobSet, at, filled, now)
 	return fieldsWithin(owners, at), nil
+}
+
+// withSecurityContexts returns the containers with the security contexts of others, one for each.
+func withSecurityContexts(containers, others []corev1.Container) []corev1.Container {
+	containers = slices.Clone(containers)
+	for i := range min(len(containers), len(others)) {
+		containers[i].SecurityContext = others[i].SecurityContext
+	}
+	return containers
 }
 
 // job works out the owners of one Job, which the labels of it and its Pods name.

@@ -15,7 +15,8 @@ import (
 // with, without the ids that only a cluster has.
 type PodsOptions struct {
 	// JobsOptions hold for the Pods as for their Jobs. Stored adds the Jobs' labels, the priority of
-	// a system PriorityClass and the least termination grace period; Companions do nothing here.
+	// a system PriorityClass, the least termination grace period, the selectors that matchLabelKeys and
+	// mismatchLabelKeys make, and AppArmor profiles by annotation; Companions do nothing here.
 	JobsOptions
 	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. Empty
 	// selects all.

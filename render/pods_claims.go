@@ -10,7 +10,8 @@ import (
 // ends in characters that only the cluster chooses: suffix stands for them and is the caller's
 // choice. Where the Pod has owner references, the claims refer to the Pod, without its uid.
 //
-// The claims share memory with the Pod.
+// The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
+// quantities in already.
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	name := pod.Name
 	if name == "" {
@@ -33,6 +34,7 @@ func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeC
 			},
 			Spec: template.Spec,
 		}
+		storeClaim(&claim.Spec)
 		if len(pod.OwnerReferences) > 0 {
 			claim.OwnerReferences = controlledBy("v1", "Pod", name, pod.UID)
 		}

@@ -31,6 +31,7 @@ type jobPods struct {
 	indexed       bool
 	countFailures bool             // per index
 	leader        *corev1.Affinity // of index 0; nil without exclusive placement
+	labelKeys     bool             // selectors take labels of the Pod
 }
 
 // newJobPods takes over the Job: it writes into its maps.
@@ -97,6 +98,9 @@ func (p *jobPods) admit(opts JobsOptions) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
 	if opts.Stored {
+		p.labelKeys = hasLabelKeys(&pod.Spec)
+		pod.Spec.InitContainers = appArmorProfiles(pod, pod.Spec.InitContainers)
+		pod.Spec.Containers = appArmorProfiles(pod, pod.Spec.Containers)
 		if known && priority != 0 {
 			pod.Spec.Priority = &priority
 		}
@@ -178,9 +182,17 @@ func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 func (p *jobPods) pod(index int) *corev1.Pod {
 	pod := p.shared
 	pod.Labels, pod.Annotations = maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
-	if !p.indexed {
-		return &pod
+	if p.indexed {
+		p.number(&pod, index)
 	}
+	if p.labelKeys {
+		selectLabels(&pod.Spec, pod.Labels)
+	}
+	return &pod
+}
+
+// number gives the Pod its completion index.
+func (p *jobPods) number(pod *corev1.Pod, index int) {
 	number := strconv.Itoa(index)
 	pod.Labels[batchv1.JobCompletionIndexAnnotation] = number
 	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = number
@@ -192,7 +204,6 @@ func (p *jobPods) pod(index int) *corev1.Pod {
 	if index == 0 && p.leader != nil {
 		pod.Spec.Affinity = p.leader
 	}
-	return &pod
 }
 
 // indexedGenerateName cuts the Job's name, never the index, to what a generateName may hold.
