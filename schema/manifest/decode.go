@@ -107,24 +107,28 @@ func (d *decoder) full() bool {
 // refuse finds what makes a file unfit to be read at all.
 func refuse(f *file) *schema.Finding {
 	finding := &schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: f.name}}
+	whole := &source{file: f, text: f.data, line: 1, column: 1}
 	switch nul := bytes.IndexByte(f.data, 0); {
 	case len(f.data) > maxFile:
 		return tooLarge(f.name)
 	case bytes.HasPrefix(f.data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.data, []byte("\xFE\xFF")):
+		finding.Position = whole.at(0)
 		finding.Message = "is text in UTF-16, not in UTF-8"
 		finding.Help = "save it as UTF-8"
 	case nul >= 0:
+		finding.Position = whole.at(nul)
 		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
 		finding.Help = "name a YAML or JSON file"
 	case !utf8.Valid(f.data):
-		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", invalidAt(f.data)+1)
+		at := invalidAt(f.data)
+		finding.Position = whole.at(at)
+		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", at+1)
 		finding.Help = "save it as UTF-8, or name a YAML or JSON file"
 	default:
 		return nil
 	}
 	return finding
 }
-
 func invalidAt(data []byte) int {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])

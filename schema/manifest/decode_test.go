@@ -70,7 +70,7 @@ func TestStreams(t *testing.T) {
 		{"document ends", doc("a") + "...\n" + doc("b") + "...\n---\n" + doc("c"), []string{"1:1 TrainJob a", "5:1 TrainJob b", "10:1 TrainJob c"}, nil, "... ends a document and --- is not needed after it"},
 		{"directives", "%YAML 1.2\n---\n" + doc("a") + "...\n%YAML 1.1 # x\n---\n" + doc("b"), []string{"3:1 TrainJob a", "9:1 TrainJob b"}, nil, "the version changes nothing for Kubernetes"},
 		{"tag directive", "%TAG ! tag:example.com,2026:\n---\n" + doc("a"), []string{"3:1 TrainJob a"}, nil, "the separator belongs to the directive"},
-		{"unknown version", "%YAML 3.0\n---\n" + doc("a"), nil, []string{"1:0 error TW100"}, "no reader knows it"},
+		{"unknown version", "%YAML 3.0\n---\n" + doc("a"), nil, []string{"1:1 error TW100"}, "no reader knows it"},
 		{"content on the separator", "--- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n--- !!map\n" + doc("b"), []string{"1:5 Pod a (not read)", "2:5 TrainJob b"}, nil, "YAML allows it"},
 		{"no separator", "---a: b\n", nil, []string{"1:1 error TW107"}, "it is a key that begins with dashes"},
 		{"separator within a block", job + "metadata:\n  name: a\n  annotations:\n    x: |\n      ---\n      a: b\n      ...\n", []string{"1:1 TrainJob a"}, nil, "it is indented, and so text"},
@@ -87,8 +87,8 @@ func TestStreams(t *testing.T) {
 		{"JSON array of others", "[1, null, []]", nil, []string{"1:2 error TW107", "1:5 error TW107", "1:11 error TW107"}, "none of them is an object"},
 		{"JSON with surrogates", strings.Replace(json("a"), `"a"`, `"\ud83d\ude00"`, 1), []string{"1:1 TrainJob 😀"}, nil, "JSON spells such characters in two halves; YAML readers refuse that"},
 		{"flow style", "{apiVersion: v1, kind: Pod, metadata: {name: a},}", []string{"1:1 Pod a (not read)"}, nil, "YAML that looks like JSON"},
-		{"flow style, twice", "{kind: Pod, apiVersion: v1,}\n{kind: Pod, apiVersion: v1,}\n", nil, []string{"1:0 error TW100"}, "YAML readers leave the second unread, and say nothing"},
-		{"indented, then not", "  kind: Pod\n  apiVersion: v1\nmetadata: {name: a}\n", nil, []string{"1:0 error TW100"}, "YAML readers leave the rest unread, and say nothing"},
+		{"flow style, twice", "{kind: Pod, apiVersion: v1,}\n{kind: Pod, apiVersion: v1,}\n", nil, []string{"2:1 error TW100"}, "YAML readers leave the second unread, and say nothing"},
+		{"indented, then not", "  kind: Pod\n  apiVersion: v1\nmetadata: {name: a}\n", nil, []string{"3:1 error TW100"}, "YAML readers leave the rest unread, and say nothing"},
 		{"YAML sequence", "- kind: Pod\n  apiVersion: v1\n- a\n", []string{"1:3 Pod (not read)"}, []string{"3:3 error TW107"}, "a list of objects, as in JSON"},
 		{"List", "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " + strings.ReplaceAll(doc("a"), "\nk", "\n  k") + "",
 			[]string{"5:3 TrainJob"}, []string{"7:1 error TW102 .metadata", "7:12 error TW101 .metadata.name"}, "metadata slipped out of the item"},
@@ -182,12 +182,28 @@ func TestProblems(t *testing.T) {
 		{"text", "hello\n", []string{"1:1 error TW107"}, "no object"},
 		{"kind is a word", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: yes\n", []string{"2:1 error TW110 .kind"}, "there is no kind true"},
 		{"unread and odd", "apiVersion: v1\nkind: Pod\na: 1\na: 2\nmetadata: []\nmanager: 5\nitems: {}\n", nil, "other kinds are not judged"},
-		{"template", "a: {{ .Values.a }}\n", []string{"1:0 error TW100"}, "a Helm template is no YAML"},
-		{"tab", job + "spec:\n\tsuspend: true\n", []string{"4:0 error TW100"}, "the line of the tab"},
-		{"colon", job + "metadata:\n  name: a: b\n", []string{"4:0 error TW100"}, "the line of the colon"},
-		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n", []string{"5:0 error TW100"}, "the line that is out of place"},
-		{"open bracket", job + "spec: {suspend: true\n---\n" + job, []string{"3:0 error TW100"}, "the end of the document, not of the file"},
-		{"unknown alias", job + "spec: *a\n", []string{"1:0 error TW100"}, "an anchor is missing"},
+		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"}, "a Helm template is no YAML"},
+		{"template of a part", job + "spec:\n  trainer:\n    image: {{ .a }}:{{ .b }}\n", []string{"5:12 error TW100"}, "its braces are meant"},
+		{"template of a line", job + "spec:\n{{- if .a }}\n  suspend: true\n{{- end }}\n", []string{"4:1 error TW100"}, "its braces are meant"},
+		{"template behind a comment", "# {{ x }}\n" + job + "metadata: {name: \"{{ y }}\"}\nspec: {{ z }}\n", []string{"5:7 error TW100"}, "braces in comments and quotes are text"},
+		{"no template", job + "metadata: {name: \"{{ y }}\"}\nspec: {a: b: c}\n", []string{"4:1 error TW100"}, "quoted braces are not to blame"},
+		{"tab", job + "spec:\n\tsuspend: true\n", []string{"4:1 error TW100"}, "the tab"},
+		{"tab behind blanks", job + "spec:\n  \tsuspend: true\n", []string{"4:3 error TW100"}, "the tab"},
+		{"no token", job + "spec:\n  trainer: {image: @a}\n", []string{"4:20 error TW100"}, "the character that begins nothing"},
+		{"colon", job + "metadata:\n  name: a: b\n", []string{"4:10 error TW100"}, "the second colon"},
+		{"indentation", job + "metadata:\n    name: a\n  namespace: b\n", []string{"5:3 error TW100"}, "what is out of place"},
+		{"open bracket", job + "spec: {suspend: true\n---\n" + job, []string{"3:1 error TW100"}, "the end of the document, not of the file"},
+		{"brace too many", job + "spec: {trainer: {image: a}}}\n", []string{"3:28 error TW100"}, "the last one"},
+		{"open quote", job + "spec:\n  trainer:\n    image: \"a\n", []string{"5:12 error TW100"}, "where the quote begins"},
+		{"escape", job + "spec:\n  trainer:\n    image: \"a\\tb\\qc\"\n", []string{"5:17 error TW100"}, "the escape that YAML does not have"},
+		{"unknown alias", job + "spec: *a\n", []string{"3:7 error TW100"}, "an anchor is missing"},
+		{"unknown alias in a flow", job + "spec: {trainer: {command: [ab, *ab, c]}}\n", []string{"3:32 error TW100"}, "an anchor is missing"},
+		{"alias to itself", job + "metadata: {name: a}\nspec: &a {trainer: *a}\n", []string{"4:20 error TW100"}, "where it comes round"},
+		{"NUL", job + "spec:\n  suspend: é\x00\n", []string{"4:13 error TW100"}, "columns count characters"},
+		{"invalid UTF-8", job + "spec:\n  suspend: é\xff\n", []string{"4:13 error TW100"}, "columns count characters"},
+		{"control character", job + "spec:\n  suspend: é\x01\n", []string{"4:13 error TW100"}, "columns count characters"},
+		{"template of a number", job + "spec:\n  trainer:\n    numNodes: \"{{ .n }}\"\n", []string{"5:15 error TW103 .spec.trainer.numNodes"}, "quoted braces are a string"},
+		{"second document", job + "---\n" + job + "spec: *a\n", []string{"6:7 error TW100"}, "lines of the file"},
 		{"duplicate in JSON", `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","spec":{"suspend":true,"suspend":false}}`,
 			[]string{"1:88 error TW102 .spec.suspend"}, "the second is reported"},
 		{"case", job + "spec:\n  Suspend: true\n", []string{"4:3 error TW101 .spec.Suspend"}, "Kubernetes tells case apart"},
@@ -247,7 +263,7 @@ func TestEmptyListsSurvive(t *testing.T) {
 func TestTolerate(t *testing.T) {
 	_, findings := manifest.Decode("values.yaml", []byte("a: b\n---\na: [\n"))
 	lowered := manifest.Tolerate(findings, schema.CodeNotAnObject)
-	if want, got := []string{"1:1 warning TW107", "3:0 error TW100"}, brief(lowered); !reflect.DeepEqual(want, got) {
+	if want, got := []string{"1:1 warning TW107", "3:1 error TW100"}, brief(lowered); !reflect.DeepEqual(want, got) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if findings[0].Severity != schema.Error {
@@ -276,6 +292,38 @@ func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
 		if _, findings := manifest.Decode("in", data); len(findings) > 0 {
 			b.Fatal(findings)
+		}
+	}
+}
+
+// TestProblems_NothingQuoted holds that a message repeats no value of a file that may hold a password.
+func TestProblems_NothingQuoted(t *testing.T) {
+	for _, in := range []string{
+		"password: *hunter2\n",
+		"password: !!float hunter2\n",
+		"password: \"hunter2\n",
+		"? {hunter2: hunter2}\n: hunter2\n",
+		"apiVersion: v1\nkind: Secret\n? {hunter2: hunter2}\n: hunter2\n",
+		"apiVersion: v1\nkind: Secret\nstringData: {password: !!int hunter2}\n",
+		"{\"password\": hunter2\n",
+		"{\"password\": \"hunter2\"} hunter2\n",
+		"hunter2\n",
+		"- hunter2\n- token: hunter2\n",
+		"token: |\n hunter2\n  hunter2\nhunter2\n",
+		job + "spec: {trainer: {env: {TOKEN: hunter2}}}\n",
+		job + "spec: {trainer: {env: [TOKEN=hunter2, !!int hunter2, *hunter2]}}\n",
+		job + "spec: {trainer: {env: [{name: A, value: {a: hunter2}}, {name: B, value: !!float hunter2}]}}\n",
+	} {
+		_, findings := manifest.Decode("in", []byte(in))
+		_, patches := manifest.DecodePatches("in", []byte(in))
+		all := append(findings, patches...)
+		if len(all) == 0 && !strings.Contains(in, "Secret") {
+			t.Errorf("Decode(%q) finds nothing", in)
+		}
+		for _, f := range all {
+			if strings.Contains(f.Error(), "hunter2") {
+				t.Errorf("Decode(%q) = %v, which repeats a value", in, f)
+			}
 		}
 	}
 }

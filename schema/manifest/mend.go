@@ -67,7 +67,7 @@ func (d *decoder) mend(s *source, at schema.Path, from origin, cause error) {
 
 // refuses says whether the text could be parsed and is refused all the same.
 func refuses(err error) bool {
-	return errors.Is(err, errTooDeep) || errors.Is(err, errBomb) || errors.Is(err, errCycle) || errors.Is(err, errTrailing)
+	return errors.Is(err, errTooDeep) || errors.Is(err, errBomb) || errors.Is(err, errCycle) || errors.As(err, new(trailingError))
 }
 
 // node reads a value from its nodes.
@@ -118,8 +118,8 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 		if err := d.decodeNode(r, n, object); err != nil {
 			found = append(found, schema.Finding{
 				Code: schema.CodeWrongType, Severity: schema.Error, Object: document.ID,
-				Position: schema.Position{File: d.file.name, Line: s.position(n).Line},
-				Message:  "cannot be decoded: " + firstLine(err.Error()),
+				Position: s.position(n),
+				Message:  "cannot be decoded: " + firstLine(unquoted(err.Error())),
 				Help:     "compare it with the API reference of " + id.kind,
 			})
 		}
@@ -205,8 +205,8 @@ func (d *decoder) syntax(s *source, err error) {
 	line, problem := syntax(err)
 	f := schema.Finding{
 		Code: schema.CodeSyntax, Severity: schema.Error,
-		Position: schema.Position{File: d.file.name, Line: s.line + min(max(line, 1), lines(s.text)) - 1},
-		Message:  "cannot be parsed: " + clip(problem),
+		Position: s.fault(line, err, problem),
+		Message:  "cannot be parsed: " + clip(unquoted(problem)),
 		Help:     "check the indentation and the quotes in this line and the ones before it",
 	}
 	switch {
@@ -214,10 +214,14 @@ func (d *decoder) syntax(s *source, err error) {
 		f.Message, f.Help = "is "+problem, "take levels out of it; manifests need fewer than 40"
 	case errors.Is(err, errBomb), errors.Is(err, errCycle):
 		f.Message, f.Help = "is refused: "+problem, "write the values out instead of using YAML aliases"
-	case errors.Is(err, errTrailing):
+	case errors.As(err, new(trailingError)):
 		f.Help = `put "---" between two documents, and begin the lines of one at the same column`
-	case errors.Is(err, errTemplate), bytes.Contains(s.text, []byte("{{")):
+	case errors.Is(err, errTemplate), templated(s.text):
 		f.Help = "if it is a template, render it first"
+	case strings.HasPrefix(problem, unknownAnchor):
+		f.Help = "quote a text that begins with *, or define the anchor before this alias"
+	case problem == "control characters are not allowed":
+		f.Help = "remove the character, or write it as an escape in double quotes"
 	case problem == "found character that cannot start any token":
 		f.Help = "indent with spaces, not tabs, and quote a text that begins with % @ or `"
 	case problem == "mapping values are not allowed in this context":

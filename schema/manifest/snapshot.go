@@ -45,7 +45,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	}
 	j, err := toJSON(&source{file: &file{}, text: []byte(text), line: 1, column: 1})
 	if err != nil {
-		return nil, fmt.Errorf("cannot be parsed: %w", err)
+		return nil, fmt.Errorf("cannot be parsed: %s", unquoted(err.Error()))
 	}
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
@@ -60,7 +60,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
 			if err := kjson.UnmarshalCaseSensitivePreserveInts(j, object); err != nil {
-				return nil, fmt.Errorf("cannot be decoded: %w", err)
+				return nil, fmt.Errorf("cannot be decoded: %s", unquoted(err.Error()))
 			}
 			kind.name(object)
 			return object, nil

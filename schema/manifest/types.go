@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -55,7 +56,9 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case n.Kind == yaml.SequenceNode && isCollection(t):
 		f.Help = "write one object: it is not a list"
 	}
-	if got == "string" && slices.Equal(d.path, schema.Fields("spec", "trainer", "numProcPerNode")) {
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
+		f.Help = "if it is a template, render it first"
+	} else if got == "string" && slices.Equal(d.path, schema.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
 		f.Help = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}

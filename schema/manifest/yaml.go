@@ -22,8 +22,20 @@ var (
 	errCycle    = errors.New("an alias refers to the value that contains it")
 	errTooLarge = errors.New("larger than 3 MiB")
 	errTemplate = errors.New("{{ }} is an object as the key of an object")
-	errTrailing = errors.New("there is more text after the end of the value")
 )
+
+// nodeError is an error about a node.
+type nodeError struct {
+	error
+	at *yaml.Node
+}
+
+func (e nodeError) Unwrap() error { return e.error }
+
+// trailingError reports text behind the value: where it begins, as far as the library tells.
+type trailingError struct{ line, column int }
+
+func (trailingError) Error() string { return "there is more text after the end of the value" }
 
 // toJSON converts the YAML document to the JSON that Kubernetes reads it as.
 func toJSON(s *source) ([]byte, error) {
@@ -58,8 +70,12 @@ func parseYAML(text []byte) (*yaml.Node, error) {
 		if err := decoder.Decode(&document); err != nil {
 			return err
 		}
-		if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-			return errTrailing
+		var next yaml.Node
+		if err := decoder.Decode(&next); err == nil {
+			return trailingError{line: next.Line, column: next.Column}
+		} else if !errors.Is(err, io.EOF) {
+			line, _ := syntax(err)
+			return trailingError{line: line}
 		}
 		return nil
 	})
@@ -112,7 +128,7 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 	if n.Kind == yaml.AliasNode {
 		e := x.seen[n.Alias]
 		if e.size == 0 {
-			return e, errCycle
+			return e, nodeError{errCycle, n}
 		}
 		e.aliased = true
 		return e, nil
