@@ -92,18 +92,25 @@ const (
 )
 
 const (
-	managerPrefix  = "manager/"
-	overridePrefix = "override/"
+	managerPrefix   = "manager/"
+	overridePrefix  = "override/"
+	policyPrefix    = "policy/"
+	schedulerPrefix = "scheduler/"
 )
 
 // Manager is the layer of one manager's patch.
 func Manager(name string) Layer { return Layer(managerPrefix + name) }
 
 // Policy is the layer of one machine-learning policy, such as torch.
-func Policy(name string) Layer { return Layer("policy/" + name) }
+func Policy(name string) Layer { return Layer(policyPrefix + name) }
 
 // Scheduler is the layer of one gang scheduler, such as coscheduling.
-func Scheduler(name string) Layer { return Layer("scheduler/" + name) }
+func Scheduler(name string) Layer { return Layer(schedulerPrefix + name) }
+
+// isController reports whether a controller computes what the layer writes.
+func (l Layer) isController() bool {
+	return l == JobSet || l == Job || strings.HasPrefix(string(l), policyPrefix) || strings.HasPrefix(string(l), schedulerPrefix)
+}
 
 // Override is the layer of one override of a TrainJob of Trainer 2.1: its position in
 // spec.podTemplateOverrides, or "metadata" for spec.labels and spec.annotations.

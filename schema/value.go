@@ -30,6 +30,11 @@ func FormatValue(path Path, value any, show bool) string {
 	return shorten(string(text))
 }
 
+// FormatClaim is FormatValue for the value of a claim on a field. What a controller made is no secret, and shown.
+func FormatClaim(path Path, c Claim, show bool) string {
+	return FormatValue(path, c.Value, show || !IsSecretOf(c.Layer, path))
+}
+
 // SameValue reports whether two values of claims are equal: by their encoding, as the cluster sees them,
 // so that 1Gi is 1024Mi.
 func SameValue(a, b any) bool {
@@ -41,10 +46,16 @@ func SameValue(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// IsSecret reports whether a field holds the literal value of an environment variable, which may
-// be a password.
+// IsSecret reports whether a field holds what may be a password: the literal value of an environment variable, or
+// the configuration that was applied last, which has such values in it.
 func IsSecret(path Path) bool {
 	n := len(path)
+	if n == 0 {
+		return false
+	}
+	if key, ok := path[n-1].Key(); ok {
+		return key == lastApplied
+	}
 	if n < 3 {
 		return false
 	}
@@ -52,6 +63,12 @@ func IsSecret(path Path) bool {
 	env, _ := path[n-3].Field()
 	return value == "value" && env == "env"
 }
+
+// IsSecretOf is IsSecret for what a layer wrote into the field: controllers write no secrets there.
+func IsSecretOf(layer Layer, path Path) bool { return !layer.isController() && IsSecret(path) }
+
+// lastApplied is the annotation in which kubectl keeps a whole object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func mask(value any) string {
 	text, ok := value.(string)

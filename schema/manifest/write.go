@@ -81,10 +81,10 @@ func writeQuoted(b *bytes.Buffer, s string) {
 	}
 }
 
-// isSpecial finds the characters below U+10000 that are not printable to YAML, or that it reads as line
-// breaks. JSON's encoder has escaped those below the space.
+// isSpecial finds the characters below U+10000 that are not printable to YAML, that it reads as line breaks, or that turn
+// the direction of writing or do not show. JSON's encoder has escaped those below the space.
 func isSpecial(r rune) bool {
-	return 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
+	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
 // yamlWriter writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
@@ -226,7 +226,7 @@ func (w *yamlWriter) scalar(v *value, n int) {
 		w.WriteString("[]")
 	case v.kind == literal:
 		w.WriteString(v.text)
-	case v.note != nil && v.note.hasText:
+	case v.note != nil && v.note.hasText && !strings.ContainsFunc(v.text, isSpecial):
 		w.styled(v.text, v.note.text)
 	case isPlain(v.text):
 		w.WriteString(v.text)
