@@ -307,7 +307,7 @@ func (c Conflict) detail() string {
 		if c.Kind == Union || len(c.Fields[i]) > len(c.Path) {
 			fmt.Fprintf(&b, "%s to ", schema.Path(c.Fields[i][len(c.Path):]))
 		}
-		b.WriteString(schema.FormatValue(c.Fields[i], claim.Value, false))
+		b.WriteString(schema.FormatClaim(c.Fields[i], claim, false))
 	}
 	return b.String()
 }

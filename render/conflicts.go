@@ -1,6 +1,9 @@
 package render
 
 import (
+	"errors"
+	"slices"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -10,8 +13,8 @@ import (
 
 // Conflicts returns what the managers of a TrainJob disagree on, and nothing else that JobSet would find:
 // overlaps and unions, and a warning for each conflict that Options.ForceManagers decided. Of the options it
-// reads that one and OnConflict. Where the patches cannot be merged, so that nobody can tell, the finding is
-// the error that says why. It changes none of its input.
+// reads that one and OnConflict. If the patches cannot be merged it returns the errors that say why, too, and
+// compares the patches of the other managers. It changes none of its input.
 func Conflicts(in Input, opts Options) schema.Findings {
 	r := renderer{in: in, out: &Output{}}
 	_, left, decisions, ok := r.laid(opts)
@@ -19,13 +22,26 @@ func Conflicts(in Input, opts Options) schema.Findings {
 		return r.out.Findings
 	}
 	merged, err := merge.Apply(&in.Runtime.Template, left, merge.Options{Owners: true})
+	for range mostUnmergeable {
+		failed := (*merge.PatchError)(nil)
+		if !errors.As(err, &failed) {
+			break
+		}
+		r.report(r.noMerge(err))
+		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
+		merged, err = merge.Apply(&in.Runtime.Template, left, merge.Options{Owners: true})
+	}
 	if err != nil {
-		return schema.Findings{r.noMerge(err)}
+		r.report(r.noMerge(err))
+		return r.out.Findings
 	}
 	r.decided(decisions)
 	r.conflicts(merged, opts.OnConflict)
 	return r.out.Findings
 }
+
+// mostUnmergeable is how many managers' patches Conflicts leaves out: each takes one more merge.
+const mostUnmergeable = 8
 
 // conflicts reports what managers disagree on.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {

@@ -342,7 +342,7 @@ func (p *program) completeField(flags blameFlags, word string) []string {
 				if !dot {
 					text = strings.TrimPrefix(text, ".")
 				}
-				if strings.HasPrefix(text, word) && !slices.Contains(paths, text) {
+				if strings.HasPrefix(text, word) && !slices.Contains(paths, text) && report.Printable(text) == text {
 					paths = append(paths, text)
 				}
 			}

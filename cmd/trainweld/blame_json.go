@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -57,10 +57,7 @@ func writeBlameJSON(w io.Writer, selected []selection, showValues bool) error {
 		}
 		out.Objects = append(out.Objects, o)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(out)
+	return report.EncodeJSON(w, out)
 }
 
 func newBlameField(field *blame.Field, showValues bool) blameField {
@@ -72,7 +69,7 @@ func newBlameField(field *blame.Field, showValues bool) blameField {
 		claim := blameClaim{Layer: c.Layer, Value: c.Value, Source: c.Source.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
 		if c.Value == any(schema.Presence{}) {
 			claim.Value, claim.Present = nil, true
-		} else if !showValues && c.Value != nil && schema.IsSecret(field.Path) {
+		} else if !showValues && c.Value != nil && schema.IsSecretOf(c.Layer, field.Path) {
 			claim.Value = schema.FormatValue(field.Path, c.Value, false)
 		}
 		f.Claims = append(f.Claims, claim)

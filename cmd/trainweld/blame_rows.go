@@ -48,7 +48,7 @@ func (t *blameText) object(s selection) {
 
 // row is a line with its columns.
 func (t *blameText) row(line blame.Line) row {
-	r := row{text: printableText(line.Text), layer: line.Layer, name: layerName(line.Layer)}
+	r := row{text: report.Printable(line.Text), layer: line.Layer, name: layerName(line.Layer)}
 	if line.Layer == schema.Runtime {
 		r.name = quietMark
 	}
@@ -64,7 +64,7 @@ func (t *blameText) row(line blame.Line) row {
 		if t.flags.showOrigin {
 			origin := f.Claims[at].Position
 			origin.Column = 0
-			r.origin = printableLine(origin.String())
+			r.origin = report.Printable(origin.String())
 		}
 		if f.Overrides() {
 			r.mark = overridesMark
@@ -105,11 +105,11 @@ func (t *blameText) losers(line blame.Line) []row {
 		if i == at || schema.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), schema.FormatValue(f.Path, c.Value, t.flags.showValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), schema.FormatClaim(f.Path, c, t.flags.showValues))
 		if place := c.Position.String(); place != "" {
 			text += " at " + place
 		}
-		rows = append(rows, row{text: printableLine(text)})
+		rows = append(rows, row{text: report.Printable(text)})
 	}
 	if rows == nil {
 		rows = append(rows, row{text: indent + "# managers set different members of one union: the merge keeps both, and the cluster refuses it"})
@@ -170,11 +170,11 @@ func (t *blameText) cell(text string, width int, color string) {
 
 // legend says whose lines follow, and what the marks mean that they have.
 func (t *blameText) legend(s selection, rows []row, count []owned) {
-	fmt.Fprintln(t.w, t.paint(bold, "# "+printableLine(s.id.String())+", by who set each line"))
+	fmt.Fprintln(t.w, t.paint(bold, "# "+report.Printable(s.id.String())+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
 	width := 0
 	for _, o := range count {
-		width = max(width, utf8.RuneCountInString(string(o.layer)))
+		width = max(width, utf8.RuneCountInString(report.Printable(string(o.layer))))
 	}
 	for _, o := range count {
 		text := report.Count(o.lines, "line")
@@ -184,7 +184,7 @@ func (t *blameText) legend(s selection, rows []row, count []owned) {
 		if o.disputed > 0 {
 			text += ", " + t.paint(alarm, fmt.Sprintf("%d disputed", o.disputed))
 		}
-		name := printableLine(string(o.layer))
+		name := report.Printable(string(o.layer))
 		fmt.Fprintf(t.w, "#   %s%s  %s\n", t.paint(t.colors[o.layer], name), strings.Repeat(" ", width-utf8.RuneCountInString(name)), text)
 	}
 	var marks []string

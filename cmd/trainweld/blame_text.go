@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -82,22 +81,9 @@ func shortened(name string, width int) string {
 // layerName is a layer in a column: managers by their bare names.
 func layerName(layer schema.Layer) string {
 	if name, ok := layer.Manager(); ok {
-		return printableLine(name)
+		return report.Line(name)
 	}
 	return string(layer)
-}
-
-// printableLine replaces what a terminal would act on.
-func printableLine(text string) string { return printableText(strings.ReplaceAll(text, "\t", " ")) }
-
-// printableText is printableLine for a text that may have tabs.
-func printableText(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
 }
 
 // color gives a layer its colour, the first time that it is met.
@@ -114,17 +100,17 @@ func (t *blameText) paint(color, text string) string {
 
 // history writes what every layer wrote into the fields that were asked for.
 func (t *blameText) history(s selection) {
-	fmt.Fprintln(t.w, t.paint(bold, printableLine(s.id.String())))
+	fmt.Fprintln(t.w, t.paint(bold, report.Printable(s.id.String())))
 	if s.unset != nil {
-		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", s.unset.Path)
+		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.unset.Path.String()))
 		for _, who := range s.unset.Setters {
-			fmt.Fprintf(t.w, "  - %s\n", printableLine(who))
+			fmt.Fprintf(t.w, "  - %s\n", report.Printable(who))
 		}
 		return
 	}
 	t.colors = map[schema.Layer]string{schema.Runtime: dim}
 	for field := range s.each() {
-		text := field.Path.String()
+		text := report.Printable(field.Path.String())
 		if field.Disputed {
 			text += "   " + t.paint(alarm, "managers disagree")
 		}
@@ -138,13 +124,13 @@ func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(f.Claims))
 	var widths [3]int
 	for i, c := range f.Claims {
-		value := schema.FormatValue(f.Path, c.Value, t.flags.showValues)
+		value := schema.FormatClaim(f.Path, c, t.flags.showValues)
 		if c.Value == nil {
 			value = "emptied"
 		}
-		rows[i] = []string{printableLine(string(c.Layer)), printableLine(value), printableLine(c.Position.String())}
+		rows[i] = []string{report.Printable(string(c.Layer)), report.Printable(value), report.Printable(c.Position.String())}
 		for j := range widths {
-			widths[j] = max(widths[j], utf8.RuneCountInString(rows[i][j]))
+			widths[j] = max(widths[j], report.Width(rows[i][j]))
 		}
 		t.color(c.Layer)
 	}
@@ -155,7 +141,7 @@ func (t *blameText) claims(f *blame.Field) {
 			if j == 0 {
 				text = t.paint(t.colors[f.Claims[i].Layer], cell)
 			}
-			b.WriteString("  " + text + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)))
+			b.WriteString("  " + text + strings.Repeat(" ", widths[j]-report.Width(cell)))
 		}
 		if i == f.InForce() && len(f.Claims) > 1 {
 			word := "wins"

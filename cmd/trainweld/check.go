@@ -103,7 +103,7 @@ func (p *program) check(flags checkFlags) error {
 	found = levels.apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.color, Strict: flags.strict,
-		Line: j.in.line, Version: programVersion(), Files: j.in.order,
+		Line: j.in.line, Quote: j.in.quote, Version: programVersion(), Files: j.in.order,
 	}
 	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
 		return err

@@ -2,18 +2,22 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // conflictsFlags are the flags of conflicts.
@@ -78,9 +82,9 @@ func (p *program) conflicts(flags conflictsFlags) error {
 	if err := in.unknownManager(flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(inOrder(in.conflicts(flags.force), in.order))
+	found := report.Distinct(inOrder(in.conflicts(flags.force, flags.namespaceOf("")), in.order))
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.color, Line: in.line, Version: programVersion(), Files: in.order,
+		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: programVersion(), Files: in.order,
 	}
 	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
 		return err
@@ -110,7 +114,7 @@ func knownFormat(format string) error {
 }
 
 // conflicts are the conflicts of all TrainJobs, and what kept one from being looked at.
-func (in *input) conflicts(force []string) schema.Findings {
+func (in *input) conflicts(force []string, namespace string) schema.Findings {
 	var found schema.Findings
 	for _, f := range in.findings {
 		if f.Severity >= schema.Error {
@@ -121,6 +125,15 @@ func (in *input) conflicts(force []string) schema.Findings {
 	for _, j := range in.jobs {
 		found = append(found, in.conflictsOf(j, further, force)...)
 	}
+	for _, d := range in.refused {
+		if job := in.salvaged(d, namespace); job != nil {
+			for _, f := range in.conflictsOf(*job, further, force) {
+				if f.Code == schema.CodeOverlap || f.Code == schema.CodeUnion || f.Code == schema.CodeForced {
+					found = append(found, f)
+				}
+			}
+		}
+	}
 	if len(in.jobs) == 0 && found == nil {
 		found = append(found, schema.Finding{
 			Code: schema.CodeNoTrainJob, Severity: schema.Error,
@@ -128,6 +141,25 @@ func (in *input) conflicts(force []string) schema.Findings {
 		})
 	}
 	return found
+}
+
+// salvaged is a TrainJob that cannot be decoded as a whole, with what can be decoded of its patches: managers may well
+// disagree there, too. It is nil where nothing can.
+func (in *input) salvaged(d *manifest.Document, namespace string) *job {
+	fields, err := d.Fields()
+	if err != nil {
+		return nil
+	}
+	of := outline(fields, namespace)
+	entries, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
+	for i := range of.Spec.RuntimePatches {
+		// The error has been reported; what stands in front of it, and most of what is behind it, is decoded.
+		if data, err := json.Marshal(entries[i]); err == nil {
+			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &of.Spec.RuntimePatches[i])
+		}
+	}
+	render.DefaultTrainJob(of)
+	return &job{of, d}
 }
 
 // conflictsOf are the conflicts of one TrainJob, or why nobody can tell.

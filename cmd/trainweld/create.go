@@ -169,8 +169,8 @@ func keyValues(flag, form string, words []string) (map[string]string, error) {
 		key, value, ok := strings.Cut(word, "=")
 		switch _, twice := all[key]; {
 		case !ok || key == "":
-			// What stands before the first equals sign may be shown, what stands behind it may be secret.
-			errs = append(errs, fmt.Errorf("--%s: %q is not %s", flag, cmp.Or(key, "=..."), form))
+			// What is given may be a secret without its name.
+			errs = append(errs, fmt.Errorf("--%s: invalid value: must be %s", flag, form))
 		case twice:
 			errs = append(errs, fmt.Errorf("--%s: %s is given twice", flag, key))
 		default:

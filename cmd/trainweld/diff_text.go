@@ -21,7 +21,7 @@ func (c *comparison) writeText(w io.Writer, paint painter) error {
 		if i > 0 || len(c.jobs) > 1 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintln(out, paint.paint(bold, report.Printable(g.title())))
+		fmt.Fprintln(out, paint.paint(bold, report.Line(g.title())))
 		for _, b := range g.blocks {
 			lines, err := c.block(g, b)
 			if err != nil {
@@ -96,18 +96,25 @@ func (b block) title(namespace string) string {
 
 // String is the line as it is written, with nothing in it that a terminal would act on but tabs.
 func (l hunkLine) String() string {
-	parts := strings.Split(l.text, "\t")
-	for i := range parts {
-		parts[i] = report.Printable(parts[i])
-	}
-	text := strings.Join(parts, "\t")
+	text := printableTabs(l.text)
 	if l.note != "" {
 		text += "  # " + report.Printable(l.note)
 	}
 	if l.mark == '@' || l.mark == 'a' || l.mark == 'b' {
 		return text
 	}
-	return string(l.mark) + text
+	return report.Line(string(l.mark) + text)
+}
+
+// printableTabs is report.Line for a text that may have tabs.
+func printableTabs(text string) string {
+	parts := strings.Split(text, "\t")
+	for i := range parts {
+		parts[i] = report.Printable(parts[i])
+	}
+	first := len(text) - len(strings.TrimLeft(text, "\t"))
+	parts[first] = report.Line(parts[first])
+	return strings.Join(parts, "\t")
 }
 
 func (l hunkLine) painted(paint painter) string {

@@ -98,7 +98,7 @@ func (p *program) fn() error {
 // refuse answers with what is wrong with the options, and with the items as they came.
 func (p *program) refuse(list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
-		fmt.Fprintf(p.stderr, "trainweld: %v\n", w)
+		fmt.Fprintf(p.stderr, "trainweld: %s\n", report.Printable(w.Error()))
 		list.Results = append(list.Results, misuseResult(list.Config, w))
 	}
 	if err := list.Write(p.stdout); err != nil {

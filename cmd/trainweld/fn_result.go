@@ -44,7 +44,7 @@ func (f *function) result(finding schema.Finding) resourcelist.Result {
 	var managers []string
 	for _, claim := range finding.Claims {
 		// The value stands under who set it, as people read it; secrets are masked.
-		r.Tags[string(claim.Layer)] = schema.FormatValue(sourceOf(finding, claim), claim.Value, false)
+		r.Tags[string(claim.Layer)] = schema.FormatClaim(sourceOf(finding, claim), claim, false)
 		if name, ok := claim.Layer.Manager(); ok {
 			managers = append(managers, name)
 		}
@@ -93,7 +93,7 @@ func resultField(finding schema.Finding) *resourcelist.Field {
 
 // resultValue is the value of a claim: itself where people see it whole, and otherwise what they see of it.
 func resultValue(finding schema.Finding, claim schema.Claim) any {
-	text := schema.FormatValue(sourceOf(finding, claim), claim.Value, false)
+	text := schema.FormatClaim(sourceOf(finding, claim), claim, false)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &value); err != nil {
 		return text

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 )
 
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
@@ -16,7 +18,8 @@ func (p *program) addForceManager(cmd *cobra.Command, managers *[]string, flags 
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
 		read.files = slices.Concat(read.files, args)
-		return p.read(read).managers(), cobra.ShellCompDirectiveNoFileComp
+		managers := slices.DeleteFunc(p.read(read).managers(), func(name string) bool { return report.Printable(name) != name })
+		return managers, cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

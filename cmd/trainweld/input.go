@@ -33,8 +33,9 @@ type input struct {
 	byName   map[schema.Object]*manifest.Document // the TrainJobs
 	read     map[string]bool                      // files of -f, which -r may name again
 	order    []string                             // the files, as they were read
-	lines    map[string]func(int) string          // the lines of each file
-	own      []text                               // the files of -f, for those who rewrite them
+	lines    map[string]fileLines
+	refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
+	own      []text               // the files of -f, for those who rewrite them
 	progress *progress
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
@@ -43,6 +44,12 @@ type input struct {
 	// noNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
 	// once more, which is too much for what nobody sees.
 	noNotes bool
+}
+
+// fileLines are the lines of a file: to be measured, and as far as they may be shown.
+type fileLines struct {
+	line  func(line int) string
+	quote func(line int, values bool) (string, bool)
 }
 
 // text is one file and what it holds.
@@ -132,7 +139,7 @@ func newInput(flags inputFlags, progress *progress) *input {
 		broken:   map[schema.Object]bool{},
 		byName:   map[schema.Object]*manifest.Document{},
 		read:     map[string]bool{},
-		lines:    map[string]func(int) string{},
+		lines:    map[string]fileLines{},
 		progress: progress,
 	}
 }
@@ -158,9 +165,9 @@ func (p *program) readPatches(in *input, flags inputFlags) {
 
 // opened notes a file whose text is there.
 func (in *input) opened(file string, data []byte) {
-	if in.lines[file] == nil {
+	if _, known := in.lines[file]; !known {
 		in.order = append(in.order, file)
-		in.lines[file] = manifest.Lines(data)
+		in.lines[file] = fileLines{manifest.Lines(data), manifest.Quotes(data)}
 	}
 }
 
@@ -174,10 +181,18 @@ type decoded struct {
 
 // line is the line of a file in which a position is.
 func (in *input) line(p schema.Position) string {
-	if lines := in.lines[p.File]; lines != nil {
-		return lines(p.Line)
+	if lines, ok := in.lines[p.File]; ok {
+		return lines.line(p.Line)
 	}
 	return ""
+}
+
+// quote is as much of that line as a report may show.
+func (in *input) quote(p schema.Position, values bool) (string, bool) {
+	if lines, ok := in.lines[p.File]; ok {
+		return lines.quote(p.Line, values)
+	}
+	return "", false
 }
 
 // documents are the objects of the files that paths name; what reading finds goes to the input.
@@ -275,6 +290,9 @@ func (in *input) add(d *manifest.Document, namespace string, jobs bool) {
 		in.addSnapshot(o, cmp.Or(o.Namespace, namespace), d)
 	case nil:
 		if d.Broken {
+			if jobs && d.ID.Kind == trainer.TrainJobKind {
+				in.refused = append(in.refused, d)
+			}
 			id := d.ID
 			if id.Kind != trainer.ClusterTrainingRuntimeKind {
 				id.Namespace = cmp.Or(id.Namespace, namespace)

@@ -54,7 +54,7 @@ func (p *program) readPast(j *judge) *past {
 	})
 	j.in.findings = append(j.in.findings, in.findings...)
 	for _, file := range in.order {
-		if j.in.lines[file] == nil {
+		if _, known := j.in.lines[file]; !known {
 			j.in.order = append(j.in.order, file)
 			j.in.lines[file] = in.lines[file]
 		}

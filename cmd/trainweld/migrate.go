@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -186,10 +187,12 @@ func (p *program) showRewritten(files []rewritten, flags migrateFlags) error {
 		switch {
 		case flags.list || flags.diff:
 			if flags.list && f.changed() {
-				fmt.Fprintln(&out, f.name)
+				fmt.Fprintln(&out, report.Line(f.name))
 			}
 			if flags.diff && f.changed() {
-				out.Write(diff.Diff(f.name+".orig", f.old, f.name, f.new))
+				for line := range strings.Lines(string(diff.Diff(f.name+".orig", f.old, f.name, f.new))) {
+					fmt.Fprintln(&out, printableTabs(strings.TrimSuffix(line, "\n")))
+				}
 			}
 		case !flags.inPlace:
 			separate(&out, f.new)

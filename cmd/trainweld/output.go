@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -57,7 +58,7 @@ func encoded(encoder *manifest.Encoder, format manifest.Format, objects iter.Seq
 			if c, ok := object.(commented); ok {
 				object = c.object
 				if format == manifest.YAML {
-					b.WriteString("# " + c.comment + "\n")
+					b.WriteString("# " + report.Printable(c.comment) + "\n")
 				}
 			}
 			if err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -75,17 +76,35 @@ func (p *program) execute(args []string, stdout *sink) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &signal):
-		fmt.Fprintf(p.stderr, "%s: %v\n", root.DisplayName(), err)
+		fmt.Fprintf(p.stderr, "%s: %s\n", root.DisplayName(), printableError(err))
 		return signal.status()
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &misused):
-		fmt.Fprintf(p.stderr, "%s: %v\nRun '%s --help' for usage and examples\n", root.DisplayName(), err, cmd.CommandPath())
+		fmt.Fprintf(p.stderr, "%s: %s\nRun '%s --help' for usage and examples\n", root.DisplayName(), printableError(err), cmd.CommandPath())
 		return exitFailed
 	default:
-		fmt.Fprintf(p.stderr, "%s: %v\n", root.DisplayName(), err)
+		fmt.Fprintf(p.stderr, "%s: %s\n", root.DisplayName(), printableError(err))
 		return exitFailed
 	}
+}
+
+// printableError is an error as text. Joined errors have a line each, and no other text in it ends one.
+func printableError(err error) string {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		joined, ok := inner.(interface{ Unwrap() []error })
+		if !ok {
+			continue
+		}
+		var texts, lines []string
+		for _, one := range joined.Unwrap() {
+			texts, lines = append(texts, one.Error()), append(lines, printableError(one))
+		}
+		if strings.Join(texts, "\n") == err.Error() {
+			return strings.Join(lines, "\n")
+		}
+	}
+	return report.Line(err.Error())
 }
 
 // usageError is a mistake in the usage of a command, whose help then says more.

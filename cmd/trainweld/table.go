@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,7 +37,7 @@ func (t podTable) write(w io.Writer) error {
 	widths := make([]int, len(header))
 	measure := func(row []string) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], report.Width(cell))
 		}
 	}
 	measure(header)
@@ -62,8 +61,8 @@ func (t podTable) write(w io.Writer) error {
 	for pod := range t.pods() {
 		writeRow(out, t.row(pod), widths)
 	}
-	fmt.Fprintf(out, "%s/%s: %s, %s, requests %s\n", t.jobSet.Namespace, t.jobSet.Name,
-		report.Count(pods, "Pod"), report.Count(int(gpus), "GPU"), orDash(resourcesText(total)))
+	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
+		report.Count(pods, "Pod"), report.Count(int(gpus), "GPU"), orDash(resourcesText(total)))))
 	return out.Flush()
 }
 
@@ -73,7 +72,7 @@ func writeRow(w io.Writer, row []string, widths []int) {
 	var b strings.Builder
 	for i, cell := range row {
 		b.WriteString(cell)
-		b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
+		b.WriteString(strings.Repeat(" ", widths[i]-report.Width(cell)+3))
 	}
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 }
@@ -100,8 +99,9 @@ func (t podTable) row(pod *corev1.Pod) []string {
 		row = append(row, strings.Join(images, ","), strings.Join(volumes, ","))
 	}
 	for i := range row {
-		row[i] = orDash(row[i])
+		row[i] = orDash(report.Printable(row[i]))
 	}
+	row[0] = report.Line(row[0])
 	return row
 }
 

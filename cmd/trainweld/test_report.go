@@ -37,7 +37,7 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 	switch {
 	case err != nil:
 		t.broken++
-		fmt.Fprintf(t.errs, "%s: %v\n", report.Printable(name), err)
+		fmt.Fprintf(t.errs, "%s: %s\n", report.Line(name), report.Printable(err.Error()))
 	case r.Passed():
 		t.passed++
 		if t.flags.verbose && t.flags.format == "text" {
@@ -99,12 +99,12 @@ func (t *testRun) update(name string, r *golden.Result) {
 		return
 	}
 	for _, f := range r.Expected {
-		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Printable(name), report.Printable(f.Error()))
+		fmt.Fprintf(t.errs, "%s now expects an error: %s\n", report.Line(name), report.Printable(f.Error()))
 	}
 }
 
 func (t *testRun) diffLine(line string) string {
-	text := report.Printable(line)
+	text := printableTabs(line)
 	switch {
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
 		return t.paint.paint(bold, text)

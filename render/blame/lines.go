@@ -138,7 +138,11 @@ func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
 	for i := first; i < end; i++ {
 		w.lines[i].Field, w.lines[i].Continued = field, i > first
 	}
-	if w.show || !schema.IsSecret(path) {
+	var layer schema.Layer
+	if field != nil {
+		layer = field.layer()
+	}
+	if w.show || !schema.IsSecretOf(layer, path) {
 		return
 	}
 	line := []rune(w.text[n.Line-1])

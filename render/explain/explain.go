@@ -15,6 +15,7 @@ package explain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,15 +112,15 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(Format(a), Format(b)))
 	})
 	const most = 12
-	var list strings.Builder
+	lines := []error{fmt.Errorf("%d fields are called %s; name one of them:", len(found), text)}
 	for i, path := range found {
 		if i == most {
-			fmt.Fprintf(&list, "\n  and %d more", len(found)-most)
+			lines = append(lines, fmt.Errorf("  and %d more", len(found)-most))
 			break
 		}
-		fmt.Fprintf(&list, "\n  %s", Format(path))
+		lines = append(lines, errors.New("  "+Format(path)))
 	}
-	return Rule{}, fmt.Errorf("%d fields are called %s; name one of them:%s", len(found), text, list.String())
+	return Rule{}, errors.Join(lines...)
 }
 
 // fieldsOf are the names of the fields on a path.

@@ -26,15 +26,19 @@ func claims(f schema.Finding) []schema.Claim {
 
 // value is a claim's value as text; of a union it is led by the member, which tells the claims apart.
 func (o Options) value(f schema.Finding, c schema.Claim) string {
-	path := c.Source
-	if len(path) == 0 || schema.IsSecret(f.Path) { // a variable's value may come from a field that is none
-		path = f.Path
-	}
-	text := schema.FormatValue(path, c.Value, o.ShowValues)
+	text := schema.FormatClaim(pathOf(f, c), c, o.ShowValues)
 	if tail := tailOf(f, c); len(tail) > 0 {
 		text = strings.TrimPrefix(tail.String(), ".") + ": " + text
 	}
 	return text
+}
+
+// pathOf is the field of a claim, by which its value is shown or masked.
+func pathOf(f schema.Finding, c schema.Claim) schema.Path {
+	if len(c.Source) == 0 || schema.IsSecret(f.Path) { // a variable's value may come from a field that is none
+		return f.Path
+	}
+	return c.Source
 }
 
 // tailOf is how the claim's source goes on from where all claims of the finding are together.

@@ -25,7 +25,8 @@ func FuzzFormats(f *testing.F) {
 			Claims:  []schema.Claim{{Layer: schema.Manager(text), Value: text, Source: schema.Fields(text), Position: position}},
 			Message: text, Help: "h" + text,
 		}
-		opts := report.Options{Line: func(schema.Position) string { return strings.ReplaceAll(text, "\n", " ") }, Version: text, Files: []string{text}}
+		line := strings.ReplaceAll(text, "\n", " ")
+		opts := report.Options{Line: func(schema.Position) string { return line }, Quote: func(schema.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}
 		for _, format := range report.Formats() {
 			got := written(t, format, schema.Findings{finding}, opts)
 			if !utf8.ValidString(got) {
@@ -60,7 +61,7 @@ func FuzzFormats(f *testing.F) {
 
 // acts reports whether a terminal may act on a character, or show others in another order for it.
 func acts(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) || r == '\u2028' || r == '\u2029')
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf) || r == '\u2028' || r == '\u2029')
 }
 
 // valid is a text as JSON can hold it: each byte that is no UTF-8 is U+FFFD.

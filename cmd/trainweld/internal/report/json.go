@@ -23,9 +23,15 @@ type jsonFinding struct {
 	jsonPosition
 }
 
+// jsonClaim has the value as it stands in the object, null where the layer emptied the field. Present is set instead where
+// the layer only named an item or an empty struct, and Masked where the value is a mask. Field leads from the path of the
+// finding to the field of the claim, where that is another one.
 type jsonClaim struct {
-	Layer schema.Layer `json:"layer"`
-	Value string       `json:"value"`
+	Layer   schema.Layer `json:"layer"`
+	Value   any          `json:"value"`
+	Present bool         `json:"present,omitempty"`
+	Masked  bool         `json:"masked,omitempty"`
+	Field   string       `json:"field,omitempty"`
 	jsonPosition
 }
 
@@ -41,13 +47,28 @@ func writeJSON(w io.Writer, findings schema.Findings, opts Options) error {
 	for i, f := range findings {
 		claims := make([]jsonClaim, len(f.Claims))
 		for j, c := range f.Claims {
-			claims[j] = jsonClaim{c.Layer, opts.value(f, c), jsonPosition(c.Position)}
+			claims[j] = opts.jsonClaim(f, c)
 		}
 		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, f.Help, claims, jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`
 	}{list})
+}
+
+func (o Options) jsonClaim(f schema.Finding, c schema.Claim) jsonClaim {
+	claim := jsonClaim{Layer: c.Layer, Value: c.Value, jsonPosition: jsonPosition(c.Position)}
+	if tail := tailOf(f, c); len(tail) > 0 {
+		claim.Field = tail.String()
+	}
+	path := pathOf(f, c)
+	switch {
+	case c.Value == any(schema.Presence{}):
+		claim.Value, claim.Present = nil, true
+	case c.Value != nil && !o.ShowValues && schema.IsSecretOf(c.Layer, path):
+		claim.Value, claim.Masked = schema.FormatClaim(path, c, false), true
+	}
+	return claim
 }
 
 // encodeJSON writes a value as indented JSON. Its texts stay what they are; characters that a terminal

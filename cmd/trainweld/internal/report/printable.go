@@ -7,38 +7,45 @@ import (
 	"unicode/utf8"
 )
 
-// printable makes text safe for a terminal and for a line of a log: control characters, ends of lines
-// and what turns the direction of writing are written as the escapes of Go, and bytes that are no
-// UTF-8 as U+FFFD.
+// printable makes text safe for a terminal and for a line of a log: control and invisible characters, ends of
+// lines and what turns the direction of writing are written as the escapes of Go, and bytes that are not
+// UTF-8 as U+FFFD. The marks that runners of workflows take for a command anywhere in a line are broken.
 func printable(text string) string {
-	if isPrintable(text) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if shows(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(escape(r))
+	if !isPrintable(text) {
+		var b strings.Builder
+		for _, r := range text {
+			if shows(r) {
+				b.WriteRune(r)
+			} else {
+				b.WriteString(escape(r))
+			}
 		}
+		text = b.String()
 	}
-	return b.String()
+	for _, mark := range marks {
+		text = strings.ReplaceAll(text, mark, `#\x23`+mark[2:])
+	}
+	return text
+}
+
+// marks begin commands of GitHub, Azure Pipelines and TeamCity wherever they stand.
+var marks = [...]string{"##[", "##vso[", "##teamcity["}
+
+// line makes text safe for the beginning of a line, too: runners skip blanks before the colons of a command.
+func line(text string) string {
+	text = printable(text)
+	if trimmed := strings.TrimLeftFunc(text, unicode.IsSpace); strings.HasPrefix(trimmed, "::") {
+		return text[:len(text)-len(trimmed)] + `\x3a` + trimmed[1:]
+	}
+	return text
 }
 
 func isPrintable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !shows(r) }) < 0
 }
 
-// The characters that join others without being seen, in emoji and in several scripts.
-const (
-	zeroWidthNonJoiner = '\u200c'
-	zeroWidthJoiner    = '\u200d'
-)
-
 // shows reports whether a character may be written as it is.
-func shows(r rune) bool {
-	return unicode.IsGraphic(r) || r == zeroWidthNonJoiner || r == zeroWidthJoiner
-}
+func shows(r rune) bool { return unicode.IsGraphic(r) }
 
 func escape(r rune) string {
 	switch {

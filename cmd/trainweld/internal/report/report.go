@@ -41,8 +41,11 @@ type Options struct {
 	// Strict counts warnings as errors, where a format passes or fails.
 	Strict bool
 	// Line returns the line of a file in which a position is, without its end, and "" where it is not
-	// known. Nil leaves source lines out. It is asked for lines around the position, too.
+	// known. It is measured, and never written.
 	Line func(schema.Position) string
+	// Quote returns as much of that line as may be written, with or without the values of secrets, and false where
+	// nothing may. Nil leaves source lines out.
+	Quote func(p schema.Position, values bool) (string, bool)
 	// Version is the version of this program, for formats that name it.
 	Version string
 	// Files are the files that were read, as positions name them, in the order of reading.

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/jsonschema"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -47,6 +49,14 @@ func line(p schema.Position) string {
 		return ""
 	}
 	return lines[p.Line-1]
+}
+
+// quote lets the lines of what is no object through, to see how each is shown.
+func quote(p schema.Position, values bool) (string, bool) {
+	if p.File == "jobs/llm.yaml" {
+		return manifest.Quotes([]byte(sources[p.File]))(p.Line, values)
+	}
+	return line(p), line(p) != ""
 }
 
 func path(t *testing.T, text string) schema.Path {
@@ -137,7 +147,7 @@ func findings(t *testing.T) schema.Findings {
 
 func options() report.Options {
 	return report.Options{
-		ShowNotes: true, Line: line, Version: "v1.2.3",
+		ShowNotes: true, Line: line, Quote: quote, Version: "v1.2.3",
 		Files: []string{"jobs/llm.yaml", "jobs/größe 50%.yaml", "runtimes/torch.yaml"},
 	}
 }
@@ -162,6 +172,9 @@ func TestGolden(t *testing.T) {
 		golden(t, format+".none", written(t, format, nil, options()))
 		golden(t, format+".plain", written(t, format, findings(t)[:3], plain))
 		golden(t, format+".values", written(t, format, findings(t)[:4], values))
+	}
+	for _, shown := range []report.Options{options(), plain, values} {
+		jsonschema.Check(t, "../../../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
 	}
 	golden(t, "text.color", written(t, "text", findings(t)[:3], color))
 }

@@ -48,6 +48,11 @@ func visible(line string) []rune {
 		default:
 			runes[i] = unicode.ReplacementChar
 		}
+		for _, mark := range marks {
+			if i > 0 && r == '#' && strings.HasPrefix(string(runes[i-1:min(len(runes), i-1+len(mark))]), mark) {
+				runes[i] = unicode.ReplacementChar
+			}
+		}
 	}
 	return runes
 }

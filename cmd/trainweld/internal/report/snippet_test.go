@@ -10,15 +10,15 @@ import (
 
 // snippet is the source line and the line of the caret of a finding at a column of the last line of a
 // file, without what leads them; "" where there is none.
-func snippet(t *testing.T, text string, column int, show bool) string {
+func snippet(t *testing.T, text string, column int) string {
 	t.Helper()
 	lines := strings.Split(text, "\n")
-	opts := report.Options{ShowValues: show, Line: func(p schema.Position) string {
+	opts := report.Options{Quote: func(p schema.Position, _ bool) (string, bool) {
 		if p.File != "f.yaml" || p.Line < 1 || p.Line > len(lines) {
 			t.Errorf("asked for line %d of %s", p.Line, p.File)
-			return ""
+			return "", false
 		}
-		return lines[p.Line-1]
+		return lines[p.Line-1], true
 	}}
 	finding := schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Help: "h"}
 	var shown []string
@@ -60,50 +60,33 @@ func TestSnippet(t *testing.T) {
 		{strings.Repeat("日", 75), 40, "…" + strings.Repeat("日", 50) + "…\n" + strings.Repeat(" ", 61) + "^\n", "wide characters, cut by columns"},
 		{strings.Repeat("x", 100), 100, strings.Repeat("x", 100) + "\n" + strings.Repeat(" ", 99) + "^\n", "just short enough"},
 	} {
-		if got := snippet(t, tc.line, tc.column, false); got != tc.want {
+		if got := snippet(t, tc.line, tc.column); got != tc.want {
 			t.Errorf("%q at %d:\n%s\nwant\n%s: %s", tc.line, tc.column, got, tc.want, tc.reason)
 		}
 	}
 }
 
-func TestSnippetMasksValues(t *testing.T) {
+func TestSnippet_Masked(t *testing.T) {
+	quote := func(_ schema.Position, values bool) (string, bool) {
+		if values {
+			return "value: s3cret", true
+		}
+		return "value: ***", true
+	}
 	for _, tc := range []struct {
-		text   string
 		column int
+		show   bool
 		want   string
 		reason string
 	}{
-		{"env:\n- name: A\n  value: s3cret", 10, "  value: ***\n         ^\n", "the value of a variable"},
-		{"env:\n- value: s3cret", 3, "- value: ***\n  ^\n", "its key is pointed at"},
-		{"env:\n- \"value\": s3cret", 12, "- \"value\": ***\n           ^\n", "a quoted key"},
-		{"- {name: A, value: s3cret}", 10, "- {name: A, value: ***\n         ^\n", "a flow mapping, before the value"},
-		{"- {value: s3cret, nam: A}", 19, "", "a flow mapping, behind the value"},
-		{`{"env":[{"name":"A","value":"s3cret"}]}`, 10, `{"env":[{"name":"A","value": ***` + "\n         ^\n", "JSON on one line"},
-		{"env:\n- name: A\n  value: |\n    s3cret", 5, "", "a block"},
-		{"env:\n- name: A\n  value: |\n    a: b\n\n      c: s3cret", 7, "", "deep in a block that looks like YAML"},
-		{"env:\n- value: \"a\n    s3cret", 5, "", "a quoted value over lines"},
-		{"env:\n- name: A\n  value: |\n    s3cret\n  kind: x", 3, "  kind: x\n  ^\n", "after the block"},
-		{"env:\n- name: A\n  value:\n  kind: x", 3, "  kind: x\n  ^\n", "beside a key without a value"},
-		{"{\"env\": [{\"value\":\n5551234}]}", 1, "", "JSON with the value further to the left than its key"},
-		{"- {name: A, value:\n s3cret}", 2, "", "a flow mapping over lines"},
-		{"- ? value\n  : s3cret", 5, "", "a key of its own line"},
-		{"value: |\n  s3cret\n---\n  a: b", 3, "  a: b\n  ^\n", "in another document"},
-		{"kind: Secret\nstringData:\n  password: s3cret", 3, "", "the values of a Secret, whatever their keys"},
-		{"data: {password: s3cret}", 1, "data: ***\n^\n", "on one line, too"},
-		{"nodeSelector:\n  pool: a100", 9, "  pool: a100\n        ^\n", "what is no secret is shown"},
-		{"a: the value is", 4, "a: the value is\n   ^\n", "the word alone is no key"},
-		{"evalue: x", 9, "evalue: x\n        ^\n", "nor is the end of one"},
-		{"tolerations:\n- key: gpu\n  value: yes", 10, "  value: ***\n         ^\n", "rather once too often"},
-		{"a:\n" + strings.Repeat("    b\n", 1001) + "    c", 5, "", "too far inside to tell"},
+		{8, false, "  1 | value: ***\n    |        ^\n", "the value begins there"},
+		{12, false, "", "behind it there is nothing to point at"},
+		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
 	} {
-		if got := snippet(t, tc.text, tc.column, false); got != tc.want {
-			t.Errorf("%q at %d:\n%s\nwant\n%s: %s", tc.text, tc.column, got, tc.want, tc.reason)
-		}
-		if strings.Contains(tc.text, "s3cret") {
-			last := tc.text[strings.LastIndex(tc.text, "\n")+1:]
-			if got := snippet(t, tc.text, tc.column, true); !strings.HasPrefix(got, last+"\n") {
-				t.Errorf("%q is not shown on request: %q", last, got)
-			}
+		finding := schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
+		got := written(t, "text", schema.Findings{finding}, report.Options{ShowValues: tc.show, Quote: quote})
+		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
+			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)
 		}
 	}
 }

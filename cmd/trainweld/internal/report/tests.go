@@ -60,7 +60,7 @@ func testsGitHub(w io.Writer, tests []Test) error {
 func (f TestFailure) text() string {
 	lines := []string{printable(f.Message)}
 	for _, l := range f.Lines {
-		lines = append(lines, printable(l))
+		lines = append(lines, line(l))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -72,7 +72,7 @@ func testsJUnit(w io.Writer, tests []Test) error {
 		c := junitCase{Name: printable(t.Name), Class: name}
 		var texts []string
 		for _, f := range t.Failures {
-			texts = append(texts, printable(slashed(f.Position.String()))+": "+f.text())
+			texts = append(texts, line(slashed(f.Position.String()))+": "+f.text())
 		}
 		if len(t.Failures) > 0 {
 			first := t.Failures[0]

@@ -26,7 +26,7 @@ type text struct {
 
 func (t text) finding(f schema.Finding) {
 	if place := f.Position.String(); place != "" {
-		fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(place)))
+		fmt.Fprintf(t.w, "%s: ", t.paint(bold, line(place)))
 	}
 	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), printable(f.Message))
 	if where := place(f); where != "" {

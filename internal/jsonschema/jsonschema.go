@@ -1,0 +1,35 @@
+// Package jsonschema holds what programs read against the JSON Schemas of docs, for tests.
+//
+//	jsonschema.Check(t, "../../docs/findings.schema.json", output)
+package jsonschema
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// Check reports what of a JSON text is not as the schema in a file has it.
+func Check(t testing.TB, file string, text []byte) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema spec.Schema
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Errorf("the output is not JSON: %v\n%s", err, text)
+		return
+	}
+	if err := validate.AgainstSchema(&schema, value, strfmt.Default); err != nil {
+		t.Errorf("the output is not as %s says: %v\n%s", file, err, text)
+	}
+}
