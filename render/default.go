@@ -77,7 +77,7 @@ func DefaultOverrides(o *legacy.Overrides) {
 //
 // A Go value cannot tell "replicas: 0" from no replicas at all, and the API server fills in only the
 // latter. written tells the two apart, for those who know what the object's author wrote: it reports
-// whether the object has a field, and manifest.Document.Has is one. Where it is nil, a zero counts as
+// whether the object has a field, and manifest.Document.Sets is one. Where it is nil, a zero counts as
 // not written.
 func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path) bool) {
 	template := &spec.Template.Spec

@@ -347,7 +347,7 @@ func sayOther(f schema.Finding, other *manifest.Document) schema.Finding {
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
-	render.DefaultRuntime(spec, d.Has)
+	render.DefaultRuntime(spec, d.Sets)
 	if in.spelled {
 		for _, p := range plain {
 			p.Protocol = ""

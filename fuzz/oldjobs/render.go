@@ -32,7 +32,7 @@ func read(trainJob, runtime []byte) (in input, refused []string, err error) {
 			in.TrainJob, in.Overrides = o, d.Overrides.DeepCopy()
 			render.DefaultOverrides(in.Overrides)
 		case *trainer.ClusterTrainingRuntime:
-			render.DefaultRuntime(&o.Spec, d.Has)
+			render.DefaultRuntime(&o.Spec, d.Sets)
 			in.Runtime = &o.Spec
 		default:
 			return in, nil, fmt.Errorf("%s is neither a TrainJob nor a ClusterTrainingRuntime", d.ID)

@@ -62,13 +62,13 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 				render.DefaultTrainJob(o)
 				job = o
 			case *trainer.TrainingRuntime:
-				render.DefaultRuntime(&o.Spec, d.Has)
+				render.DefaultRuntime(&o.Spec, d.Sets)
 				if o.Namespace == "" && job != nil {
 					o.Namespace = job.Namespace
 				}
 				runtimes.Add(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
 			case *trainer.ClusterTrainingRuntime:
-				render.DefaultRuntime(&o.Spec, d.Has)
+				render.DefaultRuntime(&o.Spec, d.Sets)
 				runtimes.Add(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
 			}
 		}

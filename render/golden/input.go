@@ -162,7 +162,7 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 
 func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
-	render.DefaultRuntime(spec, d.Has)
+	render.DefaultRuntime(spec, d.Sets)
 	if in.opts.to != "jobset" {
 		for _, p := range plain {
 			p.Protocol = ""

@@ -73,7 +73,13 @@ func (d *Document) Position(p schema.Path) schema.Position {
 
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
-func (d *Document) Has(p schema.Path) bool { return d.source.has(d.at, p) }
+func (d *Document) Has(p schema.Path) bool { return d.source.value(d.at, p) != nil }
+
+// Sets reports whether the file has the field with another value than null, which the API server takes for none.
+func (d *Document) Sets(p schema.Path) bool {
+	value := d.source.value(d.at, p)
+	return value != nil && kindOf(value, newReading(d.source)) != "null"
+}
 
 // Format is how the document is written: JSON, or YAML.
 func (d *Document) Format() Format {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	kjson "sigs.k8s.io/json"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -141,11 +140,7 @@ func (d *decoder) decodeNode(r *reading, n *yaml.Node, into any) error {
 	if err := r.convert(&b, n); err != nil {
 		return err
 	}
-	strict, err := kjson.UnmarshalStrict(b.Bytes(), into)
-	if err == nil {
-		err = errors.Join(strict...)
-	}
-	return err
+	return unmarshalStrict(b.Bytes(), into)
 }
 
 // identity reads what tells objects apart from nodes, as far as it is text.

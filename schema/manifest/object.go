@@ -162,8 +162,7 @@ func jsonItems(items []json.RawMessage) listItems {
 
 // decodes decodes strictly and case-sensitively, as an API server does.
 func decodes(j []byte, into any) bool {
-	strict, err := kjson.UnmarshalStrict(j, into)
-	return err == nil && len(strict) == 0
+	return unmarshalStrict(j, into) == nil
 }
 
 // patchKind stands for the kind of a RuntimePatch, which has none.

@@ -37,22 +37,22 @@ func (s *source) find(at, p schema.Path) *yaml.Node {
 	return place
 }
 
-// has reports whether every step of the path exists.
-func (s *source) has(at, p schema.Path) bool {
+// value returns the value at the path, nil where a step of it does not exist.
+func (s *source) value(at, p schema.Path) *yaml.Node {
 	if s.lacks(p) {
-		return false
+		return nil
 	}
 	value, err := s.nodes()
 	if err != nil || value == nil {
-		return false
+		return nil
 	}
 	r := newReading(s)
 	for _, step := range at.Append(p...) {
 		if _, value = r.step(value, step); value == nil {
-			return false
+			return nil
 		}
 	}
-	return true
+	return value
 }
 
 // lacks says that no field of the path's last name stands in the text, which need not be parsed then. A false says
