@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync/atomic"
+	"sync"
 	"syscall"
 )
 
@@ -13,7 +13,7 @@ type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return fmt.Sprintf("interrupted (%s)", i.Signal) }
 
-// status is what a shell makes of a program that the signal has ended: 130 of SIGINT, 143 of SIGTERM.
+// status is what a shell makes of a program that the signal has ended: 129 of SIGHUP, 130 of SIGINT, 143 of SIGTERM.
 func (i interrupted) status() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -22,40 +22,68 @@ func (i interrupted) status() int {
 }
 
 // interruptions are the signals that tell a run to stop while it has something to undo. At all other times, and
-// when it is told so again, they end the program at once, as they end any other.
+// when it is told so again, they end the program at once, whatever it waits for.
 type interruptions interface {
 	// listen begins to wait for signals. The first function says which one came, or nil; the second
 	// one ends the waiting.
 	listen() (came func() error, end func())
 }
 
-// signals are the machine's.
-type signals struct{}
+// listen listens to the program's interruptions, if it has any.
+func (p *program) listen() (came func() error, end func()) {
+	if p.interruptions == nil {
+		return func() error { return nil }, func() {}
+	}
+	return p.interruptions.listen()
+}
 
-func (signals) listen() (came func() error, end func()) {
-	var first atomic.Pointer[interrupted]
-	c, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-c:
-			first.Store(&interrupted{s})
-		case <-done:
+// signals are the machine's.
+type signals struct {
+	mu        sync.Mutex
+	listening bool
+	first     *interrupted // since listening
+}
+
+// catchSignals lets signals end the program with their statuses. A signal that the caller ignores, as nohup does, is none.
+func catchSignals() *signals {
+	s, c := &signals{}, make(chan os.Signal, 2)
+	for _, one := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(one) {
+			signal.Notify(c, one)
 		}
-		signal.Stop(c)
+	}
+	go func() {
+		for came := range c {
+			s.take(interrupted{came})
+		}
 	}()
+	return s
+}
+
+func (s *signals) take(i interrupted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.listening || s.first != nil {
+		os.Exit(i.status())
+	}
+	s.first = &i
+}
+
+func (s *signals) listen() (came func() error, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listening = true
 	came = func() error {
-		if i := first.Load(); i != nil {
-			return *i
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.first != nil {
+			return *s.first
 		}
 		return nil
 	}
-	return came, func() { close(done) }
-}
-
-// peace is where no signals come.
-type peace struct{}
-
-func (peace) listen() (came func() error, end func()) {
-	return func() error { return nil }, func() {}
+	return came, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listening, s.first = false, nil
+	}
 }

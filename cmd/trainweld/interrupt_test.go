@@ -9,36 +9,36 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/internal/transaction"
 )
 
-// after interrupts when it was asked as often as the channel has room.
-type after chan struct{}
-
-func (a after) listen() (came func() error, end func()) {
+// after interrupts when it was asked that often.
+func after(times int) func() error {
+	asked := make(chan struct{}, times)
 	return func() error {
 		select {
-		case a <- struct{}{}:
+		case asked <- struct{}{}:
 			return nil
 		default:
 			return interrupted{syscall.SIGTERM}
 		}
-	}, func() {}
+	}
 }
 
 // TestInterruptedDir interrupts the writing of a directory at every place at which it asks: everything is as it
 // was, also that the directory was not there; but when all is written, it is too late.
 func TestInterruptedDir(t *testing.T) {
-	files := []outputFile{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"), fileOf("c.yaml", "new c")}
+	files := []transaction.File{fileOf("a.yaml", "new a"), fileOf("b.yaml", "new b"), fileOf("c.yaml", "new c")}
 	for _, before := range []map[string]string{
 		nil,
-		{"a.yaml": "old a", "gone.yaml": "gone", "mine.txt": "mine", ownFilesName: sumOf([]byte("old a")) + "  a.yaml\n" + sumOf([]byte("gone")) + "  gone.yaml\n"},
+		{"a.yaml": "old a", "gone.yaml": "gone", "mine.txt": "mine", ownFilesName: transaction.Sum([]byte("old a")) + "  a.yaml\n" + transaction.Sum([]byte("gone")) + "  gone.yaml\n"},
 	} {
 		places := 0
 		for ; ; places++ {
@@ -51,9 +51,7 @@ func TestInterruptedDir(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d := quietDir(dir, true)
-			d.interruptions = after(make(chan struct{}, places))
-			_, err := d.write(files)
+			_, err := quietDir(dir, true).write(files, after(places))
 			if err == nil {
 				break
 			}
@@ -74,8 +72,8 @@ func TestInterruptedDir(t *testing.T) {
 	}
 }
 
-// TestInterruptedReading interrupts processes that wait for their input: they end at once, as any other, and
-// nothing was written.
+// TestInterruptedReading interrupts processes that wait for their input: they end at once, with the
+// signal's status, and nothing was written.
 func TestInterruptedReading(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -94,8 +92,8 @@ func TestInterruptedReading(t *testing.T) {
 		if err := run.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		_ = run.Wait() // says that it was ended by the signal
-		if status, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != signal {
+		_ = run.Wait() // says what the status does
+		if status := run.ProcessState.ExitCode(); status != 128+int(signal) {
 			t.Errorf("%s: %v", signal, run.ProcessState)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -104,67 +102,49 @@ func TestInterruptedReading(t *testing.T) {
 	}
 }
 
-// TestInterruptedProcess interrupts processes at random moments. One that says it was interrupted has left
-// everything as it was; one that was too late has done everything; one that the signal itself has ended has done
-// all or nothing.
+// TestInterruptedProcess interrupts processes of each command that writes files, at random moments. One with the status of
+// the signal has left everything as it was, or was done with everything; any other was too late, and has done everything.
 func TestInterruptedProcess(t *testing.T) {
 	if testing.Short() || testenv.Race {
 		t.Skip("sends signals to processes for several seconds")
 	}
 	random := seeded(t)
-	versions := cleanRuns(t)
-	dir := filepath.Join(t.TempDir(), "out")
-	if out, err := renderInto(versions[0].input, dir, "--prune").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	there := 0 // the version that stands in the directory
-	ends := map[string]int{}
-	for i := range 20 {
-		next := versions[1-there]
-		run, ended := startRun(t, next.input, dir)
-		// Half of the signals may come at any time, half of them while files are being written.
-		within := next.took
-		if i%2 == 0 {
-			waitFor(filepath.Join(dir, journalName), ended)
-			within = next.writing
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(within))))
-		_ = run.Process.Signal(os.Interrupt) // it may have ended
-		<-ended
-		before, after := versions[there].files, contents(t, dir)
-		switch status := run.ProcessState.ExitCode(); status {
-		case exitDone:
-			ends["too late"]++
-			if diff := cmp.Diff(next.files, after); diff != "" {
-				t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)
+	all := writers(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			w, ends := all[name], map[string]int{}
+			w.complete(t, 0)
+			for i := range 40 {
+				version := 1 - i%2
+				w.prepare(t, w.dir, version)
+				before := tree(t, w.dir)
+				sent := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
+				state := w.disturb(t, random, version, sent)
+				now := tree(t, w.dir)
+				switch status := state.ExitCode(); {
+				case status == exitDone:
+					ends["too late"]++
+					if diff := cmp.Diff(w.trees[version], now); diff != "" {
+						t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)
+					}
+				case status == 128+int(sent) && maps.Equal(w.trees[version], now):
+					ends["ended when all was done"]++
+				case status == 128+int(sent):
+					ends["undone"]++
+					if diff := cmp.Diff(before, now); diff != "" {
+						t.Fatalf("an interrupted run has changed something (-want +got):\n%s", diff)
+					}
+				case status == -1 && maps.Equal(before, now):
+					ends["ended before it could listen"]++ // by the signal itself
+				default:
+					t.Fatalf("status %d", status)
+				}
+				w.complete(t, version)
 			}
-			there = 1 - there
-		case 130:
-			ends["undone"]++
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Fatalf("an interrupted run has changed something (-want +got):\n%s", diff)
+			t.Logf("ends of 40 runs: %v", ends)
+			if ends["undone"] == 0 {
+				t.Error("no run was interrupted")
 			}
-		default:
-			// Before the first and after the last thing that could be undone the signal ends the program itself.
-			if state, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() || state.Signal() != syscall.SIGINT {
-				t.Fatalf("status %d", status)
-			}
-			if maps.Equal(next.files, after) {
-				ends["ended when all was done"]++
-				there = 1 - there
-				continue
-			}
-			ends["ended before anything was done"]++
-			if journal, ok := after[journalName]; ok && journal == "" {
-				delete(after, journalName) // it had just been made: nothing was planned
-			}
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Fatalf("a run that was ended by the signal has done something, and not all (-want +got):\n%s", diff)
-			}
-		}
-	}
-	t.Logf("ends of 20 runs: %v", ends)
-	if ends["undone"] == 0 {
-		t.Error("no run was interrupted")
+		})
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -18,128 +19,90 @@ import (
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
-// TestKilledRuns kills runs that write a directory of 120 TrainJobs and prune it, at fifty random moments. After
-// each, every manifest is whole and every other file as it was; the run after the last one completes, and
-// leaves what a run into a new directory leaves.
-func TestKilledRuns(t *testing.T) {
-	kills := 50
-	if testenv.Race {
-		kills = 4 // a process is slow under the race detector, and shares no memory with another
-	}
-	if testing.Short() {
-		t.Skip("kills processes for several seconds")
-	}
-	random := seeded(t)
-	versions := cleanRuns(t)
-	dir := filepath.Join(t.TempDir(), "out")
-	foreign := map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too", ".gitkeep": ""}
-	if err := os.Mkdir(dir, 0o777); err != nil {
+// writer is a command that changes the files of a directory, over two versions of its inputs that take turns.
+type writer struct {
+	dir string
+	// prepare makes the inputs of a version. It leaves alone what killed runs left.
+	prepare func(t *testing.T, dir string, version int)
+	command func(dir string, version int) *exec.Cmd
+	foreign map[string]string // files that nothing changes
+
+	trees   [2]map[string]string // after runs that nobody disturbs
+	took    time.Duration        // of such a run
+	writing time.Duration        // of that, since the journal was there
+}
+
+// writers are all commands that write more than one file.
+func writers(t *testing.T) map[string]*writer {
+	t.Helper()
+	work, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range foreign {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	for version := range 2 {
+		jobs := slices.Concat(manyTrainJobs(t, 30, "job", version), manyTrainJobs(t, 10, fmt.Sprint("only-", version), version))
+		writeIn(t, work, fmt.Sprintf("jobs-%d.yaml", version), string(jobs))
 	}
-	interrupted := 0
-	for kill := range kills {
-		v := versions[kill%2]
-		run, ended := startRun(t, v.input, dir)
-		// Half of the kills may come at any time, half of them while files are being written.
-		within := v.took
-		if kill%4 < 2 {
-			waitFor(filepath.Join(dir, journalName), ended)
-			within = v.writing
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(within))))
-		_ = run.Process.Kill() // it may have ended
-		<-ended
-		if _, err := os.Stat(filepath.Join(dir, journalName)); err == nil {
-			interrupted++
-		}
-		for name, text := range contents(t, dir) {
-			switch want, isForeign := foreign[name]; {
-			case isForeign:
-				if text != want {
-					t.Fatalf("kill %d: %s was changed to %q", kill, name, text)
-				}
-			case name == journalName || strings.HasSuffix(name, stageSuffix):
-			case text != versions[0].files[name] && text != versions[1].files[name]:
-				t.Fatalf("kill %d: %s is of neither version:\n%s", kill, name, text)
+	all := map[string]*writer{
+		"render": {
+			prepare: func(t *testing.T, dir string, version int) {},
+			command: func(dir string, version int) *exec.Cmd {
+				return renderInto(filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", version)), dir, "--prune")
+			},
+			foreign: map[string]string{"README.md": "keep me", "default_gone.yaml": "keep me, too", ".gitkeep": ""},
+		},
+		"test": {
+			prepare: writeCases,
+			command: func(dir string, version int) *exec.Cmd { return exec.Command("trainweld", "test", "--update", dir) },
+			foreign: map[string]string{
+				"README.md": "keep me", "case-00/notes.txt": "keep me, too", "case-00/want/notes.md": "and me", "case-01/want/.gitkeep": "",
+				"case-02/want/folder/default_llm.yaml": "not even this", "case-03/default_llm.yaml.trainweld-new": "nor this",
+			},
+		},
+		"migrate": {
+			prepare: writeOldJobs,
+			command: func(dir string, version int) *exec.Cmd {
+				return exec.Command("trainweld", "migrate", "-R", "-w", dir, "-r", filepath.Join("testdata", "shared", "runtime.yaml"))
+			},
+			foreign: map[string]string{"README.md": "keep me", "deep/a/notes.txt": "keep me, too", "deep/new.yaml": string(manyTrainJobs(t, 1, "new", 0))},
+		},
+	}
+	for name, w := range all {
+		for version := range w.trees {
+			w.dir = filepath.Join(work, name, fmt.Sprint("clean-", version))
+			w.start(t, version)
+			began := time.Now()
+			run, ended := w.run(t, version)
+			waitFor(w.journal(), ended)
+			writing := time.Now()
+			<-ended
+			if !run.ProcessState.Success() {
+				t.Fatalf("%s: %v", name, run.ProcessState)
 			}
+			w.took, w.writing = time.Since(began), time.Since(writing)
+			w.trees[version] = tree(t, w.dir)
 		}
+		w.dir = filepath.Join(work, name, "dir")
+		w.start(t, 0)
 	}
-	t.Logf("%d of %d kills came while files were being written", interrupted, kills)
-	if interrupted == 0 && !testenv.Race {
-		t.Error("no kill came while files were being written")
-	}
-
-	if out, err := renderInto(versions[1].input, dir, "--prune").CombinedOutput(); err != nil {
-		t.Fatalf("the run after the last kill: %v\n%s", err, out)
-	}
-	want := maps.Clone(versions[1].files)
-	maps.Copy(want, foreign)
-	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
-		t.Errorf("the run after the last kill left something else than a clean run (-want +got):\n%s", diff)
-	}
+	return all
 }
 
-// seeded is what random moments of a test are drawn from.
-func seeded(t *testing.T) *rand.Rand {
+// start makes the directory with its foreign files and the inputs of a version.
+func (w *writer) start(t *testing.T, version int) {
 	t.Helper()
-	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
-	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	for name, text := range w.foreign {
+		writeIn(t, w.dir, name, text)
+	}
+	w.prepare(t, w.dir, version)
 }
 
-// cleanRun is a run that writes a new directory, and that nobody disturbs.
-type cleanRun struct {
-	input string
-	files map[string]string
-	took  time.Duration
-	// writing is how long it took after the journal was there.
-	writing time.Duration
-}
+func (w *writer) journal() string { return filepath.Join(w.dir, journalName) }
 
-// cleanRuns run two versions of 120 TrainJobs. Where they take turns in one directory, each has every file to
-// write, and some to remove.
-func cleanRuns(t *testing.T) [2]cleanRun {
+// run starts a run, and closes the channel when it has ended.
+func (w *writer) run(t *testing.T, version int) (*exec.Cmd, <-chan struct{}) {
 	t.Helper()
-	work := t.TempDir()
-	var versions [2]cleanRun
-	for i := range versions {
-		v := &versions[i]
-		v.input = filepath.Join(work, fmt.Sprintf("jobs-%d.yaml", i))
-		if err := os.WriteFile(v.input, slices.Concat(manyTrainJobs(t, 100, "job", i), manyTrainJobs(t, 20, fmt.Sprint("only-", i), i)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		clean := filepath.Join(work, fmt.Sprintf("clean-%d", i))
-		start := time.Now()
-		run, ended := startRun(t, v.input, clean)
-		waitFor(filepath.Join(clean, journalName), ended)
-		writing := time.Now()
-		<-ended
-		if !run.ProcessState.Success() {
-			t.Fatal(run.ProcessState)
-		}
-		v.took, v.writing = time.Since(start), time.Since(writing)
-		v.files = contents(t, clean)
-	}
-	for name, text := range versions[0].files {
-		if versions[1].files[name] == text {
-			t.Fatalf("%s is the same in both versions", name)
-		}
-	}
-	if len(versions[0].files) != 121 || len(versions[1].files) != 121 {
-		t.Fatalf("%d and %d files; want 120 and the list of them", len(versions[0].files), len(versions[1].files))
-	}
-	return versions
-}
-
-// startRun starts a run, and closes the channel when it has ended.
-func startRun(t *testing.T, input, dir string) (*exec.Cmd, <-chan struct{}) {
-	t.Helper()
-	run := renderInto(input, dir, "--prune")
+	run := w.command(w.dir, version)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +112,101 @@ func startRun(t *testing.T, input, dir string) (*exec.Cmd, <-chan struct{}) {
 		close(ended)
 	}()
 	return run, ended
+}
+
+// disturb runs a version, and sends a signal to it at a random moment: half of the time at any, half of the time while
+// files are being written.
+func (w *writer) disturb(t *testing.T, random *rand.Rand, version int, signal os.Signal) *os.ProcessState {
+	t.Helper()
+	run, ended := w.run(t, version)
+	within := w.took
+	if random.IntN(2) == 0 {
+		waitFor(w.journal(), ended)
+		within = w.writing
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(within))))
+	_ = run.Process.Signal(signal) // it may have ended
+	<-ended
+	return run.ProcessState
+}
+
+// complete runs a version as nobody disturbs it, after those that were: it leaves what a run into a new directory leaves.
+func (w *writer) complete(t *testing.T, version int) {
+	t.Helper()
+	if out, err := w.command(w.dir, version).CombinedOutput(); err != nil {
+		t.Fatalf("the run after the last one: %v\n%s", err, out)
+	}
+	if diff := cmp.Diff(w.trees[version], tree(t, w.dir)); diff != "" {
+		t.Fatalf("the run after the last one left something else than a clean run (-want +got):\n%s", diff)
+	}
+}
+
+// TestKilledRuns kills runs of each command that writes files, at 200 random moments. After each, every file is whole, of
+// one version or the other, and every foreign file as it was. Every now and then a run is left alone: it completes, and
+// nothing of those before it shows.
+func TestKilledRuns(t *testing.T) {
+	kills := 200
+	if testenv.Race {
+		kills = 4 // a process is slow under the race detector, and shares no memory with another
+	}
+	if testing.Short() {
+		t.Skip("kills processes for half a minute")
+	}
+	random := seeded(t)
+	all := writers(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			w, interrupted := all[name], 0
+			whole := map[string][]string{} // what a file may hold
+			note := func(files map[string]string) {
+				for file, text := range files {
+					whole[file] = append(whole[file], text)
+				}
+			}
+			note(w.trees[0])
+			note(w.trees[1])
+			for kill := range kills {
+				version := kill % 2
+				w.prepare(t, w.dir, version)
+				if kill < 2 {
+					note(tree(t, w.dir))
+				}
+				w.disturb(t, random, version, os.Kill)
+				files := tree(t, w.dir)
+				if _, left := files[journalName]; left {
+					interrupted++
+				}
+				for file, text := range files {
+					if _, foreign := w.foreign[file]; foreign || file != journalName && !strings.HasSuffix(file, stageSuffix) {
+						if !slices.Contains(whole[file], text) {
+							t.Fatalf("kill %d: %s is of neither version:\n%s", kill, file, text)
+						}
+					}
+				}
+				for file := range w.foreign {
+					if _, there := files[file]; !there {
+						t.Fatalf("kill %d: %s is gone", kill, file)
+					}
+				}
+				if kill%20 == 19 {
+					w.complete(t, version)
+				}
+			}
+			w.complete(t, (kills-1)%2)
+			t.Logf("%d of %d kills came while files were being written", interrupted, kills)
+			if interrupted == 0 && !testenv.Race {
+				t.Error("no kill came while files were being written")
+			}
+		})
+	}
+}
+
+// seeded is what random moments of a test are drawn from.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
+	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // waitFor waits until a file is there, or the process has ended.
@@ -183,6 +241,71 @@ func manyTrainJobs(t *testing.T, n int, name string, version int) []byte {
 func renderInto(input, dir string, flags ...string) *exec.Cmd {
 	args := []string{"render", "-f", input, "-r", filepath.Join("testdata", "shared", "runtime.yaml"), "--output-dir", dir}
 	return exec.Command("trainweld", append(args, flags...)...)
+}
+
+// writeOldJobs writes 12 files with TrainJobs of an earlier version, in three directories.
+func writeOldJobs(t *testing.T, dir string, version int) {
+	t.Helper()
+	for i := range 12 {
+		text := fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: job-%d\nspec:\n  labels:\n    version: \"%d\"\n  runtimeRef:\n    name: plain\n", i, version)
+		writeIn(t, dir, fmt.Sprintf("%s/job-%d.yaml", []string{".", "deep", "deep/a"}[i%3], i), text)
+	}
+}
+
+// writeCases writes 8 cases of one runtime. Between the two versions all that they render to changes, and the second
+// has a TrainJob less in each.
+func writeCases(t *testing.T, dir string, version int) {
+	t.Helper()
+	runtime, err := os.ReadFile(filepath.Join("testdata", "shared", "runtime.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeIn(t, dir, "runtime.yaml", string(runtime))
+	for i := range 8 {
+		folder := fmt.Sprintf("case-%02d", i)
+		image := fmt.Sprintf("  trainer:\n    image: registry.example.com/version:%d\n", version)
+		writeIn(t, dir, folder+"/trainjob.yaml", string(job)+image)
+		other := filepath.Join(dir, folder, "other.yaml")
+		if version == 0 {
+			writeIn(t, dir, folder+"/other.yaml", strings.Replace(string(job), "name: llm", "name: other", 1))
+		} else if err := os.Remove(other); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeIn writes a file below a directory, and the folders on the way to it.
+func writeIn(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree reads all files below a directory, by their paths with slashes.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(os.DirFS(dir), name)
+		files[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // TestTwoProcessesAtOnce lets two processes write one directory: both succeed, and leave nothing behind.

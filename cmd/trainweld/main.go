@@ -8,10 +8,11 @@ import (
 )
 
 func main() {
+	caught := catchSignals()
 	postponeCollection()
 	name, args := invoked(os.Args[0], os.Args[1:])
 	p := program{
-		name: name, interruptions: signals{},
+		name: name, interruptions: caught,
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, files: hostFiles{}, env: os.Getenv,
 		clock: time.Now, terminal: isTerminal(os.Stderr), color: isTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "",
 		size: hostTerminal,

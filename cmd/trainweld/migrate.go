@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -82,7 +81,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
-	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of a directory or none, instead of to standard output")
+	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
@@ -137,6 +136,13 @@ type migration struct {
 
 func (p *program) migrate(flags migrateFlags) error {
 	flags.kinds = trainingJobKinds()
+	var at places
+	if flags.inPlace {
+		at = p.placesOf(flags.inputFlags)
+		if err := p.recover(at); err != nil {
+			return fmt.Errorf("-w: %w", err)
+		}
+	}
 	m := migration{input: p.read(flags.inputFlags), flags: flags}
 	for _, f := range m.input.findings {
 		if f.Code != schema.CodeOldAPI { // which is what the verb is for
@@ -155,8 +161,8 @@ func (p *program) migrate(flags migrateFlags) error {
 		return err
 	}
 	if flags.inPlace {
-		if err := writeInPlace(files); err != nil {
-			return err
+		if err := p.writeInPlace(at, files); err != nil {
+			return fmt.Errorf("-w: %w", err)
 		}
 	}
 	return p.showRewritten(files, flags)
@@ -215,31 +221,4 @@ func separate(out *bytes.Buffer, next []byte) {
 	if !bytes.HasPrefix(next, []byte("---")) {
 		out.WriteString("---\n")
 	}
-}
-
-// writeInPlace writes the files that change, all or none: of each directory the files are complete
-// beside their places before the first is renamed.
-func writeInPlace(files []rewritten) error {
-	byDir := map[string][]outputFile{}
-	var dirs []string
-	for _, f := range files {
-		if !f.changed() {
-			continue
-		}
-		path, err := filepath.EvalSymlinks(f.name)
-		if err != nil {
-			return fmt.Errorf("-w: %w", err)
-		}
-		dir := filepath.Dir(path)
-		if byDir[dir] == nil {
-			dirs = append(dirs, dir)
-		}
-		byDir[dir] = append(byDir[dir], outputFile{filepath.Base(path), func() ([]byte, error) { return f.new, nil }})
-	}
-	for _, dir := range dirs {
-		if err := writeDir(dir, byDir[dir]); err != nil {
-			return fmt.Errorf("-w: %w", err)
-		}
-	}
-	return nil
 }

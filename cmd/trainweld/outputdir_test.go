@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/transaction"
 )
 
 // directory makes a directory that holds the files.
@@ -43,12 +45,27 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func fileOf(name, text string) outputFile {
-	return outputFile{name, func() ([]byte, error) { return []byte(text), nil }}
+// The names of the journal and of files that are not in their places yet.
+const (
+	journalName = ".trainweld-journal"
+	stageSuffix = ".trainweld-new"
+)
+
+func fileOf(name, text string) transaction.File {
+	return transaction.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
 }
 
 func quietDir(dir string, prune bool) outputDir {
-	return outputDir{path: dir, listed: true, prune: prune, interruptions: peace{}, step: func(string, int, int) {}}
+	return outputDir{path: dir, listed: true, prune: prune, step: func(string, int, int) {}}
+}
+
+// never interrupts nothing.
+func never() error { return nil }
+
+// writeDir writes files that do not count as trainweld's own.
+func writeDir(dir string, files []transaction.File) error {
+	_, err := outputDir{path: dir, step: func(string, int, int) {}}.write(files, never)
+	return err
 }
 
 func TestWriteDirAfterAKilledRun(t *testing.T) {
@@ -98,21 +115,27 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 		},
 		{
 			name:   "killed before a removal",
-			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml.trainweld-new": "new a", "gone.yaml": "gone"},
+			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + transaction.Sum([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml.trainweld-new": "new a", "gone.yaml": "gone"},
 			want:   map[string]string{"a.yaml": "new a"},
 			reason: "what was to be removed is removed",
 		},
 		{
 			name:   "killed before a removal, and edited since",
-			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml": "new a", "gone.yaml": "mine now"},
+			before: map[string]string{journal: `{"write":["a.yaml"],"remove":{"gone.yaml":"` + transaction.Sum([]byte("gone")) + `"}}` + "\ncommit\n", "a.yaml": "new a", "gone.yaml": "mine now"},
 			want:   map[string]string{"a.yaml": "new a", "gone.yaml": "mine now"},
 			reason: "it is somebody else's by now",
 		},
 		{
 			name:   "killed before the commit of a removal",
-			before: map[string]string{journal: `{"write":[],"remove":{"gone.yaml":"` + sumOf([]byte("gone")) + `"}}` + "\n", "gone.yaml": "gone"},
+			before: map[string]string{journal: `{"write":[],"remove":{"gone.yaml":"` + transaction.Sum([]byte("gone")) + `"}}` + "\n", "gone.yaml": "gone"},
 			want:   map[string]string{"gone.yaml": "gone"},
 			reason: "the run is undone",
+		},
+		{
+			name:   "killed after the commit, and edited since",
+			before: map[string]string{journal: `{"write":["a.yaml","b.yaml"],"was":{"a.yaml":"` + transaction.Sum([]byte("old a")) + `","b.yaml":""},"stage":"abc"}` + "\ncommit\n", "a.yaml": "mine", "a.yaml.abc.trainweld-new": "new a", "b.yaml.abc.trainweld-new": "new b"},
+			want:   map[string]string{"a.yaml": "mine", "b.yaml": "new b"},
+			reason: "what is somebody else's by now stays",
 		},
 		{
 			name:   "killed, and other files are written now",
@@ -131,7 +154,7 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := directory(t, tc.before)
-			var files []outputFile
+			var files []transaction.File
 			for _, name := range []string{"a.yaml", "b.yaml", "c.yaml"} {
 				if text, ok := tc.write[name]; ok {
 					files = append(files, fileOf(name, text))
@@ -154,12 +177,14 @@ func TestWriteDirRefusesAForeignJournal(t *testing.T) {
 		{"a file elsewhere", `{"write":["../a.yaml"]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
 		{"an absolute file", `{"write":["/tmp/a.yaml"]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
 		{"a removal elsewhere", `{"write":[],"remove":{"../a.yaml":"0"}}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
+		{"a hidden folder", `{"write":[".git/config"]}` + "\ncommit\n", "others' folders are never touched"},
+		{"a name beside the place that leads elsewhere", `{"write":["a.yaml"],"stage":"/../../x"}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
 		{"the parent", `{"write":[".."]}` + "\ncommit\n", "nothing outside of the directory is ever touched"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := map[string]string{journalName: tc.journal, "a.yaml": "old", "a.yaml.trainweld-new": "new"}
 			dir := directory(t, before)
-			err := writeDir(dir, []outputFile{fileOf("a.yaml", "newer")})
+			err := writeDir(dir, []transaction.File{fileOf("a.yaml", "newer")})
 			if err == nil {
 				t.Fatalf("no error: %s", tc.reason)
 			}
@@ -184,14 +209,18 @@ func TestWriteDirFollowsNoLinks(t *testing.T) {
 			t.Skip("needs symbolic links: ", err)
 		}
 	}
-	if err := writeDir(dir, []outputFile{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
+	if err := writeDir(dir, []transaction.File{fileOf("a.yaml", "a"), fileOf("b.yaml", "b")}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(outside); string(text) != "outside" {
 		t.Errorf("a file outside of the directory was written: %q, %v", text, err)
 	}
-	if diff := cmp.Diff(map[string]string{"a.yaml": "a", "b.yaml": "b"}, contents(t, dir)); diff != "" {
+	want := map[string]string{"a.yaml": "a", "b.yaml": "b", "a.yaml.trainweld-new": "outside", "b.yaml.trainweld-new": "outside"}
+	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if info, err := os.Lstat(filepath.Join(dir, "a.yaml")); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the link is still there: %v, %v", info, err)
 	}
 }
 
@@ -203,7 +232,7 @@ func TestWriteDirKeepsPermissions(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeDir(dir, []outputFile{fileOf("a.yaml", mode.String())}); err != nil {
+		if err := writeDir(dir, []transaction.File{fileOf("a.yaml", mode.String())}); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
@@ -221,7 +250,7 @@ func TestWriteDirAtOnce(t *testing.T) {
 	errs := make([]error, runs)
 	for run := range runs {
 		wait.Go(func() {
-			var list []outputFile
+			var list []transaction.File
 			for i := range files {
 				list = append(list, fileOf(string(rune('a'+i))+".yaml", fmt.Sprint(run)))
 			}

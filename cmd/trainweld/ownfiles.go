@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/internal/transaction"
 )
 
 // ownFilesName is the list of the files that trainweld has written into a directory, which --prune keeps there.
@@ -22,9 +23,9 @@ const ownFilesName = ".trainweld-files"
 // ownFiles are the sums of the files by their names; nil if a directory has no such list.
 type ownFiles map[string]string
 
-func readOwnFiles(dir string) (ownFiles, error) {
-	path := filepath.Join(dir, ownFilesName)
-	data, err := os.ReadFile(path)
+func readOwnFiles(dir *transaction.Dir, at string) (ownFiles, error) {
+	path := filepath.Join(at, ownFilesName)
+	data, err := dir.ReadFile(ownFilesName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -37,7 +38,7 @@ func readOwnFiles(dir string) (ownFiles, error) {
 			continue
 		}
 		sum, name, ok := strings.Cut(line, "  ")
-		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !isFileName(name) {
+		if decoded, err := hex.DecodeString(sum); !ok || err != nil || len(decoded) != sha256.Size || !transaction.IsName(name) || strings.Contains(name, "/") {
 			return nil, fmt.Errorf("%s:%d: %q is no sum and name of a file of this directory; restore the list, or remove it, so that nothing is pruned", path, i+1, line)
 		}
 		own[name] = sum
@@ -57,13 +58,13 @@ func (o ownFiles) text() []byte {
 // next is the list after a run that makes other files, with what is to be removed: what is in the list, no
 // longer made, and as it was written. What somebody has edited stays, in the list, too; what is gone is
 // forgotten. Without pruning, everything stays.
-func (o ownFiles) next(dir string, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
+func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
 	list, remove = maps.Clone(made), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if _, again := made[name]; again {
 			continue
 		}
-		sum := sumOfFile(filepath.Join(dir, name))
+		sum := dir.Sum(name)
 		switch {
 		case !prune:
 			list[name] = o[name]
@@ -76,25 +77,4 @@ func (o ownFiles) next(dir string, made ownFiles, prune bool) (list ownFiles, re
 		}
 	}
 	return list, remove, edited
-}
-
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// sumOfFile is the sum of a file, "" if there is none, and a word that is no sum if it cannot be told.
-func sumOfFile(path string) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	if !info.Mode().IsRegular() {
-		return "no file" // never a sum: a link or directory of that name is somebody else's
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "unreadable"
-	}
-	return sumOf(text)
 }

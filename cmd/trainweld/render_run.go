@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/outputname"
+	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -110,7 +111,7 @@ func (r *renderRun) render() schema.Findings {
 	go learn()
 	f := r.p.newFeed(r.in, r.flags.inputFlags)
 	r.patches = r.in.furtherPatches()
-	stream(f.objects(r.flags.to != "jobset"), r.one, func(o outcome) {
+	stream(f.objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
 		r.in.progress.step("rendered", o.file+1, f.jobs)
 		r.take(o)
 	})
@@ -132,8 +133,8 @@ func learn() {
 	manifest.Decode("", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"))
 }
 
-// outcome is what became of one TrainJob or JobSet.
-type outcome struct {
+// renderedJob is what became of one TrainJob or JobSet.
+type renderedJob struct {
 	rendered
 	texts    [][]byte
 	findings schema.Findings
@@ -144,8 +145,8 @@ type outcome struct {
 }
 
 // one renders one TrainJob or JobSet, and encodes what it becomes.
-func (r *renderRun) one(o fed) outcome {
-	out := outcome{file: o.file, jobSet: o.jobSet != nil}
+func (r *renderRun) one(o fed) renderedJob {
+	out := renderedJob{file: o.file, jobSet: o.jobSet != nil}
 	j := o.job
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
@@ -198,7 +199,7 @@ func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
 
 // take keeps the next outcome. What is wrong with a runtime is found once for each of its TrainJobs, and kept
 // once.
-func (r *renderRun) take(o outcome) {
+func (r *renderRun) take(o renderedJob) {
 	group := 0
 	if o.jobSet {
 		group = 1
@@ -258,22 +259,19 @@ func (r *renderRun) frame(out *framing, m rendered) error {
 
 // writeDir writes a file for each TrainJob, and returns the files that --prune would have removed.
 func (r *renderRun) writeDir(all []rendered) (schema.Findings, error) {
-	files := make([]outputFile, len(all))
+	files := make([]transaction.File, len(all))
 	for i, m := range all {
-		files[i] = outputFile{outputname.Of(m.id, r.format), func() ([]byte, error) {
+		files[i] = transaction.File{Name: outputname.Of(m.id, r.format), Text: func() ([]byte, error) {
 			var b bytes.Buffer
 			out := framing{w: &b, format: r.format}
 			err := errors.Join(r.frame(&out, m), out.close())
 			return b.Bytes(), err
 		}}
 	}
-	dir := outputDir{
-		path: r.flags.outputDir, listed: true, prune: r.flags.prune, interruptions: r.p.interruptions, step: r.in.progress.step,
-	}
-	if dir.interruptions == nil {
-		dir.interruptions = peace{}
-	}
-	edited, err := dir.write(files)
+	interrupted, end := r.p.listen()
+	defer end()
+	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.progress.step}
+	edited, err := dir.write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)
 	}

@@ -139,29 +139,60 @@ func (p *program) test(flags testFlags, dirs []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if flags.update == updateWrite {
+		if err := p.recover(dirs); err != nil {
+			return fmt.Errorf("--update: %w", err)
+		}
+	}
 	cases, err := findCases(dirs, flags.run)
 	if err != nil {
 		return err
 	}
 	t := testRun{flags: flags, out: p.stdout, errs: p.stderr, paint: paint}
 	progress := p.progress()
-	type outcome struct {
-		*golden.Result
-		err error
-	}
+	var updates []outcome
 	ordered(len(cases), func(i int) outcome {
 		r, err := cases[i].Run(golden.Options{ShowValues: flags.showValues})
-		if err == nil && flags.update == updateWrite && r.Updatable() {
-			err = golden.Update(cases[i].dir, r)
-		}
-		return outcome{r, err}
+		return outcome{cases[i], r, err}
 	}, func(i int, o outcome) {
-		progress.end()
-		t.take(cases[i], o.Result, o.err)
+		if flags.update == updateWrite { // reported once it is true
+			updates = append(updates, o)
+		} else {
+			progress.end()
+			t.take(o.testCase, o.result, o.err)
+		}
 		progress.step("tested", i+1, len(cases))
 	})
 	progress.end()
+	if err := p.update(updates); err != nil {
+		return fmt.Errorf("--update: %w", err)
+	}
+	for _, o := range updates {
+		t.take(o.testCase, o.result, o.err)
+	}
 	return t.end()
+}
+
+// outcome is what became of a case.
+type outcome struct {
+	testCase
+	result *golden.Result
+	err    error
+}
+
+// update writes what cases render to, of all of them or of none.
+func (p *program) update(outcomes []outcome) error {
+	return p.writeAll(func(w *writing) error {
+		for _, o := range outcomes {
+			if o.err != nil || len(o.result.Changes) == 0 {
+				continue
+			}
+			if err := w.addCase(o.dir, o.result); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // findCases are the cases below directories whose paths match. A case below two of them comes once.

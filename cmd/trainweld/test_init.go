@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing/fstest"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -49,27 +52,35 @@ func (p *program) testInit(cmd *cobra.Command, flags testFlags, paths []string) 
 	if err := failure(findings, false); err != nil {
 		return err
 	}
-	made := 0
-	var roots []string
-	for _, r := range runtimes {
-		root, n, err := p.initRuntime(r, flags.outputDir)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.ID, err)
-		}
-		made += n
-		if !slices.Contains(roots, root) {
-			roots = append(roots, root)
+	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
+	if err := p.writeAll(func(w *writing) error { return i.add(w, runtimes) }); err != nil {
+		return fmt.Errorf("--init: %w", err)
+	}
+	for _, line := range i.told {
+		if _, err := fmt.Fprintln(line.to, line.text); err != nil && line.to == p.stdout {
+			return err
 		}
 	}
-	fmt.Fprintf(p.stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(made, "case"), report.Printable(strings.Join(roots, " ")))
+	fmt.Fprintf(p.stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.made, "case"), report.Printable(strings.Join(i.roots, " ")))
 	return nil
 }
 
+// runtimeFile is a runtime that cases are made for, with the text of its file.
+type runtimeFile struct {
+	*manifest.Document
+	text []byte
+}
+
 // runtimesOf are the runtimes in files, and what reading them finds.
-func (p *program) runtimesOf(paths []string) ([]*manifest.Document, schema.Findings) {
+func (p *program) runtimesOf(paths []string) ([]runtimeFile, schema.Findings) {
 	in := newInput(inputFlags{}, &progress{})
-	var runtimes []*manifest.Document
-	for _, d := range p.documents(in, paths, inputFlags{}) {
+	var runtimes []runtimeFile
+	documents := p.documents(in, paths, inputFlags{})
+	texts := map[string][]byte{}
+	for _, t := range in.own {
+		texts[t.name] = t.data
+	}
+	for _, d := range documents {
 		id, name := d.ID, schema.Fields("metadata", "name")
 		switch d.Object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
@@ -84,91 +95,153 @@ func (p *program) runtimesOf(paths []string) ([]*manifest.Document, schema.Findi
 			})
 			continue
 		}
-		runtimes = append(runtimes, d)
+		runtimes = append(runtimes, runtimeFile{d, texts[d.File]})
 	}
 	return runtimes, in.findings
 }
 
-// initRuntime writes the cases of one runtime, and returns the directory to test and how many are new.
-func (p *program) initRuntime(d *manifest.Document, outputDir string) (root string, made int, err error) {
-	starts, err := golden.Walk(d.Object)
-	if err != nil {
-		return "", 0, err
-	}
-	root = filepath.Dir(d.File)
-	if outputDir != "" {
-		root = outputDir
-	}
-	home := filepath.Join(root, d.ID.Name)
-	if err := os.MkdirAll(home, 0o777); err != nil {
-		return "", 0, err
-	}
-	if outputDir != "" {
-		data, err := os.ReadFile(d.File)
-		if err != nil {
-			return "", 0, err
-		}
-		if err := writeUnless(filepath.Join(home, filepath.Base(d.File)), data); err != nil {
-			return "", 0, err
-		}
-	}
-	fresh := map[string]bool{}
-	for _, s := range starts {
-		name := path.Join(d.ID.Name, s.Name)
-		folder := filepath.Join(home, s.Name)
-		if err := os.Mkdir(folder, 0o777); errors.Is(err, fs.ErrExist) {
-			fmt.Fprintf(p.stderr, "%s is there already, and left alone\n", report.Printable(filepath.ToSlash(folder)))
-			continue
-		} else if err != nil {
-			return "", 0, err
-		}
-		for file, data := range s.Files {
-			if err := writeUnless(filepath.Join(folder, file), data); err != nil {
-				return "", 0, err
-			}
-		}
-		fresh[name] = true
-	}
-	return root, len(fresh), p.firstRun(root, fresh)
+// initiation makes cases for runtimes.
+type initiation struct {
+	p         *program
+	outputDir string
+	roots     []string                // the directories to test
+	fresh     map[string]fstest.MapFS // the new files below each
+	cases     []string                // the paths of new cases
+	made      int
+	told      []told // once everything is written
 }
 
-// writeUnless writes a file that is not there yet.
-func writeUnless(file string, data []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+type told struct {
+	to   io.Writer
+	text string
+}
+
+func (i *initiation) tell(to io.Writer, format string, args ...any) {
+	i.told = append(i.told, told{to, fmt.Sprintf(format, args...)})
+}
+
+// add adds the cases, with what they render to.
+func (i *initiation) add(w *writing, runtimes []runtimeFile) error {
+	for _, r := range runtimes {
+		if err := i.start(w, r); err != nil {
+			return fmt.Errorf("%s: %w", r.ID, err)
+		}
 	}
+	for _, root := range i.roots {
+		if err := i.firstRun(w, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start adds the inputs of one runtime's cases.
+func (i *initiation) start(w *writing, r runtimeFile) error {
+	starts, err := golden.Walk(r.Object)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	root := cmp.Or(i.outputDir, filepath.Dir(r.File))
+	changes, err := w.in(root)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(i.roots, root) {
+		i.roots = append(i.roots, root)
+		i.fresh[root] = fstest.MapFS{}
+	}
+	put := func(name string, data []byte) {
+		changes.Put(name, data)
+		i.fresh[root][name] = &fstest.MapFile{Data: data}
+	}
+	if copied := path.Join(r.ID.Name, filepath.Base(r.File)); i.outputDir != "" && !changes.Dir.Exists(copied) {
+		put(copied, r.text)
+	}
+	for _, s := range starts {
+		folder := path.Join(r.ID.Name, s.Name)
+		if changes.Dir.Exists(folder) || slices.Contains(i.cases, path.Join(root, folder)) {
+			i.tell(i.p.stderr, "%s is there already, and left alone", report.Printable(path.Join(filepath.ToSlash(root), folder)))
+			continue
+		}
+		i.cases = append(i.cases, path.Join(root, folder))
+		for file, data := range s.Files {
+			put(path.Join(folder, file), data)
+		}
+	}
+	return nil
 }
 
-// firstRun writes what the new cases render to.
-func (p *program) firstRun(root string, fresh map[string]bool) error {
-	cases, err := golden.Find(os.DirFS(root), filepath.ToSlash(root))
+// firstRun adds what the new cases of a directory render to.
+func (i *initiation) firstRun(w *writing, root string) error {
+	cases, err := golden.Find(overlay{os.DirFS(root), i.fresh[root]}, filepath.ToSlash(root))
 	if err != nil {
 		return err
 	}
 	for _, c := range cases {
-		if !fresh[c.Name] {
+		if !slices.Contains(i.cases, path.Join(root, c.Name)) {
 			continue
+		}
+		if err := w.interrupted(); err != nil {
+			return err
 		}
 		r, err := c.Run(golden.Options{})
 		if err != nil {
 			return err
 		}
-		if err := golden.Update(root, r); err != nil {
+		if err := w.addCase(root, r); err != nil {
 			return err
 		}
+		i.made++
 		name := report.Printable(path.Join(filepath.ToSlash(root), c.Name))
-		if _, err := fmt.Fprintf(p.stdout, "wrote %s\n", name); err != nil {
-			return err
-		}
+		i.tell(i.p.stdout, "wrote %s", name)
 		for _, f := range r.Expected {
-			fmt.Fprintf(p.stderr, "%s expects an error: %s\n", name, report.Printable(f.Error()))
+			i.tell(i.p.stderr, "%s expects an error: %s", name, report.Printable(f.Error()))
 		}
 	}
 	return nil
+}
+
+// overlay is a directory with files that are not written yet.
+type overlay struct {
+	fs.FS
+	fresh fstest.MapFS
+}
+
+func (o overlay) Open(name string) (fs.File, error) {
+	if o.fresh[name] != nil {
+		return o.fresh.Open(name)
+	}
+	return o.FS.Open(name)
+}
+
+func (o overlay) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(o.FS, name)
+	if err != nil {
+		return o.fresh.Stat(name)
+	}
+	return info, nil
+}
+
+func (o overlay) Lstat(name string) (fs.FileInfo, error) {
+	info, err := fs.Lstat(o.FS, name)
+	if err != nil {
+		return o.fresh.Lstat(name)
+	}
+	return info, nil
+}
+
+func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
+
+func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(o.FS, name)
+	fresh, errFresh := o.fresh.ReadDir(name)
+	if errFresh != nil {
+		return entries, err
+	}
+	for _, e := range fresh {
+		if !slices.ContainsFunc(entries, func(old fs.DirEntry) bool { return old.Name() == e.Name() }) {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
 }

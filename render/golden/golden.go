@@ -58,6 +58,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/internal/ownfile"
 )
 
 // The names of a case's own files and folders.
@@ -148,20 +150,15 @@ func isFile(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mostBytes is the size of the largest file that is read, as package manifest has it.
-const mostBytes = 64 << 20
+// read is the content of an input, with the ends of lines that this package writes.
+func read(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadInput(fsys, file)) }
 
-// read is the content of a file, with the ends of lines that this package writes.
-func read(fsys fs.FS, file string) ([]byte, error) {
-	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > mostBytes {
-		return nil, fmt.Errorf("%s is larger than 64 MiB, and no manifest; move it elsewhere", file)
-	}
-	data, err := fs.ReadFile(fsys, file)
-	if err != nil {
-		return nil, err
-	}
-	if !bytes.Contains(data, []byte("\r\n")) {
-		return data, nil
+// readOwn is that of a file that this package knows by its name.
+func readOwn(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadFS(fsys, file)) }
+
+func unixLines(data []byte, err error) ([]byte, error) {
+	if err != nil || !bytes.Contains(data, []byte("\r\n")) {
+		return data, err
 	}
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
 }
@@ -198,10 +195,10 @@ func (c *Case) wanted() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, e := range entries {
 		name := path.Join(folder, e.Name())
-		if !isOurs(e.Name()) || !isFile(c.fsys, name) {
+		if !isOurs(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
-		if files[e.Name()], err = read(c.fsys, name); err != nil {
+		if files[e.Name()], err = readOwn(c.fsys, name); err != nil {
 			return nil, err
 		}
 	}

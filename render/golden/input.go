@@ -12,6 +12,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
@@ -20,10 +21,10 @@ import (
 
 // mentionsTrainJob says whether a file holds a TrainJob, or what would be one if it could be read.
 func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
-	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > mostBytes {
+	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > ownfile.Limit {
 		return false, nil
 	}
-	data, err := fs.ReadFile(fsys, file)
+	data, err := ownfile.ReadInput(fsys, file)
 	if err != nil || !bytes.Contains(data, []byte(trainer.TrainJobKind)) {
 		return false, err
 	}

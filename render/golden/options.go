@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -32,12 +33,12 @@ func (c *Case) options() (options, []Failure, error) {
 	var problems []Failure
 	for _, folder := range append(c.folders(), path.Join(c.Name, wantFolder)) {
 		file := path.Join(folder, optionsFile)
-		data, err := fs.ReadFile(c.fsys, file)
+		data, err := ownfile.ReadFS(c.fsys, file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return opts, nil, err
+			return opts, nil, fmt.Errorf("%s: %w", c.at(file), err)
 		}
 		r := optionsReader{c: c, file: file, opts: &opts}
 		r.read(data)

@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -53,11 +54,13 @@ func (l Line) String() string { return strings.TrimRight(string(l.Mark)+" "+l.Te
 
 // Change is a file of want that is not as it should be.
 type Change struct {
-	// File is its path, which begins with the folder that was searched for cases.
-	File string
+	// File is its path, which begins with the folder that was searched for cases; Name is the path below that folder.
+	File, Name string
 	// Old is what it holds, nil where there is none; New is what it should hold, nil where it should not be there.
 	Old, New []byte
 
+	// irregular says that something else than a regular file is there, which is not read.
+	irregular bool
 	// As Old and New, fit to be shown.
 	shownOld, shownNew []byte
 }
@@ -129,7 +132,11 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		if isThere && isRendered && bytes.Equal(old, new) {
 			continue
 		}
-		change := Change{File: c.at(path.Join(c.Name, wantFolder, name)), Old: old, New: new}
+		below := path.Join(c.Name, wantFolder, name)
+		change := Change{File: c.at(below), Name: below, Old: old, New: new}
+		if info, err := fs.Lstat(c.fsys, below); old == nil && err == nil {
+			change.irregular = !info.Mode().IsRegular()
+		}
 		change.show(opts, got.objects[name])
 		r.Changes = append(r.Changes, change)
 		if want != nil {
@@ -146,6 +153,8 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	case name == Findings:
 		f.Message = "the findings differ; --update writes them"
 		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
+	case c.irregular:
+		f.Message = "must be a regular file; --update replaces a link"
 	case c.Old == nil:
 		f.Message = "the file is missing; --update writes it"
 	case c.New == nil:

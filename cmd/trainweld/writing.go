@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/render/golden"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// writing are changes to the files of several directories, all or none of which are made.
+type writing struct {
+	interrupted func() error
+	dirs        []*transaction.Changes
+	byName      map[string]*transaction.Changes
+}
+
+// writeAll makes the changes that add gathers. A signal undoes them as long as it can.
+func (p *program) writeAll(add func(*writing) error) (err error) {
+	w := &writing{byName: map[string]*transaction.Changes{}}
+	var end func()
+	w.interrupted, end = p.listen()
+	defer end()
+	defer func() {
+		for _, c := range w.dirs {
+			err = errors.Join(err, c.Dir.Close())
+		}
+	}()
+	if err := add(w); err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	var all []transaction.Changes
+	for _, c := range w.dirs {
+		if len(c.Write)+len(c.Remove) > 0 {
+			all = append(all, *c)
+		}
+	}
+	return transaction.Write(all, w.interrupted, func(int, int) {})
+}
+
+// in returns the changes to a directory.
+func (w *writing) in(dir string) (*transaction.Changes, error) {
+	if c := w.byName[dir]; c != nil {
+		return c, nil
+	}
+	for _, c := range w.dirs {
+		if c.Dir.Is(dir) {
+			w.byName[dir] = c
+			return c, nil
+		}
+	}
+	d, err := transaction.Open(dir, w.interrupted)
+	if err != nil {
+		return nil, err
+	}
+	c := &transaction.Changes{Dir: d}
+	w.dirs, w.byName[dir] = append(w.dirs, c), c
+	return c, nil
+}
+
+// addCase adds the changes of a case that was found below a directory.
+func (w *writing) addCase(dir string, r *golden.Result) error {
+	changes, err := w.in(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Changes {
+		if c.New != nil {
+			changes.Put(c.Name, c.New)
+		} else {
+			changes.Delete(c.Name)
+		}
+	}
+	return nil
+}
+
+// recover ends what killed runs began in directories.
+func (p *program) recover(dirs []string) error {
+	interrupted, end := p.listen()
+	defer end()
+	for _, dir := range dirs {
+		if err := transaction.Recover(dir, interrupted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places are the directories, without links, in which a run rewrites files: those that its paths name, and those of the
+// files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
+type places []string
+
+func (p *program) placesOf(flags inputFlags) places {
+	var all places
+	for _, path := range flags.files {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			all = append(all, real)
+		}
+	}
+	slices.Sort(all)                                                  // outer ones first
+	files, _ := manifest.Files(p.files, flags.files, flags.recursive) // reading finds the same
+	for _, file := range files {
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			if dir, _ := all.find(real); dir == "" {
+				all = append(all, filepath.Dir(real))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// find returns the directory of a file, and the file's name in it with slashes.
+func (p places) find(file string) (dir, name string) {
+	for _, dir := range p {
+		rel, err := filepath.Rel(dir, file)
+		if name := filepath.ToSlash(rel); err == nil && transaction.IsName(name) {
+			return dir, name
+		}
+	}
+	return "", ""
+}
+
+// writeInPlace writes the files that change.
+func (p *program) writeInPlace(all places, files []rewritten) error {
+	return p.writeAll(func(w *writing) error {
+		for _, f := range files {
+			if !f.changed() {
+				continue
+			}
+			real, err := filepath.EvalSymlinks(f.name)
+			if err != nil {
+				return err
+			}
+			dir, name := all.find(real)
+			if dir == "" {
+				return fmt.Errorf("%s was moved while it was read", f.name)
+			}
+			changes, err := w.in(dir)
+			if err != nil {
+				return err
+			}
+			now, err := changes.Dir.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			switch {
+			case bytes.Equal(now, f.old):
+				changes.Put(name, f.new)
+			case !bytes.Equal(now, f.new): // another run did the same
+				return fmt.Errorf("%s was changed while it was read", f.name)
+			}
+		}
+		return nil
+	})
+}

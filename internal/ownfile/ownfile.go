@@ -1,0 +1,108 @@
+// Package ownfile answers: what does a file of trainweld's own hold? Journals, lists, options and goldens are such files:
+// trainweld opens them by names that it knows, in directories that others write to. So it opens only regular files there,
+// follows no link, and reads no more than [Limit].
+//
+//	data, err := ownfile.Read(root, ".trainweld-files")
+package ownfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Limit is the size of the largest file that is read, in bytes, as for manifests.
+const Limit = 64 << 20
+
+// Open opens a regular file of the directory, without waiting: neither for the writer of a named pipe nor for a device.
+func Open(root *os.Root, name string) (*os.File, error) {
+	before, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(name, before); err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|NoFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("replaced while it was opened")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Check returns an error for anything but a regular file.
+func Check(name string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "special file"
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		kind = "directory"
+	case mode&fs.ModeSymlink != 0:
+		kind = "symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "socket"
+	case mode&fs.ModeDevice != 0:
+		kind = "device"
+	}
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("is a %s: must be a regular file", kind)}
+}
+
+// Read reads a regular file of the directory.
+func Read(root *os.Root, name string) ([]byte, error) {
+	f, err := Open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	return read(name, f)
+}
+
+// ReadFS reads a regular file of a file system. One that does not implement fs.ReadLinkFS has no links.
+func ReadFS(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Lstat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(name, info); err != nil {
+		return nil, err
+	}
+	return ReadInput(fsys, name)
+}
+
+// ReadInput reads a file that need not be regular, such as an input that links to one.
+func ReadInput(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	return read(name, f)
+}
+
+func read(name string, f fs.File) ([]byte, error) {
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Size() <= Limit {
+		b.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(f, Limit+1)); err != nil {
+		return nil, err
+	}
+	if b.Len() > Limit {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("must be at most %d MiB", Limit>>20)}
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,382 @@
+// Package transaction answers: how do files change, all or none? A transaction writes new files beside their places, says in
+// the journals of their directories that all is there, and renames them into place. Whoever is killed before that has
+// changed nothing, and the next transaction removes the rest; of one that is killed later, the next one does the rest. So
+// every file is complete at every moment.
+//
+//	dir, err := transaction.Open("out", interrupted)
+//	...
+//	defer dir.Close()
+//	err = transaction.Write([]transaction.Changes{{Dir: dir, Write: files}}, interrupted, step)
+//
+// The path of the directory itself may lead through symbolic links. Nothing within it is followed: a link in the place of a
+// file is replaced, and one in the place of a folder or of the journal is an error. Files keep their permissions; another
+// name of a hard link keeps the old content.
+package transaction
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/trainweld/trainweld/internal/ownfile"
+)
+
+// File is a file to be written.
+type File struct {
+	// Name is its path below the directory, with slashes.
+	Name string
+	// Text returns its content, and is called more than once.
+	Text func() ([]byte, error)
+}
+
+// Changes are what happens to one directory.
+type Changes struct {
+	Dir   *Dir
+	Write []File
+	// Remove are the files to be removed, with the sums of their contents: another content stays.
+	Remove map[string]string
+}
+
+// Put adds a file to be written.
+func (c *Changes) Put(name string, text []byte) {
+	c.Write = append(c.Write, File{name, func() ([]byte, error) { return text, nil }})
+}
+
+// Delete adds a file to be removed, if it is a regular one and stays as it is.
+func (c *Changes) Delete(name string) {
+	if sum := c.Dir.Sum(name); len(sum) == hex.EncodedLen(sha256.Size) {
+		if c.Remove == nil {
+			c.Remove = map[string]string{}
+		}
+		c.Remove[name] = sum
+	}
+}
+
+// Dir is an open directory. No other transaction writes to it before it is closed.
+type Dir struct {
+	path    string
+	root    *os.Root
+	journal *lockedfile.File
+	made    []string // directories that were not there before
+	written bool     // the directories stay
+	left    bool     // the journal stays: there is something for the next run to do
+}
+
+// Open makes a directory, if it is missing, waits for other transactions on it to end, and ends what a killed one began.
+// An interruption, of which the function says by an error, ends the waiting; it may be nil.
+func Open(dir string, interrupted func() error) (_ *Dir, err error) {
+	if interrupted == nil {
+		interrupted = func() error { return nil }
+	}
+	made, err := makeDirs(dir)
+	defer func() {
+		if err != nil {
+			removeDirs(made)
+		}
+	}()
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a directory that can be written to", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{path: dir, root: root, made: made}
+	if err := d.lock(interrupted); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if err := d.recover(); err != nil {
+		d.left = true
+		return nil, errors.Join(fmt.Errorf("finishing what a killed run left: %w", err), d.Close())
+	}
+	return d, nil
+}
+
+// Recover ends what a killed transaction began in a directory, if there is such.
+func Recover(dir string, interrupted func() error) error {
+	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
+		return nil // no journal, or a directory that is for others to complain of
+	}
+	d, err := Open(dir, interrupted)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// Close lets others write to the directory. Unless something was written, it leaves no trace.
+func (d *Dir) Close() error {
+	var err error
+	if !d.left {
+		err = d.removeJournal()
+	}
+	err = errors.Join(err, d.journal.Close(), d.root.Close())
+	if !d.written && !d.left {
+		removeDirs(d.made)
+	}
+	return err
+}
+
+// Is reports whether it is the directory of that path.
+func (d *Dir) Is(dir string) bool {
+	own, err := d.root.Stat(".")
+	other, errOther := os.Stat(dir)
+	return err == nil && errOther == nil && os.SameFile(own, other)
+}
+
+// ReadFile reads a regular file of the directory.
+func (d *Dir) ReadFile(name string) ([]byte, error) {
+	data, err := ownfile.Read(d.root, name)
+	return data, d.named(err)
+}
+
+// Exists reports whether there is anything of that name.
+func (d *Dir) Exists(name string) bool {
+	_, err := d.root.Lstat(name)
+	return err == nil
+}
+
+// Sum is the SHA-256 sum of a text, in hexadecimal.
+func Sum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sum is the sum of a regular file, "" if there is none of that name, and a word that is no sum if there is something
+// else.
+func (d *Dir) Sum(name string) string {
+	text, err := ownfile.Read(d.root, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return "unreadable"
+	}
+	return Sum(text)
+}
+
+// Changed returns the files whose content is not there already. It shows look the text of each, by its number and from
+// several goroutines.
+func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted func() error, step func(done, total int)) ([]File, error) {
+	same := make([]bool, len(files))
+	err := concurrently(len(files), func(i int) error {
+		if err := interrupted(); err != nil {
+			return err
+		}
+		text, err := files[i].Text()
+		if err != nil {
+			return err
+		}
+		look(i, text)
+		old, err := d.ReadFile(files[i].Name)
+		same[i] = err == nil && bytes.Equal(old, text)
+		return nil
+	}, func(done int) { step(done, len(files)) })
+	var changed []File
+	for i, f := range files {
+		if !same[i] {
+			changed = append(changed, f)
+		}
+	}
+	return changed, err
+}
+
+// Write makes the changes, all or none of them. What interrupted says before everything lies beside its place undoes
+// all. Killed after that, it may have changed some of the directories, and the next run into each does the rest there.
+func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
+	plans, err := plansFor(all)
+	if err == nil {
+		err = stage(all, plans, interrupted, step)
+	}
+	if err == nil {
+		err = interrupted()
+	}
+	// From the first journal that says so on there is no way back.
+	committed := 0
+	for err == nil && committed < len(all) {
+		if err = all[committed].Dir.commit(); err == nil {
+			committed++
+		}
+	}
+	for i, c := range all {
+		if i >= committed {
+			plans[i].undo(c.Dir.root)
+		} else if errFinish := c.Dir.finish(plans[i]); errFinish != nil {
+			err = errors.Join(err, fmt.Errorf("%w; run it again to do the rest", errFinish))
+		}
+	}
+	if err != nil && committed == 0 {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	return err
+}
+
+// finish does what has been committed.
+func (d *Dir) finish(p plan) error {
+	d.written = true
+	err := p.finish(d)
+	d.left = err != nil
+	return err
+}
+
+// plansFor are the plans of all directories.
+func plansFor(all []Changes) ([]plan, error) {
+	plans := make([]plan, len(all)) // of those behind an error there is nothing to undo
+	for i, c := range all {
+		c.Write = distinct(c.Write)
+		all[i].Write = c.Write
+		p := plan{Stage: strings.ToLower(rand.Text()[:8]), Remove: c.Remove}
+		for _, f := range c.Write {
+			p.Write = append(p.Write, f.Name)
+		}
+		made := map[string]bool{}
+		for _, name := range p.names() {
+			if !IsName(name) {
+				return plans, fmt.Errorf("%q is no file of the directory %s", name, c.Dir.path)
+			}
+			missing, err := c.Dir.missing(path.Dir(name))
+			if err != nil {
+				return plans, err
+			}
+			for _, dir := range missing {
+				if !made[dir] {
+					made[dir] = true
+					p.Make = append(p.Make, dir)
+				}
+			}
+		}
+		sums := make([]string, len(p.Write))
+		err := concurrently(len(sums), func(n int) error {
+			sums[n] = c.Dir.Sum(p.Write[n])
+			return nil
+		}, func(int) {})
+		if err != nil {
+			return plans, err
+		}
+		p.Was = map[string]string{}
+		for n, name := range p.Write {
+			p.Was[name] = sums[n]
+		}
+		plans[i] = p
+	}
+	return plans, nil
+}
+
+// distinct are the files without those whose names came before.
+func distinct(files []File) []File {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
+		again := seen[f.Name]
+		seen[f.Name] = true
+		return again
+	})
+}
+
+// missing are the folders on the way to a folder that are to be made, the outermost first. A link in the place of one
+// is an error.
+func (d *Dir) missing(folder string) ([]string, error) {
+	var missing []string
+	for ; folder != "."; folder = path.Dir(folder) {
+		info, err := d.root.Lstat(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, folder)
+		case err != nil:
+			return nil, d.named(err)
+		case !info.IsDir():
+			return nil, fmt.Errorf("%s is there and no directory; remove it or write elsewhere", d.at(folder))
+		}
+	}
+	slices.Reverse(missing)
+	return missing, nil
+}
+
+// at is a path as messages have it.
+func (d *Dir) at(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
+
+// named is an error of the root with the path as messages have it.
+func (d *Dir) named(err error) error {
+	if p, ok := err.(*fs.PathError); ok {
+		return &fs.PathError{Op: strings.TrimSuffix(p.Op, "at"), Path: d.at(p.Path), Err: p.Err}
+	}
+	return err
+}
+
+// stage writes all files beside their places. Most of the time goes by while the disk writes, so several are under way at
+// once.
+func stage(all []Changes, plans []plan, interrupted func() error, step func(done, total int)) error {
+	type piece struct{ dir, file int }
+	var pieces []piece
+	for i, c := range all {
+		if err := c.Dir.begin(plans[i]); err != nil {
+			return err
+		}
+		for n := range c.Write {
+			pieces = append(pieces, piece{i, n})
+		}
+	}
+	return concurrently(len(pieces), func(i int) error {
+		if err := interrupted(); err != nil {
+			return err
+		}
+		c, p := all[pieces[i].dir], plans[pieces[i].dir]
+		f := c.Write[pieces[i].file]
+		text, err := f.Text()
+		if err != nil {
+			return err
+		}
+		return c.Dir.writeNew(f.Name, p.staged(f.Name), text)
+	}, func(done int) { step(done, len(pieces)) })
+}
+
+// writeNew writes the file that is to take the place of another, with the permissions of that.
+func (d *Dir) writeNew(name, staged string, data []byte) error {
+	mode, replaces := fs.FileMode(0o666), false
+	switch old, err := d.root.Lstat(name); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return d.named(err)
+	case err == nil && old.Mode().IsRegular():
+		mode, replaces = old.Mode().Perm(), true
+	case err == nil && old.Mode()&fs.ModeSymlink == 0:
+		return fmt.Errorf("%s is there and no file; remove it or write elsewhere", d.at(name))
+	}
+	f, err := d.root.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return d.named(err)
+	}
+	if replaces {
+		err = f.Chmod(mode) // the process' mask was taken off it
+	}
+	_, errWrite := f.Write(data)
+	return errors.Join(err, errWrite, f.Sync(), f.Close())
+}
+
+// makeDirs makes a directory and those above it, and returns those that were not there, the innermost first.
+func makeDirs(dir string) ([]string, error) {
+	var made []string
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+			break
+		}
+		made = append(made, d)
+	}
+	return made, os.MkdirAll(dir, 0o777)
+}
+
+// removeDirs removes directories that nobody has put anything into.
+func removeDirs(dirs []string) {
+	for _, d := range dirs {
+		_ = os.Remove(d)
+	}
+}
