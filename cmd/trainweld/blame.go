@@ -117,6 +117,9 @@ func (p *program) blame(flags blameFlags) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, flags.color) {
 		return usageError{fmt.Errorf("--color: %q is none of auto, always and never", flags.color)}
 	}
+	if flags.format == "json" && (flags.showOrigin || flags.color != "auto") {
+		return usageError{errors.New("--show-origin and --color have no effect on -o json: leave them out")}
+	}
 	objects, findings, err := p.blameAll(flags)
 	if err != nil {
 		return err
@@ -147,6 +150,9 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 	}
 	_, opts, err := shared.parse()
 	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	if err := flags.children.check(flags.to, "yaml", true); err != nil {
 		return nil, nil, usageError{err}
 	}
 	podOpts, err := flags.children.options(opts.As, false)

@@ -63,8 +63,11 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 
   # From a pipe
   kustomize build . | trainweld check -`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
+			if cmd.Flags().Changed("old") && flags.old == "" {
+				return usageError{errors.New("--old: an empty path: give it a file or a directory")}
+			}
 			return p.check(flags)
 		},
 	}

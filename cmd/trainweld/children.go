@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,30 @@ func (c *childFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
 	f.BoolVar(&c.explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
+}
+
+// check refuses flags that would have no effect on what is made.
+func (c *childFlags) check(to, format string, jobs bool) error {
+	for _, f := range []struct {
+		flag string
+		set  bool
+		with []string
+	}{
+		{"--job", c.job != "" && jobs, []string{"jobs", "pods"}},
+		{"--job", c.job != "" && !jobs, []string{"pods"}},
+		{"--index", c.index != "", []string{"pods"}},
+		{"--all-indexes", c.allIndexes, []string{"pods"}},
+		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
+		{"--explain", c.explain, []string{"jobs"}},
+	} {
+		if f.set && !slices.Contains(f.with, to) {
+			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or leave it out", f.flag, to, strings.Join(f.with, " or --to="))
+		}
+	}
+	if c.explain && format != "yaml" {
+		return fmt.Errorf("--explain writes comments, and -o %s has none: leave one of the two out", format)
+	}
+	return nil
 }
 
 // options are the library's options for Pods, and so for Jobs.

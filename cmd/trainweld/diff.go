@@ -198,6 +198,12 @@ func (flags *diffFlags) options() (render.Options, error) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), didYouMean(f.value, f.allowed))
 		}
 	}
+	if flags.color != "auto" && flags.format != "text" {
+		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
+	}
+	if err := checkNamespace(flags.namespace); err != nil {
+		return opts, err
+	}
 	if flags.onConflict == "last" {
 		opts.OnConflict = render.Last
 	}

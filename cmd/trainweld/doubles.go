@@ -12,11 +12,35 @@ import (
 // withoutDoubles leaves out what admission has found in a document at a place of which reading the
 // document has said more: both find unknown fields and wrong types, and reading knows what was meant.
 func withoutDoubles(found, reading schema.Findings, d *manifest.Document) schema.Findings {
+	found = withoutConsequences(found)
 	if len(reading) == 0 {
 		return found
 	}
 	return slices.DeleteFunc(found, func(f schema.Finding) bool {
 		return f.Object.Kind == d.ID.Kind && slices.ContainsFunc(reading, func(r schema.Finding) bool { return doubles(f, r, d) })
+	})
+}
+
+// withoutConsequences leaves out what an item without its merge key leads to: the key is required, and no merge finds
+// the item.
+func withoutConsequences(found schema.Findings) schema.Findings {
+	keyless := map[string]bool{}
+	for _, f := range found {
+		if f.Code == schema.CodeNoMergeKey {
+			keyless[f.Path.String()] = true
+		}
+	}
+	if len(keyless) == 0 {
+		return found
+	}
+	return slices.DeleteFunc(found, func(f schema.Finding) bool {
+		switch f.Code {
+		case schema.CodeNoMerge:
+			return keyless[f.Path.String()]
+		case schema.CodeMissingField:
+			return len(f.Path) > 0 && keyless[f.Path[:len(f.Path)-1].String()]
+		}
+		return false
 	})
 }
 

@@ -106,6 +106,9 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
 		}
 	}
+	if err := checkNamespace(o.namespace); err != nil {
+		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
+	}
 	if o.add && o.to == "pods" && o.as == render.Stored {
 		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})
 	}

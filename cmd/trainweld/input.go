@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -113,7 +114,15 @@ func (flags inputFlags) checkPaths() error {
 	if stdin > 1 {
 		return errors.New("standard input can be read once: give - to one flag only")
 	}
-	return nil
+	return checkNamespace(flags.namespace)
+}
+
+// checkNamespace refuses what cannot be the name of a namespace.
+func checkNamespace(name string) error {
+	if name == "" || len(validation.IsDNS1123Label(name)) == 0 {
+		return nil
+	}
+	return fmt.Errorf("-n: invalid value %q: must be a lower-case RFC 1123 label", name)
 }
 
 // read reads all inputs. It returns findings for all that it cannot read, and an error never: one
@@ -155,6 +164,12 @@ func (p *program) readPatches(in *input, flags inputFlags) {
 		}
 		in.opened(file, data)
 		patches, findings := manifest.DecodePatches(file, data)
+		if len(patches) == 0 && len(findings) == 0 {
+			findings = schema.Findings{{
+				Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
+				Message: "has no patch", Help: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out",
+			}}
+		}
 		for i := range findings {
 			findings[i].Object = flags.inNamespace(findings[i].Object)
 		}

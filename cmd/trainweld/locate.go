@@ -28,6 +28,9 @@ func (in *input) locate(j job, findings schema.Findings) {
 // position is where a finding stands whose claims have their places. What is found in an object that a
 // controller makes comes from whoever set it last, or else from the TrainJob as a whole.
 func (in *input) position(j job, f schema.Finding) schema.Position {
+	if f.Code == schema.CodeUnknownJob {
+		f.Path = toReplicatedJob(f.Path) // the cluster names a field that nobody wrote
+	}
 	if isRuntime(f.Object) {
 		return in.runtimePosition(j, f.Path)
 	}
@@ -42,6 +45,16 @@ func (in *input) position(j job, f schema.Finding) schema.Position {
 	default:
 		return j.document.Position(schema.Fields("metadata", "name"))
 	}
+}
+
+// toReplicatedJob is the part of a path that leads to an item of replicatedJobs.
+func toReplicatedJob(path schema.Path) schema.Path {
+	for i := range path {
+		if path[i] == schema.Field("replicatedJobs") && i+1 < len(path) {
+			return path[:i+2]
+		}
+	}
+	return path
 }
 
 func isRuntime(o schema.Object) bool {

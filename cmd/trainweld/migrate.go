@@ -115,6 +115,9 @@ func (flags migrateFlags) check() error {
 	for _, f := range schema.Check(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
 	}
+	if err := checkNamespace(flags.namespace); err != nil {
+		return err
+	}
 	return flags.onto.check()
 }
 

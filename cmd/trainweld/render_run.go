@@ -55,6 +55,9 @@ func (p *program) render(flags renderFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := flags.children.check(flags.to, flags.format, false); err != nil {
+		return usageError{err}
+	}
 	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
 	if err != nil {
 		return usageError{err}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/golden"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // testFlags are the flags of test.
@@ -116,6 +119,9 @@ func (flags testFlags) check(dirs []string) error {
 	if flags.update != "" && flags.format != "text" {
 		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)
 	}
+	if flags.format != "text" && (flags.verbose || flags.color != "auto") {
+		return fmt.Errorf("-v and --color have no effect on -o %s: leave them out", flags.format)
+	}
 	if flags.outputDir != "" {
 		return errors.New("--output-dir goes with --init; cases hold what they render to in their own want folders")
 	}
@@ -138,6 +144,12 @@ func (p *program) test(flags testFlags, dirs []string) error {
 	paint, err := p.painter(flags.color)
 	if err != nil {
 		return usageError{err}
+	}
+	if missing := p.unreadableDirs(dirs); missing != nil {
+		if err := p.report(missing, report.Options{}); err != nil {
+			return err
+		}
+		return exitStatus(exitFailed)
 	}
 	if flags.update == updateWrite {
 		if err := p.recover(dirs); err != nil {
@@ -193,6 +205,18 @@ func (p *program) update(outcomes []outcome) error {
 		}
 		return nil
 	})
+}
+
+// unreadableDirs are findings on the directories that are not there or may not be read.
+func (p *program) unreadableDirs(dirs []string) schema.Findings {
+	var missing schema.Findings
+	for _, dir := range dirs {
+		if _, err := fs.Stat(p.files, dir); err != nil {
+			_, found := manifest.Files(p.files, []string{dir}, false)
+			missing = append(missing, found...)
+		}
+	}
+	return missing
 }
 
 // findCases are the cases below directories whose paths match. A case below two of them comes once.

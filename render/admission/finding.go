@@ -72,6 +72,10 @@ func (o *object) schemaFinding(err *field.Error) schema.Finding {
 			f.Code, f.Path = schema.CodeWrongType, o.path(path, o.fields)
 			f.Message = fmt.Sprintf("must be %s of the range of %s", article(of), format)
 		}
+		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
+			f.Code, f.Path = schema.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
+			f.Message, f.Help = "must be an integer or a string", "write an integer or a string"
+		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
 			f.Message, f.Help = quoted(f.Path, err.BadValue)+" is no quantity", "write a quantity such as 500m or 8Gi"
 		}

@@ -75,6 +75,7 @@ func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Cla
 				claims[i].Position = opts.Locate(claims[i])
 			}
 		}
+		claims = withoutRepeated(claims)
 		f := o.root.within(path)
 		f.Claims, f.Disputed = claims, contested(claims)
 	}
@@ -82,6 +83,19 @@ func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Cla
 		o.root.within(path).Disputed = true
 	}
 	return o, o.write(object, opts)
+}
+
+// withoutRepeated drops claims on a presence that a layer makes again from the same field.
+func withoutRepeated(claims []schema.Claim) []schema.Claim {
+	repeats := func(a, b schema.Claim) bool {
+		return a.Layer == b.Layer && a.Value == any(schema.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
+	}
+	for i := 1; i < len(claims); i++ {
+		if repeats(claims[i-1], claims[i]) {
+			return slices.CompactFunc(slices.Clone(claims), repeats)
+		}
+	}
+	return claims
 }
 
 // JobType and PodType are the merge schemas of Jobs and Pods, as far as a JobSet holds them.

@@ -62,6 +62,14 @@ func Read(data []byte) (*List, error) {
 	if kind != listKind || !strings.HasPrefix(version, listGroup) {
 		return nil, fmt.Errorf("apiVersion %q and kind %q are no %s of %sv1", version, kind, listKind, listGroup)
 	}
+	seen := map[string]bool{}
+	for i := 0; i < len(root.Content); i += 2 {
+		if name := root.Content[i].Value; seen[name] {
+			return nil, fmt.Errorf("line %d: duplicate field %q", root.Content[i].Line, name)
+		} else {
+			seen[name] = true
+		}
+	}
 	l := &List{root: root}
 	budget := maxResolved
 	if config := follow(field(root, "functionConfig")); config != nil && config.Tag != "!!null" {
