@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWriteInPlace rewrites files through links and in several directories, and none if one of them is not what was read.
+func TestWriteInPlace(t *testing.T) {
+	for _, tc := range []struct{ name, now, want string }{
+		{"as it was read", "old a", ""},
+		{"another run did the same", "new a", ""},
+		{"edited meanwhile", "mine", "was changed while it was read; nothing was changed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			work := t.TempDir()
+			for name, text := range map[string]string{"jobs/a.yaml": tc.now, "jobs/deep/b.yaml": "old b", "elsewhere/c.yaml": "old c"} {
+				writeIn(t, work, name, text)
+			}
+			link, c := filepath.Join(work, "jobs", "link.yaml"), filepath.Join(work, "elsewhere", "c.yaml")
+			if err := os.Symlink(c, link); err != nil {
+				t.Skip("needs symbolic links: ", err)
+			}
+			if err := os.Chmod(c, 0o640); err != nil {
+				t.Fatal(err)
+			}
+			before := tree(t, work)
+			p := program{files: hostFiles{}}
+			at := p.placesOf(inputFlags{files: []string{filepath.Join(work, "jobs"), c}, recursive: true})
+			if len(at) != 2 {
+				t.Errorf("%q, want two directories", at)
+			}
+			err := p.writeInPlace(at, []rewritten{
+				{filepath.Join(work, "jobs", "deep", "b.yaml"), []byte("old b"), []byte("new b")},
+				{filepath.Join(work, "jobs", "a.yaml"), []byte("old a"), []byte("new a")},
+				{link, []byte("old c"), []byte("new c")}, {c, []byte("old c"), []byte("new c")},
+			})
+			want := map[string]string{"jobs/a.yaml": "new a", "jobs/deep/b.yaml": "new b", "jobs/link.yaml": "new c", "elsewhere/c.yaml": "new c"}
+			if tc.want != "" {
+				want = before
+			}
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+			if diff := cmp.Diff(want, tree(t, work)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+				t.Errorf("the link is gone: %v, %v", info, err)
+			}
+			if info, err := os.Stat(c); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%v, %v, want the permissions that it had", info.Mode(), err)
+			}
+		})
+	}
+}
