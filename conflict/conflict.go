@@ -86,10 +86,14 @@ var (
 )
 
 // Find returns every conflict between the managers of a merge, nil when they agree. The merge must
-// have been asked for its owners: without them Find panics, since an answer would be a guess.
+// have been asked for its owners: without them an answer would be a guess, and Find returns one conflict of no
+// kind that says so. A nil merge has no conflicts.
 func Find(r *merge.Result) Conflicts {
+	if r == nil {
+		return nil
+	}
 	if r.Owners == nil {
-		panic("conflict.Find: the merge was made without owners; set merge.Options.Owners")
+		return Conflicts{{}}
 	}
 	var found Conflicts
 	for f := range r.Owners.Patched() {
@@ -304,10 +308,14 @@ func (c Conflict) detail() string {
 		}
 		name, _ := claim.Layer.Manager()
 		fmt.Fprintf(&b, "%s sets ", name)
-		if c.Kind == Union || len(c.Fields[i]) > len(c.Path) {
-			fmt.Fprintf(&b, "%s to ", schema.Path(c.Fields[i][len(c.Path):]))
+		field := c.Path
+		if i < len(c.Fields) {
+			field = c.Fields[i]
 		}
-		b.WriteString(schema.FormatClaim(c.Fields[i], claim, false))
+		if len(field) > len(c.Path) {
+			fmt.Fprintf(&b, "%s to ", field[len(c.Path):])
+		}
+		b.WriteString(schema.FormatClaim(field, claim, false))
 	}
 	return b.String()
 }
@@ -316,6 +324,8 @@ func (c Conflict) message() string {
 	switch {
 	case c.Kind == Union:
 		return "managers set different members of one union; the merge keeps both and the cluster refuses the object"
+	case c.Kind != Overlap:
+		return "unknown: the merge was made without merge.Options.Owners"
 	case hasNull(c.Claims):
 		return "one manager empties what another sets"
 	default:
@@ -324,6 +334,9 @@ func (c Conflict) message() string {
 }
 
 func (c Conflict) help() string {
+	if len(c.Claims) == 0 {
+		return "set merge.Options.Owners"
+	}
 	if c.Kind == Union {
 		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps, and --force-manager=NAME renders what would be with that manager's"
 	}

@@ -168,6 +168,9 @@ func (d Decision) inCluster() string {
 	if d.Conflict.Kind == Union {
 		return "the cluster keeps both members and refuses the object"
 	}
+	if len(d.Conflict.Claims) == 0 {
+		return "the cluster lets the last patch win"
+	}
 	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Layer
 	name, _ := last.Manager()
 	if last == schema.Manager(d.Manager) {

@@ -17,11 +17,14 @@ import (
 // Review returns what a merge did that is no conflict between managers and still worth a look: an
 // override, a note for each field in which a patch changed what the runtime set; and a warning for
 // each variable that refers to another which the merge put after it. It takes the template that was
-// merged and the merge's result, which must have been asked for its owners; the object of the
+// merged and the merge's result, which must have been asked for its owners, and finds nothing without; the object of the
 // findings is for the caller to fill in.
 func Review(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findings {
-	if r.Owners == nil {
-		panic("conflict.Review: the merge was made without owners; set merge.Options.Owners")
+	if r == nil || r.Owners == nil {
+		return nil
+	}
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
 	}
 	return append(overrides(r), envOrder(template, r)...)
 }

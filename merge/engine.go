@@ -60,11 +60,19 @@ type PatchError struct {
 
 // Error names the manager and the field.
 func (e *PatchError) Error() string {
+	if e == nil {
+		return "no error"
+	}
 	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
 }
 
 // Unwrap is what is wrong with the field.
-func (e *PatchError) Unwrap() error { return e.Err }
+func (e *PatchError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // within lets an error's path grow on its way up.
 func within(step schema.Step, err error) error {

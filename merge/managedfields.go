@@ -23,6 +23,7 @@ import (
 // It is what the API server would record by the schema of JobSet's definition, wherever that merges as
 // the Trainer does; docs/differences.md lists the fields in which it does not.
 func (o *Ownership) ManagedFields() []metav1.ManagedFieldsEntry {
+	o = o.orEmpty()
 	sets := make([]*fieldpath.Set, len(o.log.layers))
 	for i := range sets {
 		sets[i] = fieldpath.NewSet()

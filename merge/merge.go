@@ -64,6 +64,9 @@ type Claim = schema.Claim
 // The error is a [*PatchError], which names the manager and the field where the controller's own merge
 // would fail: an item without its merge key, an unknown directive. There is then no result.
 func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
 	return apply(template, patches, merger{owners: opts.Owners})
 }
 

@@ -22,6 +22,14 @@ type Ownership struct {
 	template *trainer.JobSetTemplateSpec
 }
 
+// orEmpty returns o, or the ownership of an empty template if o is nil or zero.
+func (o *Ownership) orEmpty() *Ownership {
+	if o == nil || o.log == nil {
+		return &Ownership{log: newLog(nil, &additions{}), template: &trainer.JobSetTemplateSpec{}}
+	}
+	return o
+}
+
 // All yields every field that somebody set, with its claims in the order in which they were written;
 // the last one is in force. Fields come as in the encoded document: sorted by name, list items in
 // the order of the list. A field is a leaf: a scalar, an entry of a map, an atomic list, an element of
@@ -29,6 +37,7 @@ type Ownership struct {
 // merge key of an item is no leaf. A field that a null emptied is yielded too, its last claim nil.
 func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
 	return func(yield func(schema.Path, []Claim) bool) {
+		o := o.orEmpty()
 		w := walk{log: o.log, yield: yield}
 		w.value(schema.JobSetTemplate(), nil, reflect.ValueOf(o.template).Elem(), rootNode, nil)
 	}
@@ -37,6 +46,7 @@ func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
 // Layers returns who wrote or could write, in the order of writing: the runtime, the managers in the order
 // of their patches, and then whoever Write recorded.
 func (o *Ownership) Layers() []schema.Layer {
+	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
 	for i := range layers {
 		layers[i] = o.log.layerName(layers[i])
@@ -47,7 +57,7 @@ func (o *Ownership) Layers() []schema.Layer {
 // Rename has claims yielded by other layers and sources from now on, where patches were made of something
 // else than managers' entries. It is given each claim as it would be; its layer must depend on the layer
 // alone, and tell apart what was apart.
-func (o *Ownership) Rename(rename func(Claim) Claim) { o.log.rename = rename }
+func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
 // layerName is a layer as claims have it.
 func (l *log) layerName(layer schema.Layer) schema.Layer {

@@ -20,19 +20,28 @@ type PatchedField struct {
 // touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
-		for i := range o.log.nodes {
-			if !yield(PatchedField{o.log, node(i)}) {
+		l := o.orEmpty().log
+		for i := range l.nodes {
+			if !yield(PatchedField{l, node(i)}) {
 				return
 			}
 		}
 	}
 }
 
+// record returns the log of the field; the zero PatchedField is in one that is empty.
+func (f PatchedField) record() *log {
+	if f.log == nil {
+		return newLog(nil, &additions{})
+	}
+	return f.log
+}
+
 // Children yields the patched fields directly within this one.
 func (f PatchedField) Children() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
-		for child := f.log.nodes[f.at].child; child != noNode; child = f.log.nodes[child].next {
-			if !yield(PatchedField{f.log, child}) {
+		for child := f.record().nodes[f.at].child; child != noNode; child = f.record().nodes[child].next {
+			if !yield(PatchedField{f.record(), child}) {
 				return
 			}
 		}
@@ -41,31 +50,31 @@ func (f PatchedField) Children() iter.Seq[PatchedField] {
 
 // Name is the name of the field in its struct, or "" for an item, an entry or an element.
 func (f PatchedField) Name() string {
-	if field := f.log.nodes[f.at].field; field != nil {
+	if field := f.record().nodes[f.at].field; field != nil {
 		return field.Name
 	}
 	return ""
 }
 
 // Type says how the field merges.
-func (f PatchedField) Type() *schema.Type { return f.log.typ(f.at) }
+func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
 
 // Contested reports whether two managers claimed the field with different values.
-func (f PatchedField) Contested() bool { return f.log.nodes[f.at].contested }
+func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
 
 // Path is where the field stands in the template.
-func (f PatchedField) Path() schema.Path { return f.log.path(f.at) }
+func (f PatchedField) Path() schema.Path { return f.record().path(f.at) }
 
 // Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
-func (f PatchedField) Claims() []Claim { return f.log.claimsOf(f.at, f.Path()) }
+func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
 
 // HasClaims reports whether the field itself is claimed, and not only a field within it.
-func (f PatchedField) HasClaims() bool { return f.log.nodes[f.at].first >= 0 }
+func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }
 
 // HasNull reports whether a claim on the field itself empties it.
 func (f PatchedField) HasNull() bool {
-	for i := f.log.nodes[f.at].first; i >= 0; i = f.log.claims[i].next {
-		if f.log.claims[i].kind() == nullValue {
+	for i := f.record().nodes[f.at].first; i >= 0; i = f.record().claims[i].next {
+		if f.record().claims[i].kind() == nullValue {
 			return true
 		}
 	}
@@ -74,29 +83,29 @@ func (f PatchedField) HasNull() bool {
 
 // HasSeveral reports whether patches reached more than one field directly within this one.
 func (f PatchedField) HasSeveral() bool {
-	n := &f.log.nodes[f.at]
+	n := &f.record().nodes[f.at]
 	return n.child != n.tail
 }
 
 // Overrides reports whether patches changed what the runtime set: the runtime claims the field, and
 // the value in force is another.
 func (f PatchedField) Overrides() bool {
-	n := &f.log.nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.log.claims[n.first].layer() != runtimeLayer {
+	n := &f.record().nodes[f.at]
+	if n.first < 0 || n.first == n.last || f.record().claims[n.first].layer() != runtimeLayer {
 		return false
 	}
-	return !f.log.equal(n.first, n.last)
+	return !f.record().equal(n.first, n.last)
 }
 
 // Replaced reports whether a layer that comes after the patches wrote another value over what the
 // runtime, a manager or an earlier such layer had set.
 func (f PatchedField) Replaced() bool {
-	n := &f.log.nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.log.claims[n.last].layer() <= f.log.managers {
+	n := &f.record().nodes[f.at]
+	if n.first < 0 || n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {
 		return false
 	}
-	for i := n.first; i != n.last; i = f.log.claims[i].next {
-		if !f.log.equal(i, n.last) {
+	for i := n.first; i != n.last; i = f.record().claims[i].next {
+		if !f.record().equal(i, n.last) {
 			return true
 		}
 	}

@@ -21,14 +21,16 @@ import (
 // patch's.
 //
 // It records only; the caller has written, or will, to the very template that the Ownership came with.
-// A path that leads to no field of a JobSet template panics, since it is a mistake in the program.
+// Of a path that leads to no field of a JobSet template nothing is recorded.
 func (o *Ownership) Write(layer schema.Layer, from schema.Origin, path schema.Path, before, now any) {
+	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
 // WriteChanges is Write for a layer that fills in what is missing, as defaulting does: only the leaves
 // that before and now have in different values are recorded.
 func (o *Ownership) WriteChanges(layer schema.Layer, path schema.Path, before, now any) {
+	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
 }
 
@@ -42,10 +44,13 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 		if name, ok := step.Field(); ok {
 			f := t.Field(name)
 			if f == nil {
-				panic("merge: " + path.String() + " is no field of a JobSet template")
+				return // the template has no such field
 			}
 			at = l.child(at, f, "")
 			continue
+		}
+		if t.Elem == nil {
+			return
 		}
 		name, isKey := step.Key()
 		if mergeKey, value, ok := step.Item(); ok {
@@ -288,7 +293,10 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 // Write records in the one is not in the other. It is for what is made of a JobSet, whose fields
 // begin with the history that they have there.
 func (o *Ownership) Fork(template *trainer.JobSetTemplateSpec) *Ownership {
-	l := *o.log
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
+	l := *o.orEmpty().log
 	l.layers, l.nodes, l.claims = slices.Clone(l.layers), slices.Clone(l.nodes), slices.Clone(l.claims)
 	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // which grows anew
 	return &Ownership{log: &l, template: template}

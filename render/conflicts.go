@@ -16,6 +16,7 @@ import (
 // reads that one and OnConflict. If the patches cannot be merged it returns the errors that say why, too, and
 // compares the patches of the other managers. It changes none of its input.
 func Conflicts(in Input, opts Options) schema.Findings {
+	in = in.filled()
 	r := renderer{in: in, out: &Output{}}
 	_, left, decisions, ok := r.laid(opts)
 	if !ok {

@@ -21,6 +21,9 @@ const (
 // reaches a JobSet: suspend, managedBy, the group and kind of the runtime reference, and the defaults
 // of volumes and variables in its patches. It changes the job that it is given.
 func DefaultTrainJob(job *trainer.TrainJob) {
+	if job == nil {
+		return
+	}
 	spec := &job.Spec
 	setDefaultPointer(&spec.Suspend, false)
 	setDefaultPointer(&spec.ManagedBy, trainerController)
@@ -80,6 +83,9 @@ func DefaultOverrides(o *legacy.Overrides) {
 // whether the object has a field, and manifest.Document.Sets is one. Where it is nil, a zero counts as
 // not written.
 func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path) bool) {
+	if spec == nil {
+		return
+	}
 	template := &spec.Template.Spec
 	jobs := schema.Fields("spec", "template", "spec", "replicatedJobs")
 	for i := range template.ReplicatedJobs {

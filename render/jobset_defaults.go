@@ -16,6 +16,9 @@ import (
 // The Go types cannot tell an explicit `replicas: 0` or `groupName: ""` from an absent one, so both
 // become the default. A JobSet that is defaulted already comes back equal.
 func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet {
+	if js == nil {
+		js = &jobset.JobSet{}
+	}
 	js = js.DeepCopy()
 	js.APIVersion, js.Kind = jobset.SchemeGroupVersion.String(), "JobSet"
 	defaultJobSetSpec(&js.Spec)

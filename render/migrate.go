@@ -41,6 +41,9 @@ type Migration struct {
 // It refuses overrides that Trainer 2.1 refuses or that could not run, and those that take two patches to
 // say: two mounts of one volume in one container. It changes none of its input.
 func Migrate(in Input, manager string) *Migration {
+	if in.TrainJob == nil {
+		in.TrainJob = &trainer.TrainJob{}
+	}
 	m := &Migration{}
 	if len(in.TrainJob.Spec.RuntimePatches)+len(in.Patches) > 0 {
 		r := renderer{in: in, out: &Output{}}

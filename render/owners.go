@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -55,6 +56,9 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptio
 // merge.Ownership.All yields those of the JobSet: paths are the Job's own, sources those of the inputs.
 // apiVersion and kind are nobody's.
 func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[schema.Path, []schema.Claim], error) {
+	if job == nil {
+		job = &batchv1.Job{}
+	}
 	owned, err := c.job(job.Labels)
 	if err != nil {
 		return nil, fmt.Errorf("Job %s: %w; take it from Jobs", job.Name, err)
@@ -64,6 +68,9 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[schema.Path, []schema.Cla
 
 // Pod yields the fields of a Pod of the JobSet, as Pods made it, with their claims.
 func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Claim], error) {
+	if pod == nil {
+		pod = &corev1.Pod{}
+	}
 	job, err := c.job(pod.Labels)
 	if err != nil {
 		return nil, fmt.Errorf("Pod %s%s: %w; take it from Pods", pod.Name, pod.GenerateName, err)
@@ -108,6 +115,9 @@ func withSecurityContexts(containers, others []corev1.Container) []corev1.Contai
 
 // job works out the owners of one Job, which the labels of it and its Pods name.
 func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
+	if c == nil || c.js == nil {
+		return nil, errors.New("there is no JobSet")
+	}
 	replicatedJob := labels[jobset.ReplicatedJobNameKey]
 	index, err := strconv.Atoi(labels[jobset.JobIndexKey])
 	if err != nil {

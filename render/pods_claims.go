@@ -13,6 +13,9 @@ import (
 // The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
 // quantities in already.
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
+	if pod == nil {
+		return nil
+	}
 	name := pod.Name
 	if name == "" {
 		name = pod.GenerateName + suffix

@@ -134,9 +134,20 @@ type Output struct {
 // says so and there is no JobSet.
 func JobSet(in Input, opts Options) (*Output, error) {
 	out := &Output{}
-	r := renderer{in: in, out: out}
+	r := renderer{in: in.filled(), out: out}
 	r.render(opts)
 	return out, out.Findings.Err()
+}
+
+// filled returns the input with an empty object for one that is nil.
+func (in Input) filled() Input {
+	if in.TrainJob == nil {
+		in.TrainJob = &trainer.TrainJob{}
+	}
+	if in.Runtime == nil {
+		in.Runtime = &trainer.TrainingRuntimeSpec{}
+	}
+	return in
 }
 
 type renderer struct {
@@ -275,12 +286,18 @@ func (r *renderer) runtime() schema.Object { return RuntimeOf(r.in.TrainJob) }
 
 // ObjectOf names a TrainJob in findings.
 func ObjectOf(job *trainer.TrainJob) schema.Object {
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
 	return schema.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
 }
 
 // RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference. A kind that is
 // there and empty is no kind of a runtime: the API server fills in only what is absent.
 func RuntimeOf(job *trainer.TrainJob) schema.Object {
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
 	o := schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
 	if kind := job.Spec.RuntimeRef.Kind; kind != nil {
 		o.Kind = *kind

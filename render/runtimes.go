@@ -20,6 +20,9 @@ type Runtimes struct {
 // Add adds a runtime. It refuses a second one of the same kind, namespace and name: which of the two
 // is meant, nobody could say.
 func (r *Runtimes) Add(id schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+	if r == nil {
+		r = &Runtimes{}
+	}
 	return add(&r.known, id, spec)
 }
 
@@ -27,6 +30,9 @@ func (r *Runtimes) Add(id schema.Object, spec *trainer.TrainingRuntimeSpec) *sch
 // created; it goes before the runtime itself, whose later changes do not reach the job (Trainer
 // v2.3.0 pkg/runtime/core snapshot.go). It refuses a second one for the same TrainJob.
 func (r *Runtimes) AddSnapshot(trainJob schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+	if r == nil {
+		r = &Runtimes{}
+	}
 	return add(&r.snapshots, trainJob, spec)
 }
 
@@ -49,6 +55,12 @@ func add(to *map[schema.Object]*trainer.TrainingRuntimeSpec, id schema.Object, s
 // that kind, namespace and name. The finding says which runtimes there are when it is missing, or
 // that the reference is to no runtime at all.
 func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *schema.Finding) {
+	if r == nil {
+		r = &Runtimes{}
+	}
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
 	ref := job.Spec.RuntimeRef
 	missing := &schema.Finding{
 		Code: schema.CodeNoRuntime, Severity: schema.Error, Object: ObjectOf(job),

@@ -38,9 +38,13 @@ const longestManager = 253
 // containers put into another order.
 //
 // Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
-// is wrong with the template alone; Finding.Object has the kind of the one or the other.
+// is wrong with the template alone; Finding.Object has the kind of the one or the other. A nil template is an
+// empty one.
 func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
 	c := checker{}
+	if template == nil {
+		template = &trainer.JobSetTemplateSpec{}
+	}
 	if !isCleanTemplate(&template.Spec) {
 		c.template(template)
 	}

@@ -13,15 +13,46 @@ import (
 // those of the patch type that mirrors it. Pairs of types are compiled once and shared, so that the
 // result is small although the types are large.
 func compile(template, patch reflect.Type) *Type {
+	if template == nil {
+		return nil
+	}
 	c := compiler{done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
-	return c.compile(template, patch)
+	t := c.compile(template, patch)
+	c.finish()
+	return t
 }
 
 type typePair struct{ template, patch reflect.Type }
 
 type compiler struct {
-	done  map[typePair]*Type
-	holds map[reflect.Type]bool // the structs from which maps can be reached
+	done    map[typePair]*Type
+	holds   map[reflect.Type]bool // the types from which maps can be reached, or cannot
+	structs []*Type
+	keyed   []*Type // the list-maps
+}
+
+// finish fills in what needs the fields of all types: a type may contain itself.
+func (c *compiler) finish() {
+	for _, t := range c.keyed {
+		t.key = t.Elem.Field(t.Key)
+	}
+	nested := map[*Type]bool{} // the structs that have a nested field or a union
+	isNested := func(f *StructField) bool { return f.Type.Kind == ListMap || nested[f.Type] }
+	for again := true; again; {
+		again = false
+		for _, t := range c.structs {
+			if !nested[t] && (len(t.Unions) > 0 || slices.ContainsFunc(t.Fields, isNested)) {
+				nested[t], again = true, true
+			}
+		}
+	}
+	for _, t := range c.structs {
+		for _, f := range t.Fields {
+			if isNested(f) {
+				t.nested = append(t.nested, f)
+			}
+		}
+	}
 }
 
 func (c *compiler) compile(template, patch reflect.Type) *Type {
@@ -38,13 +69,14 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 	case template.Kind() == reflect.Struct:
 		t.Kind = Struct
 		t.Unions = unionsOf(template)
+		c.structs = append(c.structs, t)
 		c.fields(t, template, patch)
 	case template.Kind() == reflect.Map:
 		t.Kind = Map
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	case template.Kind() == reflect.Slice && template.Elem().Kind() != reflect.Uint8:
 		t.Kind = Atomic
-		t.maps = c.holdsMaps(template.Elem())
+		t.maps = c.canHoldMaps(template.Elem())
 		t.Elem = c.compile(template.Elem(), elem(patch))
 	default:
 		t.Kind = Scalar
@@ -77,15 +109,12 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			keyed.Key = g.tag.Get("patchMergeKey")
 			keyed.Kind = Set
 			if keyed.Key != "" {
-				keyed.Kind, keyed.key = ListMap, keyed.Elem.Field(keyed.Key)
+				keyed.Kind = ListMap
+				c.keyed = append(c.keyed, &keyed)
 			}
 			f.Type = &keyed
 		}
 		t.Fields = append(t.Fields, f)
-		// No type of a template contains itself, so that a field's own is complete here.
-		if f.Type.Kind == ListMap || f.Type.Kind == Struct && len(f.Type.Unions)+len(f.Type.nested) > 0 {
-			t.nested = append(t.nested, f)
-		}
 		if f.Patch != nil {
 			t.patchable = append(t.patchable, f)
 		}
@@ -100,8 +129,9 @@ type goField struct {
 	slot Slot
 }
 
-// goFields lists the fields that encoding/json would write for a struct, inlined structs in place.
-func goFields(t reflect.Type, outer []int) []goField {
+// goFields lists the fields that encoding/json would write for a struct, inlined structs in place. The struct stands
+// at an index sequence within the outer types.
+func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
 	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -111,9 +141,11 @@ func goFields(t reflect.Type, outer []int) []goField {
 			index = slices.Concat(outer, index)
 		}
 		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && f.Anonymous:
-			fields = append(fields, goFields(f.Type, index)...)
+		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case name == "" && f.Anonymous && indirect(f.Type).Kind() == reflect.Struct:
+			if inner := indirect(f.Type); !slices.Contains(outerTypes, inner) && inner != t {
+				fields = append(fields, goFields(inner, index, append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)
+			}
 		default:
 			fields = append(fields, goField{name: name, typ: f.Type, tag: f.Tag, slot: Slot{
 				Index:     index,
@@ -145,8 +177,11 @@ func hasOption(options, name string) bool {
 	return false
 }
 
+// mostPointers is how many pointers to pointers are followed. More has only a pointer type that points to itself.
+const mostPointers = 64
+
 func indirect(t reflect.Type) reflect.Type {
-	for t != nil && t.Kind() == reflect.Pointer {
+	for i := 0; t != nil && t.Kind() == reflect.Pointer && i < mostPointers; i++ {
 		t = t.Elem()
 	}
 	return t
@@ -166,24 +201,40 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
 }
 
-// holdsMaps reports whether a map can be reached from values of the type.
-func (c *compiler) holdsMaps(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Map:
-		return true
-	case reflect.Pointer, reflect.Slice:
-		return c.holdsMaps(t.Elem())
-	case reflect.Struct:
-		holds, known := c.holds[t]
-		if !known && !encodesItself(t) {
-			for i := 0; i < t.NumField() && !holds; i++ {
-				holds = c.holdsMaps(t.Field(i).Type)
-			}
+// canHoldMaps reports whether a map can be reached from values of the type.
+func (c *compiler) canHoldMaps(t reflect.Type) bool {
+	seen := map[reflect.Type]bool{}
+	holds := c.holdsMaps(t, seen)
+	if !holds { // a type that was seen before a map was found may still hold one
+		for of := range seen {
+			c.holds[of] = false
 		}
-		c.holds[t] = holds
+	}
+	return holds
+}
+
+func (c *compiler) holdsMaps(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if holds, known := c.holds[t]; known || seen[t] {
 		return holds
 	}
-	return false
+	seen[t] = true
+	holds := false
+	switch t.Kind() {
+	case reflect.Map:
+		holds = true
+	case reflect.Pointer, reflect.Slice:
+		holds = c.holdsMaps(t.Elem(), seen)
+	case reflect.Struct:
+		if !encodesItself(t) {
+			for i := 0; i < t.NumField() && !holds; i++ {
+				holds = c.holdsMaps(t.Field(i).Type, seen)
+			}
+		}
+	}
+	if holds {
+		c.holds[t] = true
+	}
+	return holds
 }
 
 // unionsOf lists the unions of the API types that a patch can reach. Struct tags do not tell them;

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -123,6 +124,9 @@ func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads what ParsePath reads.
 func (p *Path) UnmarshalText(text []byte) error {
+	if p == nil {
+		return errors.New("there is no path to read into")
+	}
 	q, err := ParsePath(string(text))
 	*p = q
 	return err

@@ -7,10 +7,13 @@ import (
 )
 
 // Encoded yields the fields that a patch's JSON holds, each with its value, in the order of Patchable.
-// The patch is an addressable struct of the patch's Go type. It is what [Slot.Of] says of every field, for those
+// The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what [Slot.Of] says of every field, for those
 // who want them all: most fields of most patches are empty, and passing over them has to be cheap.
 func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Value] {
 	return func(yield func(*StructField, reflect.Value) bool) {
+		if t == nil || patch.Kind() != reflect.Struct || !patch.CanAddr() {
+			return
+		}
 		parent, set := patch, encodedFields(patch)
 		for i := range t.scan {
 			step := &t.scan[i]

@@ -122,10 +122,20 @@ type Slot struct {
 }
 
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
-// without omitempty is encoded also when it is empty, and a nil pointer or list there reads null.
+// without omitempty is encoded also when it is empty, and a nil pointer or list there reads null. There is no value
+// in what is no struct, or in an embedded pointer that is nil.
 func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
+	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct {
+		return reflect.Value{}, false
+	}
 	value = parent.Field(s.Index[0])
 	for _, i := range s.Index[1:] {
+		if value.Kind() == reflect.Pointer {
+			if value.IsNil() {
+				return reflect.Value{}, false
+			}
+			value = value.Elem()
+		}
 		value = value.Field(i)
 	}
 	return value, s.encodes(value)
@@ -195,6 +205,9 @@ var jobSetTemplate = sync.OnceValue(func() *Type {
 
 // String is the kind, with the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {
+	if t == nil {
+		return Kind(0).String()
+	}
 	if t.Kind == ListMap {
 		return "list-map by " + t.Key
 	}
@@ -203,6 +216,9 @@ func (t *Type) String() string {
 
 // Field returns the field of a Struct by its JSON name, or nil.
 func (t *Type) Field(name string) *StructField {
+	if t == nil {
+		return nil
+	}
 	for _, f := range t.Fields {
 		if f.Name == name {
 			return f
@@ -212,11 +228,21 @@ func (t *Type) Field(name string) *StructField {
 }
 
 // KeyField returns the field of a ListMap's items that holds their merge key.
-func (t *Type) KeyField() *StructField { return t.key }
+func (t *Type) KeyField() *StructField {
+	if t == nil {
+		return nil
+	}
+	return t.key
+}
 
 // Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The
 // slice is shared: it is to be read only.
-func (t *Type) Patchable() []*StructField { return t.patchable }
+func (t *Type) Patchable() []*StructField {
+	if t == nil {
+		return nil
+	}
+	return t.patchable
+}
 
 // Lookup returns the type of the field that a path leads to from t, or nil where there is none.
 // Positions within atomic lists lead to the type of their items.

@@ -25,7 +25,12 @@ type Runtime struct {
 }
 
 // ID is the runtime's kind, namespace and name.
-func (r *Runtime) ID() schema.Object { return r.id }
+func (r *Runtime) ID() schema.Object {
+	if r == nil {
+		return schema.Object{}
+	}
+	return r.id
+}
 
 // Labels of runtimes (Trainer v2.3.0 pkg/constants, manifests/base/webhook).
 const (

@@ -18,6 +18,9 @@ var anyTime = time.Unix(0, 0)
 // whose content did gets now, whatever time it brings. It changes job and never old, and tells whether it
 // changed anything.
 func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
+	if job == nil {
+		return false
+	}
 	stamp := metav1.NewTime(now)
 	byManager := map[string]*trainer.RuntimePatch{}
 	if old != nil {

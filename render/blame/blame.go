@@ -68,6 +68,9 @@ type Field struct {
 // the claims; the error says why the object cannot be encoded.
 func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Claim], opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
+	if history == nil {
+		history = func(func(schema.Path, []schema.Claim) bool) {}
+	}
 	for path, claims := range history {
 		if opts.Locate != nil {
 			claims = slices.Clone(claims)
@@ -155,6 +158,9 @@ func contested(claims []schema.Claim) bool {
 // IsPresence reports whether the claims are on the presence of an item or an empty struct, and not on a
 // value.
 func (f *Field) IsPresence() bool {
+	if f == nil {
+		return false
+	}
 	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return c.Value == any(schema.Presence{}) })
 }
 
@@ -162,6 +168,9 @@ func (f *Field) IsPresence() bool {
 // would win over all others; of the presence of an item the first, which brought the item, since the
 // others only name it. It is -1 where the field itself is not claimed.
 func (f *Field) InForce() int {
+	if f == nil {
+		return -1
+	}
 	last := len(f.Claims) - 1
 	if last < 0 || f.Claims[last].Value == nil || !f.IsPresence() {
 		return last
@@ -190,6 +199,9 @@ func (f *Field) Agree() int {
 // Overrides reports whether the value in force replaced another one.
 func (f *Field) Overrides() bool {
 	at := f.InForce()
+	if at < 0 {
+		return false
+	}
 	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return !schema.SameValue(c.Value, f.Claims[at].Value) })
 }
 
@@ -199,6 +211,9 @@ func (f *Field) All() iter.Seq[*Field] {
 }
 
 func (f *Field) all(yield func(*Field) bool) bool {
+	if f == nil {
+		return true
+	}
 	if f.Claims != nil && !yield(f) {
 		return false
 	}
@@ -211,7 +226,20 @@ func (f *Field) all(yield func(*Field) bool) bool {
 }
 
 // Fields yields every claimed field of the object.
-func (o *Object) Fields() iter.Seq[*Field] { return o.root.All() }
+func (o *Object) Fields() iter.Seq[*Field] { return o.top().All() }
+
+// top is the field that holds all others; an object that New did not make has none of them.
+func (o *Object) top() *Field {
+	if o == nil || o.root == nil {
+		return &Field{}
+	}
+	return o.root
+}
 
 // Lines returns the object as YAML, line by line. They are shared and to be read only.
-func (o *Object) Lines() []Line { return o.lines }
+func (o *Object) Lines() []Line {
+	if o == nil {
+		return nil
+	}
+	return o.lines
+}

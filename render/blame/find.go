@@ -17,6 +17,9 @@ import (
 // Where nothing is found, the error is an *UnknownField when the object cannot have such a field, and
 // an *UnsetField when it can and nobody set it.
 func (o *Object) Find(text string) ([]*Field, error) {
+	if o == nil || o.root == nil {
+		o = &Object{root: &Field{}}
+	}
 	path, err := schema.ParsePath(text)
 	if err != nil {
 		return nil, err
@@ -59,6 +62,9 @@ type UnknownField struct {
 
 // Error names the path and what may have been meant.
 func (e *UnknownField) Error() string {
+	if e == nil {
+		return "no error"
+	}
 	text := fmt.Sprintf("there is no field %s", e.Path)
 	if len(e.Nearest) == 0 {
 		return text
@@ -79,6 +85,9 @@ type UnsetField struct {
 
 // Error says that nobody set the field, and who could.
 func (e *UnsetField) Error() string {
+	if e == nil {
+		return "no error"
+	}
 	return fmt.Sprintf("nobody sets %s; it could be set by %s", e.Path, strings.Join(e.Setters, ", "))
 }
 

@@ -34,7 +34,13 @@ func OwnersOf(o *merge.Ownership) *Owners {
 // be nil: the Pods of a Job are many, and differ in little.
 func OwnersOfFields(fields iter.Seq2[schema.Path, []schema.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
+	if fields == nil {
+		return owners
+	}
 	for path, claims := range fields {
+		if len(claims) == 0 {
+			continue
+		}
 		f := owned{path.String(), path, claims[len(claims)-1]}
 		if similar != nil {
 			f = similar.shared(f)

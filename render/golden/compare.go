@@ -273,6 +273,9 @@ func encode(objects []any) []byte {
 // Diff is the change as a unified diff between the file and what Update would write there. Masked values are masked in
 // it, so that it is to be read, not applied.
 func (c *Change) Diff() string {
+	if c == nil {
+		return ""
+	}
 	old, new := c.File, c.File
 	if c.Old == nil {
 		old = "/dev/null"

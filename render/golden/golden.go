@@ -87,6 +87,9 @@ type Case struct {
 //
 // It fails where a folder or a file cannot be read; what is wrong within the files is for Case.Run to say.
 func Find(fsys fs.FS, folder string) ([]*Case, error) {
+	if fsys == nil {
+		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
+	}
 	var cases []*Case
 	if err := find(&Case{Name: ".", fsys: fsys, folder: folder}, &cases); err != nil {
 		return nil, err

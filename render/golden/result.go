@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -66,15 +67,15 @@ type Change struct {
 }
 
 // Passed says whether the case renders to what want holds.
-func (r *Result) Passed() bool { return len(r.Failures) == 0 }
+func (r *Result) Passed() bool { return r == nil || len(r.Failures) == 0 }
 
 // Changed says whether a file of want, such as Findings, is among the changes.
 func (r *Result) Changed(name string) bool {
-	return slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
+	return r != nil && slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
 }
 
 // Updatable says whether Update makes a case pass that has not: whether it could be rendered at all.
-func (r *Result) Updatable() bool { return len(r.Failures) == 0 || len(r.Changes) > 0 }
+func (r *Result) Updatable() bool { return r == nil || len(r.Failures) == 0 || len(r.Changes) > 0 }
 
 func (r *Result) fail(file, format string, args ...any) {
 	r.Failures = append(r.Failures, Failure{Position: schema.Position{File: file}, Message: fmt.Sprintf(format, args...)})
@@ -83,6 +84,9 @@ func (r *Result) fail(file, format string, args ...any) {
 // Run renders a case and compares. What is wrong with the case is in the result; the error is that of a file
 // which cannot be read.
 func (c *Case) Run(opts Options) (*Result, error) {
+	if c == nil || c.fsys == nil {
+		return nil, errors.New("the case is none that Find has found")
+	}
 	r := &Result{Case: c}
 	settings, problems, err := c.options()
 	if err != nil {

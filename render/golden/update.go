@@ -14,6 +14,9 @@ import (
 // It follows no links below the folder: it replaces one in the place of a file, and fails where one is in the place of
 // want.
 func Update(folder string, r *Result) (err error) {
+	if r == nil || r.Case == nil {
+		return errors.New("there is no result of a case")
+	}
 	if len(r.Changes) == 0 {
 		return transaction.Recover(folder, nil)
 	}

@@ -32,6 +32,8 @@ type Payload struct {
 // *corev1.ConfigMap, *corev1.Secret, Volcano's *v1beta1.PodGroup, and as *unstructured.Unstructured the
 // PodGroup of scheduler-plugins. It comes after Enforce and Schedule and writes nothing to the JobSet.
 func Companions(j *Job, payload Payload) []Object {
+	j = j.filled()
+	j.fillSets()
 	var objects []Object
 	policy := j.source()
 	if policy.MPI != nil {

@@ -71,6 +71,7 @@ func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
 // CheckReplicas looks at the replicas of a job whose replicas the controller leaves alone: a zero gets
 // lost, and the API fills in one.
 func (j *Job) CheckReplicas(s *PodSet) {
+	j, s = j.filled(), s.filled()
 	if s.Replicas == 0 {
 		j.replicasReplaced(s, 0)
 	}

@@ -88,7 +88,7 @@ func mpi(j *Job) bool {
 
 // LauncherAsNode reports whether MPI's launcher counts as a node.
 func (j *Job) LauncherAsNode() bool {
-	policy := j.source().MPI
+	policy := j.filled().source().MPI
 	return policy != nil && orDefault(policy.RunLauncherAsNode, false)
 }
 

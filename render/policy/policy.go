@@ -100,9 +100,58 @@ type PodSet struct {
 	replicas int32
 }
 
+// fill puts an empty object in the place of each that is nil.
+func (in *Input) fill() {
+	if in.TrainJob == nil {
+		in.TrainJob = &trainer.TrainJob{}
+	}
+	if in.Runtime == nil {
+		in.Runtime = &trainer.TrainingRuntimeSpec{}
+	}
+	if in.Template == nil {
+		in.Template = &trainer.JobSetTemplateSpec{}
+	}
+}
+
+// filled returns the job with its inputs filled in; nil is an empty one.
+func (j *Job) filled() *Job {
+	if j == nil {
+		j = &Job{}
+	}
+	j.fill()
+	return j
+}
+
+func (j *Job) fillSets() {
+	for i, s := range j.Sets {
+		j.Sets[i] = s.filled()
+	}
+}
+
+// filled returns the job of a JobSet; nil is an empty one.
+func (s *PodSet) filled() *PodSet {
+	if s == nil {
+		s = &PodSet{}
+	}
+	if s.ReplicatedJob == nil {
+		s.ReplicatedJob = &jobset.ReplicatedJob{}
+	}
+	return s
+}
+
+// filled returns the place; one without a container is in an empty one.
+func (p Place) filled() Place {
+	if p.Container == nil {
+		p.Container = &corev1.Container{}
+	}
+	p.set = p.set.filled()
+	return p
+}
+
 // NewJob counts the Pods and lays resourcesPerNode over the merged spec's node containers, as
 // Trainer v2.3.0 pkg/runtime/core newRuntimeInfo does before any policy runs.
 func NewJob(in Input) *Job {
+	in.fill()
 	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}
 	j.by = j.writer()
 	if t := in.TrainJob.Spec.Trainer; t != nil {
@@ -139,6 +188,8 @@ func NewJob(in Input) *Job {
 // Enforce runs the runtime's machine-learning policy. It returns false where the controller fails, or
 // panics, for ever; a finding then says on what and what to write instead.
 func Enforce(j *Job) bool {
+	j = j.filled()
+	j.fillSets()
 	for _, enforce := range []func(*Job) bool{plain, torch, mpi, jax, xgboost, flux, status} {
 		if !enforce(j) {
 			return false
@@ -150,6 +201,8 @@ func Enforce(j *Job) bool {
 // Schedule runs the runtime's gang schedulers, which mark the Pods. Both may be asked for, and then
 // both act. It comes last, after the TrainJob's own sections.
 func Schedule(j *Job) {
+	j = j.filled()
+	j.fillSets()
 	coscheduling(j)
 	volcano(j)
 	j.checkGang()
@@ -182,7 +235,7 @@ func (j *Job) policyName() string {
 }
 
 // Layer is the layer of the runtime's policy.
-func (j *Job) Layer() schema.Layer { return schema.Policy(j.policyName()) }
+func (j *Job) Layer() schema.Layer { return schema.Policy(j.filled().policyName()) }
 
 // trainerSet is the first job with the trainer's ancestor label, nil where no job has it.
 func (j *Job) trainerSet() *PodSet {
@@ -218,7 +271,7 @@ func (j *Job) set(name string) *PodSet {
 	return nil
 }
 
-func (s *PodSet) pod() *corev1.PodSpec { return &s.Template.Spec.Template.Spec }
+func (s *PodSet) pod() *corev1.PodSpec { return &s.filled().Template.Spec.Template.Spec }
 
 // Containers are the job's containers, init containers apart.
 func (s *PodSet) Containers() []corev1.Container { return s.pod().Containers }

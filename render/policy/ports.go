@@ -75,6 +75,7 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 // that it takes for one then lose the first and double the second. Valid input has such pairs among
 // ports only: of 80 and 81 without names remain 81 and 81, which the JobSet API refuses.
 func (j *Job) Settle(s *PodSet) {
+	j, s = j.filled(), s.filled()
 	pod := s.pod()
 	settle(pod.Volumes, func(a, b *corev1.Volume) bool { return a.Name == b.Name })
 	for _, list := range []struct {

@@ -15,7 +15,7 @@ import (
 
 // Path is where the job stands in the JobSet.
 func (s *PodSet) Path() schema.Path {
-	return schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", s.Name)}
+	return schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", s.filled().Name)}
 }
 
 // JobPath is where the spec of the job's Jobs stands.
@@ -41,6 +41,7 @@ func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s,
 
 // Path is where a field of the container stands in the JobSet.
 func (p Place) Path(steps ...schema.Step) schema.Path {
+	p = p.filled()
 	in := p.set.Path()
 	path := make(schema.Path, 0, len(in)+len(podSpec())+2+len(steps))
 	path = append(append(append(path, in...), podSpec()...), schema.Field(p.list), schema.Item("name", p.Name))
@@ -78,6 +79,7 @@ func recordItem[T any](j *Job, by Writer, path schema.Path, before T, found bool
 
 // UpsertEnv sets environment variables of a container, by name.
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
+	j, c = j.filled(), c.filled()
 	for i := range env {
 		var e corev1.EnvVar
 		env[i].DeepCopyInto(&e) // one list may go to several containers
@@ -127,6 +129,7 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 
 // AppendEnvFrom adds a source of environment variables after all others.
 func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
+	j, c = j.filled(), c.filled()
 	before := c.EnvFrom
 	c.EnvFrom = append(slices.Clip(c.EnvFrom), source)
 	j.write(by, c, "envFrom", before, c.EnvFrom, len(before) > 0)
@@ -134,6 +137,7 @@ func (j *Job) AppendEnvFrom(by Writer, c Place, source corev1.EnvFromSource) {
 
 // SetImage replaces a container's image.
 func (j *Job) SetImage(by Writer, c Place, image string) {
+	j, c = j.filled(), c.filled()
 	before := c.Image
 	c.Image = image
 	j.write(by, c, "image", before, image, before != "")
@@ -141,6 +145,7 @@ func (j *Job) SetImage(by Writer, c Place, image string) {
 
 // SetCommand replaces a container's command. An empty list clears it.
 func (j *Job) SetCommand(by Writer, c Place, command []string) {
+	j, c = j.filled(), c.filled()
 	before := c.Command
 	c.Command = append([]string{}, command...)
 	j.write(by, c, "command", before, c.Command, len(before) > 0)
@@ -148,6 +153,7 @@ func (j *Job) SetCommand(by Writer, c Place, command []string) {
 
 // SetArgs replaces a container's arguments. An empty list clears them.
 func (j *Job) SetArgs(by Writer, c Place, args []string) {
+	j, c = j.filled(), c.filled()
 	before := c.Args
 	c.Args = append([]string{}, args...)
 	j.write(by, c, "args", before, c.Args, len(before) > 0)
@@ -193,6 +199,7 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 // SetCounts gives a job's Jobs their parallelism and completions. Both become the one count, whatever
 // the runtime says (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount).
 func (j *Job) SetCounts(s *PodSet) {
+	j, s = j.filled(), s.filled()
 	spec := &s.Template.Spec
 	for _, field := range []struct {
 		name string
@@ -215,6 +222,7 @@ func (j *Job) SetCounts(s *PodSet) {
 // SetOneReplica makes a job's replicas one, as the controller does for every job that carries the
 // label of a section of the TrainJob.
 func (j *Job) SetOneReplica(s *PodSet) {
+	j, s = j.filled(), s.filled()
 	before := s.Replicas
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
@@ -225,6 +233,7 @@ func (j *Job) SetOneReplica(s *PodSet) {
 
 // SetSuspend takes over spec.suspend of the TrainJob, also where it is absent.
 func (j *Job) SetSuspend() {
+	j = j.filled()
 	at, now := &j.Template.Spec.Suspend, j.TrainJob.Spec.Suspend
 	before := *at
 	*at = nil

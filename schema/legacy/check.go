@@ -19,8 +19,8 @@ func (o *Overrides) Check() schema.Findings {
 		f.Object.Kind = schema.TrainJobKind
 		found = append(found, f)
 	}
-	for i := range o.PodTemplateOverrides {
-		override := &o.PodTemplateOverrides[i]
+	for i := range o.list() {
+		override := &o.list()[i]
 		at := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
 		targets := at.Append(schema.Field("targetJobs"))
 		switch {

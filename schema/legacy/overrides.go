@@ -72,10 +72,21 @@ type ContainerOverride struct {
 }
 
 // Split separates what a TrainJob says in today's API from what it says in that of Trainer 2.1. Both share
-// memory with it.
+// memory with it. Of nil both are nil.
 func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
+	if j == nil {
+		return nil, nil
+	}
 	today := &trainer.TrainJob{TypeMeta: j.TypeMeta, ObjectMeta: j.ObjectMeta, Spec: j.Spec.TrainJobSpec, Status: j.Status}
 	return today, &j.Spec.Overrides
+}
+
+// list returns the overrides of Pods; nil has none.
+func (o *Overrides) list() []PodTemplateOverride {
+	if o == nil {
+		return nil
+	}
+	return o.PodTemplateOverrides
 }
 
 // Fields are the names of the fields of a TrainJob's spec that Trainer 2.2 took away.

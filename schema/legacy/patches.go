@@ -59,13 +59,13 @@ func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatc
 
 func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
 	var patches []trainer.RuntimePatch
-	if len(o.Labels)+len(o.Annotations) > 0 {
+	if o != nil && len(o.Labels)+len(o.Annotations) > 0 {
 		patches = append(patches, patchOf(metadataManager, &trainer.JobSetTemplatePatch{
 			Metadata: &metav1.ObjectMeta{Labels: o.Labels, Annotations: o.Annotations},
 		}))
 	}
-	for i := range o.PodTemplateOverrides {
-		override := &o.PodTemplateOverrides[i]
+	for i := range o.list() {
+		override := &o.list()[i]
 		var jobs []trainer.ReplicatedJobPatch
 		for _, name := range override.targets() {
 			if has(name) {
@@ -97,8 +97,8 @@ func (o *PodTemplateOverride) targets() []string {
 // Targets are the names of all jobs that overrides name, in the order in which they first do.
 func (o *Overrides) Targets() []string {
 	var names []string
-	for i := range o.PodTemplateOverrides {
-		for _, name := range o.PodTemplateOverrides[i].targets() {
+	for i := range o.list() {
+		for _, name := range o.list()[i].targets() {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -110,7 +110,7 @@ func (o *Overrides) Targets() []string {
 // ServiceAccountName is the name that the overrides set for a job: the last one, which may be empty; nil where none
 // does.
 func (o *Overrides) ServiceAccountName(job string) *string {
-	for _, override := range slices.Backward(o.PodTemplateOverrides) {
+	for _, override := range slices.Backward(o.list()) {
 		if override.Spec != nil && override.Spec.ServiceAccountName != nil && slices.Contains(override.targets(), job) {
 			return override.Spec.ServiceAccountName
 		}
@@ -153,7 +153,7 @@ func (o *Overrides) Source(path schema.Path) schema.Path {
 		return schema.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
 	}
 	i, err := strconv.Atoi(name)
-	if err != nil || i >= len(o.PodTemplateOverrides) {
+	if err != nil || i >= len(o.list()) {
 		return path
 	}
 	source := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
@@ -162,7 +162,7 @@ func (o *Overrides) Source(path schema.Path) schema.Path {
 	}
 	if len(path) > jobAt {
 		_, job, _ := path[jobAt].Item()
-		at := slices.IndexFunc(o.PodTemplateOverrides[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
+		at := slices.IndexFunc(o.list()[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
 		return source.Append(schema.Field("targetJobs"), schema.Index(max(at, 0)))
 	}
 	return source
@@ -202,14 +202,14 @@ func (o *Overrides) Reach(path schema.Path) []schema.Path {
 		return nil
 	}
 	i, ok := path[field-1].Index()
-	if !ok || i >= len(o.PodTemplateOverrides) {
+	if !ok || i >= len(o.list()) {
 		return nil
 	}
 	at := func(job string) schema.Path {
 		return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job))
 	}
 	var reached []schema.Path
-	for j, target := range o.PodTemplateOverrides[i].TargetJobs {
+	for j, target := range o.list()[i].TargetJobs {
 		switch name, _ := step(path, field).Field(); name {
 		case "metadata", "spec":
 			reached = append(reached, at(target.Name).Append(schema.Fields("template", "spec", "template")...).Append(path[field:]...))
@@ -256,7 +256,7 @@ func (o *Overrides) Origins(path schema.Path) []schema.Path {
 // Text is a text of a finding with the names of the overrides' patches replaced by what they are.
 func (o *Overrides) Text(text string) string {
 	pairs := []string{string(schema.Manager(metadataManager)), string(schema.Override("metadata")), metadataManager, "spec.labels and spec.annotations"}
-	for i := range slices.Backward(o.PodTemplateOverrides) {
+	for i := range slices.Backward(o.list()) {
 		pairs = append(pairs, string(schema.Manager(overrideManager(i))), string(schema.Override(strconv.Itoa(i))),
 			overrideManager(i), "podTemplateOverrides["+strconv.Itoa(i)+"]")
 	}

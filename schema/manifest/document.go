@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,9 @@ type Document struct {
 // It refuses kinds that this package does not read, and an object that has no JSON at all. Each call
 // returns a new map, and the document keeps none.
 func (d *Document) Fields() (map[string]any, error) {
+	if d == nil {
+		return nil, errNoText
+	}
 	if d.raw == nil {
 		return nil, fmt.Errorf("%s: %s cannot be read as JSON; see what Decode found in it", d.File, d.ID)
 	}
@@ -68,22 +72,27 @@ func (d *Document) Fields() (map[string]any, error) {
 //
 // It parses the document again when first asked, and is safe to call from several goroutines.
 func (d *Document) Position(p schema.Path) schema.Position {
-	return d.source.position(d.source.find(d.at, p))
+	s, at := d.place()
+	return s.position(s.find(at, p))
 }
 
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
-func (d *Document) Has(p schema.Path) bool { return d.source.value(d.at, p) != nil }
+func (d *Document) Has(p schema.Path) bool {
+	s, at := d.place()
+	return s.value(at, p) != nil
+}
 
 // Sets reports whether the file has the field with another value than null, which the API server takes for none.
 func (d *Document) Sets(p schema.Path) bool {
-	value := d.source.value(d.at, p)
-	return value != nil && kindOf(value, newReading(d.source)) != "null"
+	s, at := d.place()
+	value := s.value(at, p)
+	return value != nil && kindOf(value, newReading(s)) != "null"
 }
 
 // Format is how the document is written: JSON, or YAML.
 func (d *Document) Format() Format {
-	if d.source.json {
+	if s, _ := d.place(); s.json {
 		return JSON
 	}
 	return YAML
@@ -91,16 +100,30 @@ func (d *Document) Format() Format {
 
 // SourceLine is the text of a line of the document's file, without its line break; empty when the
 // file has no such line. Lines count from 1 and end where YAML ends them.
-func (d *Document) SourceLine(line int) string { return d.source.file.line(line) }
+func (d *Document) SourceLine(line int) string {
+	s, _ := d.place()
+	return s.file.line(line)
+}
 
 // Release says that the caller is done with the document's places: what Position and Has keep of the text
 // that they parsed takes a hundred times its room. It is forgotten when all objects of the text are
 // released, of which a YAML List has many; asked again, they parse it again. It is safe to call from
 // several goroutines.
 func (d *Document) Release() {
-	if d.source.inUse.Add(-1) <= 0 {
-		d.source.release()
+	if s, _ := d.place(); s.inUse.Add(-1) <= 0 {
+		s.release()
 	}
+}
+
+// errNoText says that a document was not made by this package, which knows the text of the others.
+var errNoText = errors.New("the document has no text")
+
+// place returns where the document's object stands: an empty text if nothing was decoded.
+func (d *Document) place() (*source, schema.Path) {
+	if d == nil || d.source == nil {
+		return &source{file: &file{}}, nil
+	}
+	return d.source, d.at
 }
 
 // Lines returns a function that gives the lines of a file by their numbers, as Document.SourceLine does,

@@ -33,8 +33,11 @@ var errNotAlone = errors.New("it is one of several objects in a List or an array
 // object and after it stay, and so does the document's separator. It refuses an object that is an item of a List or of an
 // array, and text for a document of JSON beside which nothing else can stand.
 func (d *Document) Replace(text []byte) (Edit, error) {
-	s := d.source
-	if len(d.at) > 0 || s.json && !s.alone() {
+	s, at := d.place()
+	if s.text == nil {
+		return Edit{}, errNoText
+	}
+	if len(at) > 0 || s.json && !s.alone() {
 		return Edit{}, errNotAlone
 	}
 	start, end := 0, len(s.text)

@@ -65,8 +65,14 @@ type Encoder struct {
 
 // Encode writes objects as the function [Encode] does.
 func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
+	if e == nil {
+		e = &Encoder{}
+	}
 	if e.structs == nil {
 		e.structs = structs{}
+	}
+	if w == nil {
+		return errors.New("there is no writer")
 	}
 	values := make([]*value, len(objects))
 	for i, object := range objects {

@@ -31,6 +31,9 @@ const Stdin = "-"
 // slashes. One that implements fs.StatFS is asked about a path without opening it, which matters for
 // named pipes. Symbolic links to files are followed, those to directories only where they are named.
 func Files(fsys fs.FS, paths []string, recursive bool) ([]string, schema.Findings) {
+	if fsys == nil {
+		fsys = noFiles{}
+	}
 	l := &listing{fsys: fsys, recursive: recursive, seen: map[string]bool{}}
 	for _, p := range paths {
 		l.path(p)
@@ -201,6 +204,9 @@ func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *schema.Finding) {
 		}
 		return readAll(file, stdin, 0)
 	}
+	if fsys == nil {
+		fsys = noFiles{}
+	}
 	f, err := fsys.Open(file)
 	if err != nil {
 		return nil, failed(file, err)
@@ -217,6 +223,13 @@ func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *schema.Finding) {
 		return nil, tooLarge(file)
 	}
 	return readAll(file, f, info.Size())
+}
+
+// noFiles is what a nil file system stands for.
+type noFiles struct{}
+
+func (noFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 func readAll(file string, r io.Reader, size int64) ([]byte, *schema.Finding) {

@@ -40,6 +40,9 @@ var (
 // It refuses, with the path of the field, what cannot be edited so: an object in braces, and values that other
 // parts of the file share. Whether the file now says what was meant, the caller sees by decoding it.
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
+	if s, _ := d.place(); s.text == nil {
+		return nil, errNoText
+	}
 	e := &encoder{structs: structs{}}
 	var v *value
 	if r.Value != nil {

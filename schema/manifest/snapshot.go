@@ -24,6 +24,9 @@ const (
 // controller does, Snapshot ignores fields that it does not know, which a newer Trainer may have
 // written; what the controller would refuse is an error.
 func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
+	if cm == nil {
+		return "", nil, nil
+	}
 	trainJob, ok := strings.CutSuffix(cm.Name, snapshotSuffix)
 	if !ok || trainJob == "" {
 		return "", nil, nil

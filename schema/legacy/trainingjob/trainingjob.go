@@ -86,6 +86,9 @@ type Result struct {
 // Objects are the objects in the order in which they are to be applied: the Trainer refuses a TrainJob
 // whose runtime is not there.
 func (r *Result) Objects() []any {
+	if r == nil {
+		return nil
+	}
 	if r.Runtime == nil {
 		return []any{r.TrainJob}
 	}
