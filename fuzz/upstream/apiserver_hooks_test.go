@@ -33,10 +33,10 @@ import (
 )
 
 // hold makes the server hold the runtime as it stored it, with all PriorityClasses that it names, or
-// nothing; and sets the webhooks up over that.
-func (s *apiServer) hold(stored upstream.Object) {
+// nothing, and further objects; and sets the webhooks up over that.
+func (s *apiServer) hold(stored upstream.Object, further ...client.Object) {
 	s.t.Helper()
-	builder := fake.NewClientBuilder().WithScheme(s.scheme)
+	builder := fake.NewClientBuilder().WithScheme(s.scheme).WithObjects(further...)
 	if stored != nil {
 		var held client.Object = &trainer.TrainingRuntime{}
 		if stored["kind"] == trainer.ClusterTrainingRuntimeKind {

@@ -8,6 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
@@ -133,6 +138,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 		return text
 	}
 	changed := runtime
+	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, refused := v.server.apply(c.changedRuntime, stored)
 		after, found := admission.UpdateRuntime(ctx, c.runtime, c.changedRuntime, serverNamespace)
@@ -141,16 +147,29 @@ func (v *verdicts) compare(c *verdictCase) string {
 		}
 		if updated != nil {
 			v.server.hold(updated)
-			changed = after
+			changed, held = after, updated
 		}
 	}
 	if job == nil || c.changedJob == nil {
 		return ""
 	}
+	v.server.hold(held, jobSetsOf(job)...)
 	_, refused = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
 	return v.step("update a "+state(job)+" TrainJob to be "+state(c.changedJob), refused, admission.Update(ctx, in, out))
+}
+
+// jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
+func jobSetsOf(job upstream.Object) []client.Object {
+	spec, _ := job["spec"].(upstream.Object)
+	if state(job) != "running" || spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller" {
+		return nil
+	}
+	u := unstructured.Unstructured{Object: job}
+	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace()}}
+	js.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "node", Active: 1}}
+	return []client.Object{js}
 }
 
 func state(job upstream.Object) string {

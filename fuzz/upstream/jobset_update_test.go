@@ -1,0 +1,184 @@
+package upstream_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager: of the definition
+// that the JobSet module ships with JobSet's own webhook, and of package admission. One part of a generated JobSet is
+// changed, removed or added, most often in a Pod template, while it is suspended, running or changes between the two.
+func TestJobSetUpdates(t *testing.T) {
+	server := newAPIServer(t)
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/jobset").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.define(filepath.Join(strings.TrimSpace(string(dir)), "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"))
+	server.hooks = newJobSetUpstream(t).hooks
+	packed, err := os.Open("../../render/admission/crds/jobsets.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	applier, err := serverside.New(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts := map[string]int{}
+	for seed := range uint64(*jobSets / 2) {
+		old, changed, what := changedJobSet(t, seed)
+		stored, refused := server.apply(old, nil)
+		if refused != nil {
+			verdicts["not created"]++
+			continue
+		}
+		refused = server.reapply(applier, stored, old, changed)
+		var errs schema.Findings
+		for _, f := range admission.UpdateJobSet(t.Context(), old, changed, serverNamespace) {
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == schema.CodeImmutable
+			if f.Severity == schema.Error && f.Object.Kind == "JobSet" && early {
+				errs = append(errs, f)
+			}
+		}
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(refused) > 0, len(errs) > 0)]++
+		if (len(refused) > 0) != (len(errs) > 0) {
+			was, _ := yaml.Marshal(old)
+			is, err := yaml.Marshal(changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, refused, errs, was, is)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
+		t.Logf("%7d  %s", verdicts[key], key)
+	}
+}
+
+// reapply applies a changed JobSet over the one that its manager applied before, and returns why it is refused.
+func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed upstream.Object) []string {
+	k := s.kinds["JobSet"]
+	decoded, refused := s.decode(k, changed, serverNamespace)
+	if refused != nil {
+		return refused
+	}
+	said := func(o upstream.Object) upstream.Object {
+		o = asJSON(s.t, o)
+		defaulting.PruneNonNullableNullsWithoutDefaults(o, k.schema)
+		metadata, _ := o["metadata"].(upstream.Object)
+		kept := upstream.Object{}
+		for _, key := range []string{"labels", "annotations"} {
+			if metadata[key] != nil {
+				kept[key] = metadata[key]
+			}
+		}
+		return upstream.Object{"metadata": kept, "spec": o["spec"]}
+	}
+	fields, err := applier.Reapply(said(stored), said(old), said(changed))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defaulting.Default(fields, k.schema)
+	metadata, _ := decoded["metadata"].(upstream.Object)
+	delete(metadata, "labels")
+	delete(metadata, "annotations")
+	if entries, ok := fields["metadata"].(upstream.Object); ok {
+		maps.Copy(metadata, entries)
+	}
+	decoded["spec"] = fields["spec"]
+	for _, err := range s.validate(k, decoded, stored) {
+		refused = append(refused, err.Error())
+	}
+	if refused != nil {
+		return refused
+	}
+	if _, err := s.hook("/validate-jobset-x-k8s-io-v1alpha2-jobset", decoded, stored); err != "" {
+		return []string{err}
+	}
+	return nil
+}
+
+// changedJobSet makes a JobSet and one change of it.
+func changedJobSet(t *testing.T, seed uint64) (old, changed upstream.Object, what string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 19))
+	fields, err := admission.Encode(generateJobSet(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields["apiVersion"], fields["kind"] = "jobset.x-k8s.io/v1alpha2", "JobSet"
+	old = asJSON(t, fields)
+	set(old, serverNamespace, "metadata", "namespace")
+	for _, policy := range list(old, "spec", "volumeClaimPolicies") {
+		if p, ok := policy.(upstream.Object); ok && p["templates"] == nil {
+			set(old, nil, "spec", "volumeClaimPolicies")
+		}
+	}
+	m := mutator{r}
+	changed = asJSON(t, old)
+	switch what = pick(m, "nothing", "a value", "a value", "Pods", "Pods", "Pods", "a rule", "jobs"); what {
+	case "a value":
+		m.change(changed)
+	case "Pods":
+		inJob(m, changed, func(job upstream.Object) { changePods(m, job) })
+	case "a rule":
+		jobSetBreaks[m.IntN(len(jobSetBreaks))](m, changed)
+		set(changed, old["metadata"].(upstream.Object)["name"], "metadata", "name")
+	case "jobs":
+		jobs := list(changed, "spec", "replicatedJobs")
+		switch m.IntN(3) {
+		case 0:
+			jobs = jobs[1:]
+		case 1:
+			more := asJSON(t, jobs[0].(upstream.Object))
+			more["name"] = "more"
+			jobs = append(jobs, more)
+		default:
+			slices.Reverse(jobs)
+		}
+		set(changed, jobs, "spec", "replicatedJobs")
+	}
+	if m.IntN(3) == 0 {
+		set(changed, pick[any](m, nil, true, false), "spec", "suspend")
+	}
+	return old, asJSON(t, changed), what
+}
+
+// changePods changes one or two fields of a Pod template that may be mutable, or metadata around it.
+func changePods(m mutator, job upstream.Object) {
+	pod := []string{"template", "spec", "template"}
+	for range 1 + m.IntN(2) {
+		switch m.IntN(8) {
+		case 0, 1:
+			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}), append(pod, "metadata", pick(m, "labels", "annotations"))...)
+		case 2:
+			set(job, upstream.Object{}, append(pod, "metadata")...)
+		case 3:
+			set(job, pick[any](m, nil, upstream.Object{"new": "x"}, upstream.Object{}), append(pod, "spec", "nodeSelector")...)
+		case 4:
+			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"operator": "Exists"}}), append(pod, "spec", "tolerations")...)
+		case 5:
+			set(job, pick[any](m, nil, []any{}, []any{upstream.Object{"name": "a.b/c"}}), append(pod, "spec", "schedulingGates")...)
+		case 6:
+			set(job, pick[any](m, nil, upstream.Object{}, upstream.Object{"labels": upstream.Object{"new": "x"}}), "template", "metadata")
+		default:
+			set(job, pick[any](m, nil, upstream.Object{}, upstream.Object{"nodeAffinity": upstream.Object{}}), append(pod, "spec", "affinity")...)
+		}
+	}
+}
