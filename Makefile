@@ -36,11 +36,13 @@ test-hosts:
 	cd examples/webhook && go vet ./... && go test -count=1 ./... && go mod tidy -diff
 	go test -count=1 -run TestRelease ./internal/release -build
 
-# The comparison with the controllers' own code, at length.
+# The comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
+# about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
 differential:
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
+	cd fuzz/cluster && go test -count=1 -vet=off -timeout 3h . -cases 2000
 
 # Also that the library builds for a browser.
 lint:
@@ -56,6 +58,7 @@ lint:
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
 	cd fuzz/trainingoperator && go mod tidy -diff
+	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge

@@ -1,0 +1,326 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Program is the program that is compared with the cluster: a path.
+type Program string
+
+// Verdict is whether the program takes a case, and what it prints.
+func (p Program) Verdict(file string) (taken bool, text string, err error) {
+	out, err := p.run("check", file, "--on-conflict=last")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, out, nil
+	}
+	return true, out, err
+}
+
+// Objects are what the program renders, as stored: the JobSet and its companions, Jobs with their Service and claims, and Pods.
+func (p Program) Objects(file string) ([]Object, error) {
+	var all []Object
+	for _, to := range []struct {
+		flags []string
+		kinds []string
+	}{
+		{[]string{"--generate-secrets"}, []string{"JobSet", "ConfigMap", "Secret", "PodGroup"}},
+		{[]string{"--to=jobs"}, []string{"Job", "Service", "PersistentVolumeClaim"}},
+		{[]string{"--to=pods", "--jobset-uid=UID"}, []string{"Pod"}},
+	} {
+		out, err := p.run(append([]string{"render", "-f", file, "--on-conflict=last", "--as=stored"}, to.flags...)...)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(out), 4096)
+		for {
+			var raw json.RawMessage
+			if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, err
+			}
+			var object Object
+			if err := exact(raw, &object); err != nil {
+				return nil, err
+			}
+			if slices.Contains(to.kinds, text(object, "kind")) {
+				all = append(all, object)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (p Program) run(arguments ...string) (string, error) {
+	var out, failure strings.Builder
+	command := exec.Command(string(p), arguments...)
+	command.Stdout, command.Stderr = &out, &failure
+	err := command.Run()
+	if err != nil && out.Len() == 0 {
+		return failure.String(), err
+	}
+	return out.String(), err
+}
+
+// Compare says how the program's objects differ from those that the cluster made; it is empty if they do not. The API server
+// itself gives the program's objects their defaults, in a dry run.
+func (c *ControlPlane) Compare(recorded *Case, objects []Object) (string, error) {
+	pods := map[string]string{}
+	for _, pod := range recorded.Objects["pods"] {
+		pods[text(pod, "metadata", "name")] = text(pod, "metadata", "generateName") + suffix
+	}
+	var want, got []Object
+	for _, k := range kinds {
+		if k.kind == "TrainJob" || k.kind == "TrainingRuntime" {
+			continue
+		}
+		for _, object := range recorded.Objects[k.plural] {
+			name := text(object, "metadata", "name")
+			if text(object, "apiVersion") == k.apiVersion && !strings.HasSuffix(name, "-runtime-snapshot") && name != "kube-root-ca.crt" && !strings.Contains(name, "-flux-") {
+				nameOfPod(object, pods)
+				want = append(want, object)
+			}
+		}
+	}
+	var differences []string
+	for _, object := range objects {
+		if recorded.Outcome == Suspended && object["kind"] == "Pod" || strings.Contains(text(object, "metadata", "name"), "-flux-") {
+			continue
+		}
+		stored, err := c.defaulted(object)
+		if err != nil {
+			differences = append(differences, fmt.Sprintf("%s %s: %v", object["kind"], text(object, "metadata", "name"), err))
+			continue
+		}
+		got = append(got, stored)
+	}
+	wanted, gotten := byName(want), byName(got)
+	for _, name := range slices.Sorted(keys(wanted, gotten)) {
+		switch a, b := wanted[name], gotten[name]; {
+		case b == nil:
+			differences = append(differences, name+": the program does not have it")
+		case a == nil && recorded.Waits && b["kind"] == "Pod":
+		case a == nil:
+			differences = append(differences, name+": the cluster does not have it")
+		default:
+			if difference := cmp.Diff(a, b); difference != "" {
+				differences = append(differences, name+" (-cluster +program):\n"+difference)
+			}
+		}
+	}
+	return strings.Join(differences, "\n"), nil
+}
+
+func keys(of ...map[string]Object) func(func(string) bool) {
+	seen := map[string]bool{}
+	return func(yield func(string) bool) {
+		for _, m := range of {
+			for key := range m {
+				if !seen[key] && !yield(key) {
+					return
+				}
+				seen[key] = true
+			}
+		}
+	}
+}
+
+// suffix stands for what the API server adds to the name of a Pod.
+const suffix = "RAND"
+
+// nameOfPod gives a claim of an ephemeral volume, which carries the Pod's random name, the name that the program gives it.
+func nameOfPod(object Object, pods map[string]string) {
+	metadata := object["metadata"].(Object)
+	owners, _ := metadata["ownerReferences"].([]any)
+	for _, owner := range owners {
+		if o, isMap := owner.(Object); isMap && o["kind"] == "Pod" {
+			pod, _ := o["name"].(string)
+			metadata["name"] = strings.Replace(metadata["name"].(string), pod, pods[pod], 1)
+		}
+	}
+}
+
+// What only the cluster can know.
+var ids = []string{"jobset.sigs.k8s.io/jobset-uid", "batch.kubernetes.io/controller-uid", "controller-uid"}
+
+// defaulted is an object as the API server would store it.
+func (c *ControlPlane) defaulted(object Object) (Object, error) {
+	metadata := object["metadata"].(Object)
+	delete(metadata, "ownerReferences") // without ids
+	name := text(object, "metadata", "name")
+	if object["kind"] == "Pod" {
+		dropLabelKeys(object)
+	}
+	if object["kind"] == "PersistentVolumeClaim" {
+		metadata["name"] = strings.ReplaceAll(name, suffix, strings.ToLower(suffix))
+	}
+	answer, err := c.Create(object, "dry-run", "&dryRun=All")
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status != http.StatusCreated {
+		return nil, errors.New(answer.Refusal())
+	}
+	var stored Object
+	if err := exact([]byte(strings.ReplaceAll(string(answer.Body), `"namespace":"dry-run"`, `"namespace":"default"`)), &stored); err != nil {
+		return nil, err
+	}
+	stored["metadata"].(Object)["name"] = name
+	return stored, nil
+}
+
+func byName(objects []Object) map[string]Object {
+	out := map[string]Object{}
+	for _, object := range objects {
+		metadata := object["metadata"].(Object)
+		name := text(object, "metadata", "generateName")
+		if name == "" {
+			name = text(object, "metadata", "name")
+		}
+		if object["kind"] == "Pod" {
+			delete(metadata, "name")
+		}
+		level(object)
+		for ordinal := 1; ; ordinal++ {
+			key := fmt.Sprintf("%s %s %s #%d", object["apiVersion"], object["kind"], name, ordinal)
+			if out[key] == nil {
+				out[key] = object
+				break
+			}
+		}
+	}
+	return out
+}
+
+// level removes what a render from files cannot know, and what the typed API cannot say.
+func level(object Object) {
+	metadata, _ := object["metadata"].(Object)
+	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences"} {
+		delete(metadata, key)
+	}
+	delete(object, "status")
+	if spec, isMap := object["spec"].(Object); isMap && object["kind"] == "Job" {
+		delete(spec, "selector")
+	}
+	if object["kind"] == "Pod" {
+		dropLabelKeys(object)
+		// A Job's deadline may have passed since it was made.
+		delete(metadata, "deletionTimestamp")
+		delete(metadata, "deletionGracePeriodSeconds")
+		finalizers, _ := metadata["finalizers"].([]any)
+		if finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == batchv1.JobTrackingFinalizer }); len(finalizers) == 0 {
+			delete(metadata, "finalizers")
+		} else {
+			metadata["finalizers"] = finalizers
+		}
+	}
+	if object["kind"] == "Secret" {
+		masked := Object{}
+		for _, field := range []string{"data", "stringData"} {
+			values, _ := object[field].(Object)
+			for key := range values {
+				masked[key] = ""
+			}
+		}
+		object["data"] = masked
+		delete(object, "stringData")
+	}
+	levelValue(object, object["kind"] == "JobSet")
+}
+
+func levelValue(value any, jobset bool) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			levelValue(element, jobset)
+		}
+	case Object:
+		for _, field := range []string{"labels", "annotations", "matchLabels"} {
+			if labels, isMap := value[field].(Object); isMap {
+				for _, id := range ids {
+					delete(labels, id)
+				}
+			}
+		}
+		for _, field := range []string{"value", "containerName", "status", "conditionStatus"} {
+			if value[field] == "" {
+				delete(value, field)
+			}
+		}
+		if jobset && value["containerPort"] != nil && value["protocol"] == "TCP" {
+			delete(value, "protocol")
+		}
+		if variables, isList := value["env"].([]any); isList && slices.ContainsFunc(variables, isXGBoost) {
+			// Their order changes with the start of the trainer.
+			slices.SortStableFunc(variables, func(a, b any) int { return rank(a) - rank(b) })
+		}
+		for key, inner := range value {
+			levelValue(inner, jobset)
+			if m, isMap := inner.(Object); isMap && len(m) == 0 && slices.Contains([]string{"metadata", "resources", "status", "labels", "annotations", "matchLabels"}, key) || inner == nil {
+				delete(value, key)
+			}
+		}
+	}
+}
+
+// dropLabelKeys removes the keys of whose labels a stored Pod's selectors have expressions already.
+func dropLabelKeys(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			dropLabelKeys(element)
+		}
+	case Object:
+		delete(value, "matchLabelKeys")
+		delete(value, "mismatchLabelKeys")
+		for _, inner := range value {
+			dropLabelKeys(inner)
+		}
+	}
+}
+
+func isXGBoost(variable any) bool {
+	v, _ := variable.(Object)
+	name, _ := v["name"].(string)
+	return strings.HasPrefix(name, "DMLC_")
+}
+
+func rank(variable any) int {
+	if isXGBoost(variable) {
+		return 1
+	}
+	return 0
+}
+
+// needsCluster are refusals that hang on what the control plane here lacks, and not on the case.
+var needsCluster = regexp.MustCompile(`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass`)
+
+// NeedsCluster tells a case whose verdict cannot be known from files.
+func (c *Case) NeedsCluster() bool {
+	return slices.ContainsFunc(c.said(), needsCluster.MatchString)
+}
+
+// said is all that the cluster said against a case.
+func (c *Case) said() []string {
+	lines := slices.Clone(c.Failures)
+	for _, refusal := range c.Refusals {
+		lines = append(lines, refusal.Kind+": "+refusal.Text)
+	}
+	for _, event := range c.Events {
+		lines = append(lines, text(event, "message"))
+	}
+	return lines
+}
