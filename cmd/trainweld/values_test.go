@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -153,6 +154,80 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}
 		if !said {
 			t.Errorf("%s reports nothing, and so nothing was looked at", verb)
+		}
+	}
+}
+
+// TestNoFormShowsValues writes a marker in every form in which a variable, a Secret or a file that is no object may hold it,
+// right and wrong ones, and looks for it in the reports of the verbs that read files.
+func TestNoFormShowsValues(t *testing.T) {
+	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: llm\nspec:\n  runtimeRef: {name: rt}\n  trainer:\n    numNodes: 1\n"
+	files := map[string]string{
+		"key":        "-----BEGIN PRIVATE KEY-----\nMARK\n-----END PRIVATE KEY-----\n",
+		"password":   "MARK\n",
+		"dotenv":     "TOKEN=MARK\n",
+		"yaml":       "user: me\npassword: MARK\n",
+		"open quote": "user: me\npassword: \"MARK\n",
+		"alias":      "user: me\npassword: *MARK\n",
+		"tag":        "password: !!float MARK\n",
+		"json":       "{\"password\": MARK\n",
+		"tab":        "user:\n\tpassword: MARK\n",
+		"binary":     "MARK\x00\n",
+		"latin":      "MARK\xff\n",
+		"secret":     "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: MARK}\ndata:\n  b: MARK\n",
+		"two keys":   "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: MARK, a: MARK}\n",
+		"no kind":    "apiVersion: v1\nstringData: {a: MARK}\n",
+		"annotation": strings.Replace(head, "  name: llm\n", "  name: Llm\n  annotations: {kubectl.kubernetes.io/last-applied-configuration: MARK, 5: MARK}\n", 1),
+		"anchor":     strings.Replace(head, "metadata:\n", "x-shared: &S MARK\nmetadata:\n", 1) + "    env:\n    - {name: A, value: *S}\n    - {name: A, value: *S, valeu: *S}\n",
+		"merge key":  strings.Replace(head, "metadata:\n", "x-shared: &S {value: MARK}\nmetadata:\n", 1) + "    env:\n    - {<<: *S, nam: A}\n",
+		"snapshot":   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: llm-runtime-snapshot}\ndata:\n  runtime: |\n    password: MARK\n",
+	}
+	for i, env := range []string{
+		"env: {TOKEN: MARK}", "env: [TOKEN=MARK]", "env: MARK", "env: [[MARK]]", "env:\n    - TOKEN=MARK", "env:\n    - name: A\n      Value: MARK",
+		"env:\n    - name: A\n      valeu: MARK", "env:\n    - name: A\n      value: [MARK]", "env:\n    - name: A\n      value: {a: MARK}",
+		"env:\n    - name: A\n      value: |\n        MARK\n      bad: x", "env:\n    - name: A\n      value: >-\n        MARK\n\n        MARK\n      bad: x",
+		"env:\n    - name: A\n      value: \"MARK\n        MARK\"\n      bad: x", "env:\n    - name: A\n      value: \"MARK", "env:\n    - name: A\n      value: *MARK",
+		"env:\n    - name: A\n      value: !!int MARK", "env:\n    - name: A\n      value: a: MARK", "env:\n    - name: A\n      value: {{ MARK }}",
+		"env:\n    - {name: A, value: MARK, value: MARK}", "env:\n    - {name: A, value: MARK, valueFrom: {secretKeyRef: {nam: x}}}",
+		"env:\n    - {name: A, value: MARK}\n    - {name: A, value: MARK-2}", "env:\n    - {value: MARK}", "env:\n    - {name: \"\", value: MARK}", "env:\n    - {name: PET_NNODES, value: MARK}",
+		"Env:\n    - {name: A, value: MARK}", "evn:\n    - {name: A, value: MARK}", "env:\n    - name: A\n     value: MARK", "env:\n\t- MARK", "env: [{name: A, value: MARK", "env:\n    - ? value\n      : [MARK]",
+	} {
+		files[fmt.Sprintf("env %d", i)] = head + "    " + env + "\n"
+	}
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".yaml")
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "MARK", marker)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	runtime, sound := write("runtime", valuesRuntime), write("sound", head)
+	for name, text := range files {
+		file := write(name, text)
+		var lines [][]string
+		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+			lines = append(lines, []string{"check", file, "-r", runtime, "-o", format})
+		}
+		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime})
+		for _, format := range []string{"text", "json", "markdown"} {
+			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format})
+		}
+		lines = append(lines, []string{"render", file, "-r", runtime, "--show-notes"}, []string{"render", sound, "-r", file}, []string{"migrate", file},
+			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"fn"})
+		for _, args := range lines {
+			var stdout, stderr bytes.Buffer
+			p := program{stdin: strings.NewReader(strings.ReplaceAll(text, "MARK", marker)), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+			p.run(args)
+			said := stderr.String()
+			if !slices.Contains([]string{"render", "migrate", "create", "fn"}, args[0]) {
+				said += stdout.String()
+			}
+			for line := range strings.Lines(said) {
+				if strings.Contains(line, marker) {
+					t.Errorf("%s: %q shows a value: %s", name, args, line)
+				}
+			}
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -52,7 +53,8 @@ func Read(data []byte) (*List, error) {
 	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
 		return nil, errors.New("the input is empty; a ResourceList of " + listGroup + "v1 is expected")
 	case err != nil:
-		return nil, err
+		// The library repeats what it cannot read, which may be a password.
+		return nil, errors.New(regexp.MustCompile("(?s)(unknown anchor|!!\\w+) ['`].*['`]").ReplaceAllString(err.Error(), "$1"))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is a second document after the ResourceList")
