@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -208,7 +209,7 @@ func byName(objects []Object) map[string]Object {
 // level removes what a render from files cannot know, and what the typed API cannot say.
 func level(object Object) {
 	metadata, _ := object["metadata"].(Object)
-	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences"} {
+	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		delete(metadata, key)
 	}
 	delete(object, "status")
@@ -217,15 +218,12 @@ func level(object Object) {
 	}
 	if object["kind"] == "Pod" {
 		dropLabelKeys(object)
-		// A Job's deadline may have passed since it was made.
-		delete(metadata, "deletionTimestamp")
-		delete(metadata, "deletionGracePeriodSeconds")
-		finalizers, _ := metadata["finalizers"].([]any)
-		if finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == batchv1.JobTrackingFinalizer }); len(finalizers) == 0 {
-			delete(metadata, "finalizers")
-		} else {
-			metadata["finalizers"] = finalizers
-		}
+	}
+	// A deadline may have passed since the Job was made, which deletes what it has.
+	finalizers, _ := metadata["finalizers"].([]any)
+	finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == batchv1.JobTrackingFinalizer || f == metav1.FinalizerDeleteDependents })
+	if metadata["finalizers"] = finalizers; len(finalizers) == 0 {
+		delete(metadata, "finalizers")
 	}
 	if object["kind"] == "Secret" {
 		masked := Object{}

@@ -683,7 +683,9 @@ func (r *recording) clean(objects []Object) {
 			metadata := object["metadata"].(Object)
 			delete(metadata, "resourceVersion")
 			delete(metadata, "uid")
-			_, _ = r.c.Create(object, "", "")
+			if answer, err := r.c.Create(object, "", ""); err == nil {
+				_ = r.c.known(context.Background(), answer.Body)
+			}
 		}
 	}
 	r.c.failures.Delete(r.namespace)
