@@ -92,11 +92,11 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end
 		at := path.Append(step)
 		if child != nil {
 			w.lines[first].Field = w.root.at(at)
-			if w.lines[first].Field == nil && n.Content[i+1].Kind == yaml.MappingNode && len(n.Content[i+1].Content) == 0 {
-				w.lines[first].Field = w.root.at(path) // a required struct that is empty comes with the one around it
-			}
 		}
 		w.value(n.Content[i+1], child, nil, at, first, until)
+		if v := n.Content[i+1]; child != nil && w.lines[first].Field == nil && len(v.Content) == 0 && (v.Kind == yaml.MappingNode || v.Value == "") {
+			w.lines[first].Field = w.root.at(path) // a required empty value comes with the struct around it
+		}
 	}
 }
 

@@ -115,6 +115,29 @@ spec:
 			reason: "the definition compares them with the stored ones",
 		},
 		{
+			name: "empty references",
+			objects: []any{&jobset.JobSet{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node", Template: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{}, ImagePullSecrets: []corev1.LocalObjectReference{{}}}},
+			}}}}}}, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}, ImagePullSecrets: []corev1.LocalObjectReference{{}}}}},
+			want: `spec:
+  replicatedJobs:
+  - name: node
+    template:
+      spec:
+        template:
+          spec:
+            containers: []
+            imagePullSecrets:
+            - name: ""
+---
+spec:
+  containers: []
+  imagePullSecrets:
+  - {}
+`,
+			reason: "JobSet's definition fills in the name, and the Pod API does not",
+		},
+		{
 			name:    "empty command",
 			objects: []any{&trainer.TrainJob{Spec: trainer.TrainJobSpec{Trainer: &trainer.Trainer{Command: []string{}, Args: nil}}}},
 			want:    "spec:\n  trainer:\n    command: []\n",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/schema/legacy"
 )
@@ -18,6 +19,7 @@ type field struct {
 	index               []int
 	typ                 reflect.Type
 	omitEmpty, omitZero bool
+	reference           bool   // the name of a LocalObjectReference
 	mergeKey            string // of a list-map
 }
 
@@ -70,7 +72,7 @@ func fieldsOf(t reflect.Type) []field {
 		case name == "":
 			name = f.Name
 		}
-		field := field{name: name, index: f.Index, typ: f.Type}
+		field := field{name: name, index: f.Index, typ: f.Type, reference: t == reflect.TypeFor[corev1.LocalObjectReference]() && name == "name"}
 		for option := range strings.SplitSeq(options, ",") {
 			field.omitEmpty = field.omitEmpty || option == "omitempty"
 			field.omitZero = field.omitZero || option == "omitzero"

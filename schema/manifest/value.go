@@ -58,6 +58,8 @@ type encoder struct {
 	structs structs
 	// empties keeps every field that encoding/json writes, empty structs too.
 	empties bool
+	// references keeps the names of references also where they are empty, as JobSet's definition fills them in.
+	references bool
 }
 
 func (e *encoder) value(v reflect.Value) (*value, error) {
@@ -142,10 +144,13 @@ func (e *encoder) entries(v reflect.Value) (*value, error) {
 
 func (e *encoder) fields(v reflect.Value) (*value, error) {
 	fields := e.structs.of(v.Type())
-	if v.Type() == reflect.TypeFor[jobset.VolumeClaimPolicy]() {
+	switch v.Type() {
+	case reflect.TypeFor[jobset.JobSet]():
+		e = &encoder{structs: e.structs, references: true}
+	case reflect.TypeFor[jobset.VolumeClaimPolicy]():
 		// JobSet's definition compares these policies as they were stored (JobSet v0.12.0, self == oldSelf).
 		// Without the empty status of its claims, an apply over a live JobSet fails.
-		e = &encoder{e.structs, true}
+		e = &encoder{structs: e.structs, empties: true, references: e.references}
 	}
 	out := &value{kind: object, entries: make([]member, 0, len(fields))}
 	for i := range fields {
@@ -154,7 +159,7 @@ func (e *encoder) fields(v reflect.Value) (*value, error) {
 		if err != nil {
 			continue // in a nil inlined struct
 		}
-		if f.omitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) || f.omitZero && isZero(fv) {
+		if f.omitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.reference) || f.omitZero && isZero(fv) {
 			continue
 		}
 		m, err := e.value(fv)
