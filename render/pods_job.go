@@ -124,15 +124,22 @@ func (p *jobPods) admit(opts JobsOptions) {
 // cluster: not for a PriorityClass that somebody made. A cluster's own default class is not known
 // either; there, most have none.
 func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
-	switch {
-	case spec.PriorityClassName == "":
+	if priority, known = SystemPriority(spec.PriorityClassName); known || spec.Priority == nil {
+		return priority, known
+	}
+	return *spec.Priority, true // refused if the class has another
+}
+
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It returns
+// false for other classes.
+func SystemPriority(class string) (priority int32, known bool) {
+	switch class {
+	case "":
 		return 0, true
-	case spec.PriorityClassName == "system-cluster-critical":
+	case "system-cluster-critical":
 		return 2_000_000_000, true
-	case spec.PriorityClassName == "system-node-critical":
+	case "system-node-critical":
 		return 2_000_001_000, true
-	case spec.Priority != nil:
-		return *spec.Priority, true // refused if the class has another
 	default:
 		return 0, false
 	}

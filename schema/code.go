@@ -164,6 +164,7 @@ const (
 	CodeClaim           Code = "TW614" // a volume claim that Kubernetes does not take
 	CodePodSpec         Code = "TW615" // another field of a Pod that Kubernetes does not take
 	CodeNoPriorityClass Code = "TW616" // a PriorityClass that is not among the inputs
+	CodeNoRuntimeClass  Code = "TW617" // a RuntimeClass that is not among the inputs
 )
 
 // What an update runs into.

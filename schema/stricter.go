@@ -43,6 +43,7 @@ var stricter = []Code{
 	// What only a cluster can name.
 	CodeNoName,
 	// What never comes to run.
+	CodeNeverCreated,
 	CodeNeverResumed,
 	CodePortsTakenForOne,
 	CodeFileKeyRef,

@@ -41,7 +41,7 @@ never run, and managers that disagree. A warning is what the cluster takes and i
 What each code means stands in docs/findings.md.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes,
-JobSets and PriorityClasses, as YAML or JSON; other kinds are passed over. A runtime that is given with
+JobSets, PriorityClasses and RuntimeClasses, as YAML or JSON; other kinds are passed over. A runtime that is given with
 -r is judged where a TrainJob names it. With --old, a TrainJob, runtime or JobSet that is in both is judged
 as an update of the old state, the patches of --patch being part of both; what is only new is judged as
 created. The status of an old TrainJob counts: without one, a job that is not suspended has active Pods.

@@ -30,6 +30,7 @@ type judge struct {
 	runtimes   map[schema.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
 	aside      []*heldRuntime                 // those of -r
 	classes    []string                       // the PriorityClasses
+	runClasses []string                       // the RuntimeClasses
 	verdicts   []verdict
 	reading    map[read]schema.Findings // what reading found in each object
 	past       *past
@@ -119,6 +120,8 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	switch kind := d.ID.Kind; {
 	case kind == "PriorityClass" && strings.HasPrefix(d.APIVersion, "scheduling.k8s.io/"):
 		j.classes = append(j.classes, d.ID.Name)
+	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
+		j.runClasses = append(j.runClasses, d.ID.Name)
 	case !known:
 	case kind == trainer.TrainJobKind && all:
 		j.count.jobs++
@@ -199,7 +202,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	}
 	job := job{outline(fields, cmp.Or(j.flags.namespace, "default")), d}
 	in := admission.Input{
-		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes,
+		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {

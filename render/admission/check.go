@@ -39,6 +39,8 @@ type Input struct {
 	ForceManagers []string
 	// PriorityClasses are the names of those that exist, besides the system's two.
 	PriorityClasses []string
+	// RuntimeClasses are the names of those that exist.
+	RuntimeClasses []string
 }
 
 func (in Input) namespace() string {
@@ -176,6 +178,8 @@ func (c *checker) follow(ctx context.Context) {
 		c.add(f)
 	}
 	c.warn()
+	c.deadline()
+	c.podGroups()
 	c.findCauses()
 	if c.output.JobSet == nil {
 		return

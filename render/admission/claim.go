@@ -72,7 +72,10 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at schema.Path, re
 	if ref == nil {
 		return
 	}
-	check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
+	same := source != nil && source.Name == ref.Name && source.Kind == ref.Kind && ptr.Equal(source.APIGroup, ref.APIGroup)
+	if !same {
+		check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
+	}
 	if ref.Namespace != nil && *ref.Namespace != "" {
 		dnsLabel(report, schema.CodeClaim, at.Append(schema.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
 		if source != nil {
@@ -80,7 +83,7 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at schema.Path, re
 		}
 		return
 	}
-	if source != nil && (source.Name != ref.Name || source.Kind != ref.Kind || !ptr.Equal(source.APIGroup, ref.APIGroup)) {
+	if source != nil && !same {
 		report(schema.CodeClaim, at.Append(schema.Field("dataSource")), "is another object than dataSourceRef", "drop one of the two")
 	}
 }

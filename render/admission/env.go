@@ -87,7 +87,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 		return
 	}
 	if ref.APIVersion != "" && ref.APIVersion != "v1" {
-		p.report(code, at.Append(schema.Field("apiVersion")), fmt.Sprintf("%q is no version of Pods", ref.APIVersion), "drop it")
+		p.report(code, path, fmt.Sprintf("%q is no version of Pods", ref.APIVersion), "drop it")
 		return
 	}
 	field := ref.FieldPath

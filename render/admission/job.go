@@ -30,7 +30,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		}
 		c.late(f, f.Path)
 	}
-	c.priorities(js)
+	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
 	checkJobs(js, schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
 }
 
@@ -67,42 +67,56 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 	if out == nil {
 		return
 	}
-	for _, child := range slices.Concat(out.Jobs, out.Later) {
+	suspended := js.Spec.Suspend != nil && *js.Spec.Suspend
+	if by := js.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+		report := add
+		add = func(f schema.Finding, path schema.Path) {
+			f.Severity = schema.Warning // this cluster's controllers create nothing
+			report(f, path)
+		}
+	}
+	for i, child := range slices.Concat(out.Jobs, out.Later) {
 		at := jobPath(child.ReplicatedJob).Append(schema.Field("template"))
 		object := schema.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
+		severity := schema.Error
+		if suspended && i >= len(out.Jobs) {
+			severity = schema.Warning // the controller creates the Job after the JobSet is resumed
+		}
 		checkJob(child.Job, func(code schema.Code, path schema.Path, message, help string) {
-			add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
-		})
-		checkAsPod(child.Job, func(code schema.Code, path schema.Path, message, help string) {
-			pod := schema.Object{Kind: "Pod", Namespace: id.Namespace, Name: child.Job.Name + "-0"}
-			inJob := schema.Fields("spec", "template").Append(path...)
-			add(schema.Finding{Code: code, Severity: schema.Error, Object: pod, Path: path, Message: message, Help: help}, at.Append(inJob...))
+			add(schema.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
 		})
 	}
+	checkPods(js, id, add)
 	for i := range js.Spec.VolumeClaimPolicies {
 		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
-			template := &js.Spec.VolumeClaimPolicies[i].Templates[j]
+			claim := out.Claims[0]
+			out.Claims = out.Claims[1:]
 			at := schema.Fields("spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("templates"), schema.Index(j))
-			object := schema.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: template.Name + "-" + js.Name}
-			checkClaim(template, func(code schema.Code, path schema.Path, message, help string) {
+			object := schema.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
+			checkClaim(claim, func(code schema.Code, path schema.Path, message, help string) {
 				add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
 			})
 		}
 	}
 }
 
-// asPrinted is a field of a Job as the API server prints it: it forgets that labels and annotations of the
-// Pod template are in its metadata, but for those that it keeps for itself; and it misspells one volume
-// source.
-func asPrinted(code schema.Code, path schema.Path) schema.Path {
-	if last := len(path) - 1; code == schema.CodeTwoSources && path[last] == schema.Field("downwardAPI") {
-		return path[:last].Append(schema.Field("downwarAPI"))
+// checkPods says what the API server refuses when the Job controller creates the first Pod of each Job. A suspended
+// JobSet gets its Pods later, so its findings are warnings.
+func checkPods(js *jobset.JobSet, id schema.Object, add func(schema.Finding, schema.Path)) {
+	severity := schema.Error
+	if js.Spec.Suspend != nil && *js.Spec.Suspend {
+		severity = schema.Warning
 	}
-	metadata := schema.Fields("spec", "template", "metadata")
-	if code == schema.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
-		return schema.Fields("spec", "template").Append(path[len(metadata):]...)
+	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{Indexes: &render.IndexRange{}}) {
+		if err != nil {
+			return
+		}
+		object := schema.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
+		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(schema.Fields("template", "spec", "template")...)
+		checkCreated(pod, func(code schema.Code, path schema.Path, message, help string) {
+			add(schema.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+		})
 	}
-	return path
 }
 
 // checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet

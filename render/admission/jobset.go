@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -92,6 +93,9 @@ func (c *checker) late(f schema.Finding, path schema.Path) {
 		}
 		return
 	}
+	if f.Severity == schema.Error && c.managedElsewhere() {
+		f.Severity = schema.Warning
+	}
 	claim := c.origin(path)
 	if f.Code == schema.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == schema.Field("name") {
 		claim = schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: schema.Fields("metadata", "name")}
@@ -101,6 +105,13 @@ func (c *checker) late(f schema.Finding, path schema.Path) {
 	}
 	f.Claims = append(f.Claims, claim)
 	c.add(f)
+}
+
+// managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
+func (c *checker) managedElsewhere() bool {
+	return slices.ContainsFunc(c.all, func(f schema.Finding) bool {
+		return f.Code == schema.CodeManagedByOther && f.Severity == schema.Warning
+	})
 }
 
 // explained says whether there is an error about the same field of the input already, at an earlier
@@ -205,8 +216,8 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 		found.undecodable(o, err)
 		return nil, found.all
 	}
-	js = mutated(js)
-	if err := o.reencode(js); err != nil {
+	js, err := o.mutate(js)
+	if err != nil {
 		found.undecodable(o, err)
 		return nil, found.all
 	}
@@ -215,6 +226,15 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 		found.add(schema.Finding{Code: code, Severity: schema.Error, Object: o.id, Path: path, Message: message, Help: help})
 	})
 	return js, found.all
+}
+
+// mutate returns the JobSet after its mutating webhook, which sends the API server a patch only if it changes the JobSet.
+func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
+	full := mutated(js)
+	if equality.Semantic.DeepEqual(full.Spec, js.Spec) {
+		return full, nil
+	}
+	return full, o.reencode(full)
 }
 
 // mutated is the JobSet after its mutating webhook. The Go type cannot tell an explicit 0 or "" from none;

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -68,6 +70,9 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if metadata != nil {
 		// An API server takes the namespace from the request, and drops it where the kind has none.
 		metadata.Namespace = o.id.Namespace
+		// It keeps these itself, and ignores those of a request.
+		metadata.Generation, metadata.ManagedFields, metadata.SelfLink = 0, nil, ""
+		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)
 			found.add(schema.Finding{
@@ -127,10 +132,9 @@ func (o *object) reencode(value any) error {
 		return err
 	}
 	o.fields = overlay(o.fields, encoded).(map[string]any)
-	// The API server decodes once more what the webhook sends: Go types write nulls and fields of
-	// metadata that the definition does not have.
+	// The API server defaults what the webhook sends. It prunes unknown fields and nulls of requests only, and so
+	// refuses a null that the Go type writes for an absent field.
 	structuralpruning.Prune(o.fields, o.schema, true)
-	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, o.schema)
 	structuraldefaulting.Default(o.fields, o.schema)
 	return nil
 }
@@ -172,19 +176,28 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	for _, err := range inMetadata {
 		found.add(o.metadataFinding(err))
 	}
+	// The API server ignores the status of a request: it has a resource of its own.
+	fields := maps.Clone(o.fields)
+	delete(fields, "status")
+	if old == nil {
+		o.refuseVersion(found)
+	} else {
+		old = &object{definition: old.definition, fields: maps.Clone(old.fields)}
+		delete(old.fields, "status")
+	}
 	var errs field.ErrorList
 	var correlated *common.CorrelatedObject
 	var rules []cel.Option
 	if old == nil {
-		errs = validation.ValidateCustomResource(nil, o.fields, o.validator)
+		errs = validation.ValidateCustomResource(nil, fields, o.validator)
 	} else {
-		correlated = common.NewCorrelatedObject(o.fields, old.fields, &model.Structural{Structural: o.schema})
+		correlated = common.NewCorrelatedObject(fields, old.fields, &model.Structural{Structural: o.schema})
 		rules = append(rules, cel.WithRatcheting(correlated))
-		errs = validation.ValidateCustomResourceUpdate(nil, o.fields, old.fields, o.validator, validation.WithRatcheting(correlated))
+		errs = validation.ValidateCustomResourceUpdate(nil, fields, old.fields, o.validator, validation.WithRatcheting(correlated))
 	}
-	errs = append(errs, structuralobjectmeta.Validate(nil, o.fields, o.schema, false)...)
+	errs = append(errs, structuralobjectmeta.Validate(nil, fields, o.schema, false)...)
 	if old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0 {
-		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, o.fields)...)
+		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, fields)...)
 	}
 	for _, err := range errs {
 		found.add(o.schemaFinding(err))
@@ -196,10 +209,23 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if old != nil {
 		before = old.fields
 	}
-	broken, _ := o.rules.Validate(ctx, nil, o.schema, o.fields, before, celconfig.RuntimeCELCostBudget, rules...)
+	broken, _ := o.rules.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
 	for _, err := range broken {
 		found.add(o.ruleFinding(err, old != nil))
 	}
+}
+
+// refuseVersion reports a resourceVersion of an object to be created (apiserver v0.36.3 pkg/storage/etcd3).
+func (o *object) refuseVersion(found *findings) {
+	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
+	text, _ := meta["resourceVersion"].(string)
+	if version, err := strconv.ParseUint(text, 10, 64); err != nil || version == 0 {
+		return
+	}
+	found.add(schema.Finding{
+		Code: schema.CodeBadMetadata, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "resourceVersion"),
+		Message: "forbidden on create", Help: "remove the field",
+	})
 }
 
 func (o *object) metadata(old *object) field.ErrorList {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -137,7 +136,7 @@ func (p *podChecker) checkHost() {
 		p.report(schema.CodePodSpec, p.field("hostnameOverride"), "cannot be beside setHostnameAsFQDN", "drop one of the two")
 	}
 	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
-		p.report(schema.CodeSecurityContext, p.field("shareProcessNamespace"), "cannot be beside hostPID", "drop one of the two")
+		p.report(schema.CodeSecurityContext, p.field("securityContext", "shareProcessNamespace"), "cannot be beside hostPID", "drop one of the two")
 	}
 	if spec.HostUsers == nil || *spec.HostUsers {
 		return
@@ -206,9 +205,9 @@ func (p *podChecker) checkDNS() {
 	}
 }
 
-// checkIP takes what an API server takes in fields that are older than its stricter rules.
+// checkIP refuses leading zeros and IPv4 addresses mapped to IPv6. Other spellings of an address pass.
 func (p *podChecker) checkIP(path schema.Path, ip string) {
-	if len(validation.IsValidIPForLegacyField(nil, ip, false, nil)) > 0 {
+	if len(validation.IsValidIPForLegacyField(nil, ip, true, nil)) > 0 {
 		p.report(schema.CodePodSpec, path, fmt.Sprintf("%q is no IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
 	}
 }
@@ -222,34 +221,11 @@ func (p *podChecker) checkAnnotations(at schema.Path) {
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == "" {
 		p.report(schema.CodeBadLabel, at.Append(schema.Key(corev1.MirrorPodAnnotationKey)), "marks a Pod that a node made itself", "drop the annotation")
 	}
+	p.checkProfileAnnotations(at)
 }
 
 // isInt32 tells of a number as the annotation has it: without a plus sign or leading zeros.
 func isInt32(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))
-}
-
-// checkAsPod checks what the Job API lets through and the Pod API does not.
-func checkAsPod(job *batchv1.Job, report reporter) {
-	template := &job.Spec.Template
-	p := &podChecker{PodTemplateSpec: template, at: schema.Fields("spec"), report: report}
-	if template.Spec.HostNetwork {
-		p.checkHostPorts(true)
-	}
-	for _, c := range p.containers() {
-		if c.Image != strings.TrimSpace(c.Image) {
-			report(schema.CodeNoImage, c.at.Append(schema.Field("image")), fmt.Sprintf("%q begins or ends with a space", c.Image), "drop the space")
-		}
-	}
-	for i := range template.Spec.Volumes {
-		v := &template.Spec.Volumes[i]
-		at := p.volumePath(i)
-		if v.Image != nil && v.Image.Reference == "" {
-			report(schema.CodeVolume, at.Append(schema.Fields("image", "reference")...), "is required, and empty", "name the image")
-		}
-	}
-	for i, finalizer := range template.Finalizers {
-		qualified(report, schema.CodeBadLabel, schema.Fields("metadata", "finalizers").Append(schema.Index(i)), "a finalizer", finalizer)
-	}
 }

@@ -4,30 +4,60 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// priorities warns of PriorityClasses that are not known: Pods that name one which the cluster does not
-// have are refused, and under the volcano policy the TrainJob is.
-func (c *checker) priorities(js *jobset.JobSet) {
+// classes are the names of the classes that the inputs hold.
+type classes struct{ priority, runtime []string }
+
+// unknownClasses warns of PriorityClasses and RuntimeClasses that the inputs lack. A cluster without the class rejects
+// the Pods, and under the volcano policy the TrainJob.
+func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]
-		name := job.Template.Spec.Template.Spec.PriorityClassName
-		if name == "" || isSystemClass(name) || slices.Contains(c.in.PriorityClasses, name) {
-			continue
+		spec := &job.Template.Spec.Template.Spec
+		if _, system := render.SystemPriority(spec.PriorityClassName); !system && !slices.Contains(known.priority, spec.PriorityClassName) {
+			c.unknownClass(js, job, schema.CodeNoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
 		}
-		path := jobPath(job.Name).Append(schema.Fields("template", "spec", "template", "spec", "priorityClassName")...)
-		c.add(schema.Finding{
-			Code: schema.CodeNoPriorityClass, Severity: schema.Warning, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
-			Message: fmt.Sprintf("the inputs hold no PriorityClass %q; where the cluster has none either, no Pod of job %q is ever created", name, job.Name),
-			Help:    "give the manifest of the PriorityClass, too, or see that the cluster has it",
-			Claims:  []schema.Claim{c.origin(path)},
-		})
+		if name := spec.RuntimeClassName; name != nil && !slices.Contains(known.runtime, *name) {
+			c.unknownClass(js, job, schema.CodeNoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
+		}
 	}
 }
 
-func isSystemClass(name string) bool {
-	return name == "system-node-critical" || name == "system-cluster-critical"
+func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code schema.Code, kind, field, name string) {
+	path := jobPath(job.Name).Append(schema.Fields("template", "spec", "template", "spec", field)...)
+	c.add(schema.Finding{
+		Code: code, Severity: schema.Warning, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
+		Message: fmt.Sprintf("the inputs hold no %s %q; where the cluster has none either, no Pod of job %q is ever created", kind, name, job.Name),
+		Help:    fmt.Sprintf("give the manifest of the %s, too, or see that the cluster has it", kind),
+		Claims:  []schema.Claim{c.origin(path)},
+	})
+}
+
+// checkPriority reports a priority and a preemption policy that differ from those of the Pod's class. A Pod without a
+// class gets priority 0, unless the cluster has a default class.
+func (p *podChecker) checkPriority() {
+	computed, known := render.SystemPriority(p.Spec.PriorityClassName)
+	if !known {
+		return
+	}
+	if n := p.Spec.Priority; n != nil && *n != computed {
+		p.report(schema.CodePodSpec, p.field("priority"), fmt.Sprintf("invalid value %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
+	}
+	if policy := p.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
+		p.report(schema.CodePodSpec, p.field("preemptionPolicy"),
+			fmt.Sprintf("invalid value %q: must be the policy of the class, %q", *policy, corev1.PreemptLowerPriority), "set priorityClassName instead")
+	}
+}
+
+// checkOverhead reports an overhead that no RuntimeClass defines.
+func (p *podChecker) checkOverhead() {
+	if p.Spec.RuntimeClassName == nil && len(p.Spec.Overhead) > 0 {
+		p.report(schema.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
+	}
 }

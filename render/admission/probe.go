@@ -46,9 +46,6 @@ func (p *podChecker) checkLifecycle(c podContainer) {
 	if h := c.Lifecycle.PreStop; h != nil {
 		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(schema.Field("preStop")))
 	}
-	if c.Lifecycle.StopSignal != nil && p.Spec.OS == nil {
-		p.report(schema.CodeProbe, at.Append(schema.Field("stopSignal")), "needs spec.os.name, since systems have different signals", "set os.name of the Pod")
-	}
 }
 
 func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at schema.Path) {

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -75,41 +74,7 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at schema.
 		}
 		f.checkFilePath(t.Path, token.Append(schema.Field("path")))
 	}
-	if b := source.ClusterTrustBundle; b != nil {
-		set++
-		f.checkTrustBundle(b, at.Append(schema.Field("clusterTrustBundle")))
-	}
-	if source.PodCertificate != nil {
-		set++
-	}
 	if set > 1 {
 		f.report(schema.CodeTwoSources, at, "names several sources", "make each a source of its own")
 	}
-}
-
-func (f *projectedFiles) checkTrustBundle(b *corev1.ClusterTrustBundleProjection, at schema.Path) {
-	switch {
-	case (b.Name == nil) == (b.SignerName == nil):
-		f.report(schema.CodeVolume, at, "names a bundle or a signer: exactly one of them", "set either name or signerName")
-	case b.Name != nil:
-		name := at.Append(schema.Field("name"))
-		if required(f.report, schema.CodeVolume, name, *b.Name) {
-			// The signer's name stands before the last colon, its slashes written as colons.
-			last := *b.Name
-			if i := strings.LastIndex(last, ":"); i >= 0 {
-				last = last[i+1:]
-			}
-			dnsSubdomain(f.report, schema.CodeVolume, name, "a bundle", last)
-		}
-		if b.LabelSelector != nil {
-			f.report(schema.CodeVolume, at.Append(schema.Field("labelSelector")), "is only beside signerName", "drop it")
-		}
-	default:
-		required(f.report, schema.CodeVolume, at.Append(schema.Field("signerName")), *b.SignerName)
-		if b.LabelSelector != nil {
-			checkLabelSelector(b.LabelSelector, at.Append(schema.Field("labelSelector")), schema.CodeVolume, f.report)
-		}
-	}
-	f.checkFilePath(b.Path, at.Append(schema.Field("path")))
-	f.add(b.Path, at.Append(schema.Field("path")))
 }

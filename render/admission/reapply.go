@@ -23,7 +23,10 @@ import (
 func createJobSet(applied map[string]any, namespace string, found *findings) *object {
 	o := jobSets().decode(applied, namespace, found)
 	js := &jobset.JobSet{}
-	if o.broken || o.as(js) != nil || o.reencode(mutated(js)) != nil {
+	if o.broken || o.as(js) != nil {
+		return nil
+	}
+	if _, err := o.mutate(js); err != nil {
 		return nil
 	}
 	return o

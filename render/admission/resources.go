@@ -173,6 +173,10 @@ func (p *podChecker) checkPodResources() {
 		return
 	}
 	at := p.field("resources")
+	if p.isWindows() {
+		p.report(schema.CodeResources, at, "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
+		return
+	}
 	if len(r.Claims) > 0 {
 		p.report(schema.CodeResources, at.Append(schema.Field("claims")), "a Pod as a whole has no claims", "drop them")
 	}
@@ -188,7 +192,7 @@ func (p *podChecker) checkPodResources() {
 		for _, name := range sortedKeys(c.Resources.Limits) {
 			limit, whole := c.Resources.Limits[name], r.Limits[name]
 			if _, set := r.Limits[name]; set && !c.init && limit.Cmp(whole) > 0 {
-				p.report(schema.CodeResources, c.at.Append(schema.Fields("resources", "limits")...).Append(schema.Key(string(name))),
+				p.report(schema.CodeResources, at.Append(schema.Field("containers"), c.at[len(c.at)-1], schema.Key(string(name)), schema.Field("limits")),
 					fmt.Sprintf("is %s, more than the %s of the whole Pod", limit.String(), whole.String()), "lower it, or raise the Pod's")
 			}
 		}

@@ -15,6 +15,8 @@ import (
 
 // checkSecurity checks the security context of the Pod.
 func (p *podChecker) checkSecurity() {
+	p.checkOnWindows()
+	p.checkHostProcess()
 	c := p.Spec.SecurityContext
 	if c == nil {
 		return
@@ -137,23 +139,5 @@ func (p *podChecker) checkContainerSecurity(c podContainer) {
 	}
 	if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN") {
 		p.report(schema.CodeSecurityContext, at, "a container with CAP_SYS_ADMIN can always gain privileges", "drop allowPrivilegeEscalation: false, or the capability")
-	}
-}
-
-func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at schema.Path) {
-	if w == nil {
-		return
-	}
-	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
-		p.report(schema.CodeSecurityContext, at, "is for Windows, and the Pod is for Linux", "drop it")
-	}
-	if name := w.GMSACredentialSpecName; name != nil {
-		dnsSubdomain(p.report, schema.CodeSecurityContext, at.Append(schema.Field("gmsaCredentialSpecName")), "a credential spec", *name)
-	}
-	if user := w.RunAsUserName; user != nil && (*user == "" || strings.Count(*user, `\`) > 1) {
-		p.report(schema.CodeSecurityContext, at.Append(schema.Field("runAsUserName")), fmt.Sprintf("%q is no user", *user), `write user or domain\user`)
-	}
-	if w.HostProcess != nil && *w.HostProcess && !p.Spec.HostNetwork {
-		p.report(schema.CodeSecurityContext, at.Append(schema.Field("hostProcess")), "needs hostNetwork", "set hostNetwork to true, or drop it")
 	}
 }

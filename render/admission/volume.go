@@ -180,7 +180,8 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at schema.Path) {
 	if ref := csi.NodePublishSecretRef; ref != nil {
 		path := at.Append(schema.Fields("nodePublishSecretRef", "name")...)
 		if required(p.report, schema.CodeVolume, path, ref.Name) {
-			dnsSubdomain(p.report, schema.CodeVolume, path, "a Secret", ref.Name)
+			// The API server names this field for an invalid name.
+			dnsSubdomain(p.report, schema.CodeVolume, at.Append(schema.Field("name")), "a Secret", ref.Name)
 		}
 	}
 }
@@ -204,6 +205,16 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at sch
 		return
 	}
 	template := source.VolumeClaimTemplate
-	checkMetadata(template.Labels, template.Annotations, path.Append(schema.Field("metadata")), p.report)
+	metadata := path.Append(schema.Field("metadata"))
+	checkMetadata(template.Labels, template.Annotations, metadata, p.report)
+	// JobSet's definition has no other fields of metadata here.
+	for _, other := range []struct {
+		field string
+		set   bool
+	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
+		if other.set {
+			p.report(schema.CodeVolume, metadata.Append(schema.Field(other.field)), "forbidden in a template", "remove the field")
+		}
+	}
 	checkClaimSpec(&template.Spec, path.Append(schema.Field("spec")), p.report)
 }

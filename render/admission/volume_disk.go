@@ -142,7 +142,7 @@ func (p *podChecker) checkISCSI(v *corev1.Volume, at schema.Path) {
 	}
 	const longest = 64
 	if len(v.Name+":"+i.TargetPortal) > longest {
-		p.report(schema.CodeVolume, at.Append(schema.Field("targetPortal")), fmt.Sprintf("and the volume's name may have %d characters together", longest), "shorten the volume's name")
+		p.report(schema.CodeVolume, at[:len(at)-1].Append(schema.Field("name")), fmt.Sprintf("and the targetPortal may have %d characters together", longest), "shorten the volume's name")
 	}
 }
 

@@ -1,0 +1,53 @@
+package admission
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// deadline reports a deadline that overflows a duration: the Trainer then finds it exceeded at once (Trainer v2.3.0
+// pkg/controller).
+func (c *checker) deadline() {
+	seconds := c.typed.Spec.ActiveDeadlineSeconds
+	if seconds <= 0 || time.Duration(seconds)*time.Second > 0 {
+		return
+	}
+	severity := schema.Error
+	if suspend := c.typed.Spec.Suspend; c.managedElsewhere() || suspend != nil && *suspend {
+		severity = schema.Warning
+	}
+	c.about(schema.CodeNeverCreated, severity, schema.Fields("spec", "activeDeadlineSeconds"),
+		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
+}
+
+// podGroups reports a gang of no Pods, which the definition of scheduler-plugins' PodGroup rejects.
+func (c *checker) podGroups() {
+	for _, companion := range c.output.Companions {
+		group, ok := companion.(*unstructured.Unstructured)
+		if !ok || group.GetKind() != "PodGroup" {
+			continue
+		}
+		path := schema.Fields("spec", "minMember")
+		members, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember")
+		if members >= 1 {
+			continue
+		}
+		f := schema.Finding{
+			Code: schema.CodeBadValue, Severity: schema.Error, Path: path,
+			Object:  schema.Object{Kind: "PodGroup", Namespace: group.GetNamespace(), Name: group.GetName()},
+			Message: fmt.Sprintf("invalid value %d: must be at least 1", members), Help: "set numNodes to 1 or more",
+		}
+		if c.managedElsewhere() {
+			f.Severity = schema.Warning
+		}
+		if t := c.typed.Spec.Trainer; t != nil && t.NumNodes != nil {
+			f.Claims = []schema.Claim{{Layer: schema.TrainJob, Value: *t.NumNodes, Source: schema.Fields("spec", "trainer", "numNodes")}}
+		}
+		c.add(f)
+	}
+}

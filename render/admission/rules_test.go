@@ -1,0 +1,279 @@
+package admission_test
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Each row is a fragment of a Pod or of its container, and the error of a Job or a Pod that it leads to.
+func TestPodRules(t *testing.T) {
+	const volume = `.spec.template.spec.volumes[name="v"]`
+	const container = `.spec.template.spec.containers[name="node"]`
+	for _, c := range []struct {
+		pod, container, metadata string
+		want, path, reason       string
+	}{
+		// The Priority plugin.
+		{pod: "priority: 0", reason: "0 is what the plugin computes"},
+		{pod: "priority: 5", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
+		{pod: "priority: -1", want: "TW615", path: ".spec.priority", reason: "no class gives it"},
+		{pod: "{priority: 0, priorityClassName: system-node-critical}", want: "TW615", path: ".spec.priority", reason: "the class has another"},
+		{pod: "{priority: 2000001000, priorityClassName: system-node-critical}", reason: "the class has the same"},
+		{pod: "preemptionPolicy: PreemptLowerPriority", reason: "it is the default"},
+		{pod: "preemptionPolicy: Never", want: "TW615", path: ".spec.preemptionPolicy", reason: "no class says so"},
+		{pod: "{preemptionPolicy: Never, priorityClassName: mine}", reason: "only a cluster knows the class"},
+		// The RuntimeClass plugin.
+		{pod: "overhead: {cpu: 1}", want: "TW615", path: ".spec.overhead", reason: "no class defines it"},
+		{pod: "overhead: {}", reason: "there is none"},
+		{pod: "{overhead: {cpu: 1}, runtimeClassName: kata}", reason: "only a cluster knows the class"},
+		// The Pod API, and not the Job API.
+		{pod: "schedulingGates: [{name: a.b/c}]", reason: "gates alone pass"},
+		{pod: "{nodeName: node-1, schedulingGates: [{name: a.b/c}]}", want: "TW610", path: ".spec.nodeName", reason: "a gated Pod has no node"},
+		{metadata: "finalizers: [a.b/c, kubernetes, orphan]", reason: "qualified names and standard ones pass"},
+		{metadata: "finalizers: [mine]", want: "TW608", path: ".metadata.finalizers[0]", reason: "it is not qualified"},
+		// Addresses.
+		{pod: "hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 'FE80:0:0:0:0:0:0:1'}]", reason: "any spelling of IPv6 passes"},
+		{pod: "hostAliases: [{ip: 010.0.0.1}]", want: "TW615", path: ".spec.template.spec.hostAliases[0].ip", reason: "a leading zero is ambiguous"},
+		{pod: "hostAliases: [{ip: '::ffff:10.0.0.1'}]", want: "TW615", path: ".spec.template.spec.hostAliases[0].ip", reason: "IPv4 mapped to IPv6"},
+		{pod: "dnsConfig: {nameservers: [010.0.0.1]}", want: "TW615", path: ".spec.template.spec.dnsConfig.nameservers[0]", reason: "as for hosts"},
+		// Windows.
+		{pod: "{os: {name: windows}, securityContext: {windowsOptions: {runAsUserName: 'NT AUTHORITY\\SYSTEM'}}}", reason: "fields of Windows pass"},
+		{pod: "{os: {name: windows}, securityContext: {fsGroup: 1}}", want: "TW613", path: ".spec.template.spec.securityContext.fsGroup", reason: "Linux only"},
+		{pod: "{os: {name: windows}, securityContext: {sysctls: []}}", reason: "an empty list is not set"},
+		{pod: "{os: {name: windows}, hostPID: true}", want: "TW613", path: ".spec.template.spec.hostPID", reason: "Linux only"},
+		{pod: "{os: {name: windows}, hostPID: false}", reason: "it is not set"},
+		{pod: "{os: {name: windows}, resources: {limits: {cpu: 1}}}", want: "TW602", path: ".spec.template.spec.resources", reason: "Linux only"},
+		{pod: "os: {name: windows}", container: "securityContext: {capabilities: {}}", want: "TW613", path: container + ".securityContext.capabilities", reason: "an empty struct is set"},
+		{pod: "os: {name: windows}", container: "securityContext: {readOnlyRootFilesystem: false}", want: "TW613", path: container + ".securityContext.readOnlyRootFilesystem", reason: "false is set"},
+		{pod: "securityContext: {windowsOptions: {runAsUserName: '..'}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.runAsUserName", reason: "dots are no name"},
+		{pod: "securityContext: {windowsOptions: {runAsUserName: 'a*b\\c'}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.runAsUserName", reason: "no domain"},
+		{pod: "securityContext: {windowsOptions: {gmsaCredentialSpec: ''}}", want: "TW613", path: ".spec.template.spec.securityContext.windowsOptions.gmsaCredentialSpec", reason: "it is empty"},
+		{pod: "securityContext: {windowsOptions: {hostProcess: true}}", want: "TW613", path: ".spec.template.spec.hostNetwork", reason: "a host process needs the host's network"},
+		{pod: "{hostNetwork: true, securityContext: {windowsOptions: {hostProcess: true}}}", container: "securityContext: {windowsOptions: {hostProcess: false}}", want: "TW613", path: container + ".securityContext.windowsOptions.hostProcess", reason: "the Pod says otherwise"},
+		// Profiles in annotations.
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: runtime/default}", reason: "a profile of a container"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: nope}", want: "TW608", path: `.spec.template.annotations["container.apparmor.security.beta.kubernetes.io/node"]`, reason: "no profile"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/ghost: unconfined}", want: "TW608", path: `.spec.template.annotations["container.apparmor.security.beta.kubernetes.io/ghost"]`, reason: "no such container"},
+		{metadata: "annotations: {container.apparmor.security.beta.kubernetes.io/node: unconfined}", pod: "securityContext: {appArmorProfile: {type: RuntimeDefault}}", want: "TW613", path: container + ".securityContext.appArmorProfile.type", reason: "the field says otherwise"},
+		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: nope}", want: "TW608", path: `.spec.template.annotations["seccomp.security.alpha.kubernetes.io/pod"]`, reason: "no profile"},
+		{metadata: "annotations: {seccomp.security.alpha.kubernetes.io/pod: localhost/a}", pod: "securityContext: {seccompProfile: {type: Localhost, localhostProfile: b}}", want: "TW613", path: ".spec.template.spec.securityContext.seccompProfile.localhostProfile", reason: "the field says otherwise"},
+		// Ephemeral volumes.
+		{pod: ephemeral("labels: {a: b}"), reason: "labels can be set"},
+		{pod: ephemeral("name: x"), want: "TW604", path: volume + ".ephemeral.volumeClaimTemplate.metadata.name", reason: "the controller names the claim"},
+		{pod: ephemeral("finalizers: [a.b/c]"), want: "TW604", path: volume + ".ephemeral.volumeClaimTemplate.metadata.finalizers", reason: "no finalizers"},
+		// Fields as the API server prints them.
+		{pod: "volumes: [{name: v, gcePersistentDisk: {pdName: ''}}]", want: "TW604", path: volume + ".persistentDisk.pdName", reason: "another name"},
+		{pod: "volumes: [{name: v, downwardAPI: {items: [{path: '', fieldRef: {fieldPath: metadata.name}}]}}]", want: "TW604", path: volume + ".downwardAPI.path", reason: "without the item"},
+		{pod: "volumes: [{name: v, projected: {sources: [{downwardAPI: {items: [{path: /a, fieldRef: {fieldPath: metadata.name}}]}}]}}]", want: "TW604", path: volume + ".projected.sources[0].downwardAPI.path", reason: "without the item"},
+		{pod: "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: ''}}]}}]", want: "TW604", path: volume + ".projected.path", reason: "without the source"},
+		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {name: B_}}}]", want: "TW604", path: volume + ".csi.name", reason: "without the reference"},
+		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {}}}]", want: "TW604", path: volume + ".csi.nodePublishSecretRef.name", reason: "with the reference"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, namespaces: [B_]}]}}", want: "TW610", path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespace", reason: "the singular"},
+		{pod: "{hostPID: true, shareProcessNamespace: true}", want: "TW613", path: ".spec.template.spec.securityContext.shareProcessNamespace", reason: "as of the internal type"},
+		{container: "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name, apiVersion: v2}}}]", want: "TW605", path: container + `.env[name="A"].valueFrom.fieldRef.fieldPath`, reason: "the path is of no version"},
+		// Feature gates that are off.
+		{container: "lifecycle: {stopSignal: SIGTERM}", reason: "dropped"},
+		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: a, signerName: b.c/d, path: ''}}]}}]", reason: "dropped"},
+		{pod: "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: a}}, {podCertificate: {signerName: '', keyType: ''}}]}}]", reason: "dropped"},
+		// Nulls that JobSet's webhook writes.
+		{pod: "volumes: [{name: v, projected: {}}]", want: "TW103", path: ".spec.replicatedJobs[name=\"node\"].template.spec.template.spec.volumes[name=\"v\"].projected.sources", reason: "the Go type writes null"},
+	} {
+		text := jobSetYAML("", "", "", "")
+		text = strings.Replace(text, "image: \"pytorch:2\"", "image: \"pytorch:2\"\n"+indented(c.container, 7), 1)
+		text = strings.Replace(text, "\t\t\t\t\tspec:\n", "\t\t\t\t\tmetadata: "+flow(c.metadata)+"\n\t\t\t\t\tspec:\n"+indented(c.pod, 6), 1)
+		found := admission.AdmitJobSet(t.Context(), object(t, text), "")
+		if got := strings.Join(codes(found), " "); got != c.want {
+			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want, c.reason, found)
+			continue
+		}
+		at := func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.String() == c.path }
+		if c.path != "" && !slices.ContainsFunc(found, at) {
+			t.Errorf("%s%s%s: no error at %s: %s\n%v", c.metadata, c.pod, c.container, c.path, c.reason, found)
+		}
+	}
+}
+
+func ephemeral(metadata string) string {
+	return "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {metadata: {" + metadata + "}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]"
+}
+
+func flow(text string) string { return "{" + text + "}" }
+
+// indented writes the fields of a flow mapping, or one field, as lines of a block.
+func indented(text string, depth int) string {
+	if text == "" {
+		return ""
+	}
+	lines := []string{text}
+	if strings.HasPrefix(text, "{") {
+		lines = nil
+		level, start := 0, 1
+		for i, r := range text {
+			switch {
+			case r == '{' || r == '[':
+				level++
+			case r == '}' || r == ']':
+				level--
+			}
+			if r == ',' && level == 1 || level == 0 {
+				lines = append(lines, strings.TrimSpace(text[start:i]))
+				start = i + 1
+			}
+		}
+	}
+	for i := range lines {
+		lines[i] = strings.Repeat("\t", depth) + lines[i] + "\n"
+	}
+	return strings.Join(lines, "")
+}
+
+// Each row is a change to a valid TrainJob or its runtime, and the errors that it leads to.
+func TestObjectRules(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		job, runtime [2]string // old and new text
+		want, reason string
+	}{
+		{name: "empty status", job: [2]string{"spec:", "status: {}\nspec:"}, reason: "the API server ignores the status of a request"},
+		{name: "incomplete condition", job: [2]string{"spec:", "status: {conditions: [{type: Complete}]}\nspec:"}, reason: "as an empty one"},
+		{name: "generation", job: [2]string{"name: llm", "name: llm, generation: -1"}, reason: "the API server sets it"},
+		{name: "version", job: [2]string{"name: llm", "name: llm, resourceVersion: '7'"}, want: "TW503", reason: "an object to be created has none"},
+		{name: "version 0", job: [2]string{"name: llm", "name: llm, resourceVersion: '0'"}, reason: "it means none"},
+		{name: "version of a runtime", runtime: [2]string{"{name: torch}", "{name: torch, resourceVersion: '7'}"}, want: "TW503 TW519", reason: "as of a TrainJob"},
+		{name: "gang of none", job: [2]string{"spec:\n", "spec:\n\ttrainer: {numNodes: 0}\n"}, runtime: [2]string{"\ttemplate:", "\tpodGroupPolicy: {coscheduling: {}}\n\ttemplate:"}, want: "TW501", reason: "a PodGroup has a member"},
+		{name: "priority", runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615", reason: "no class gives it"},
+		{name: "priority, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, reason: "a suspended Job creates no Pods"},
+		{name: "priority, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, reason: "this cluster's controllers create nothing"},
+		{name: "empty topology", runtime: [2]string{"\ttemplate:\n", "\ttemplate:\n\t\tmetadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610", reason: "the Pods get it as a topologyKey"},
+		{name: "empty topology of a job", runtime: [2]string{"trainjob-ancestor-step: trainer}", "trainjob-ancestor-step: trainer}, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610", reason: "as of the JobSet"},
+		{name: "deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"}, reason: "the longest duration"},
+		{name: "endless deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372037\n"}, want: "TW423", reason: "the duration overflows, and the TrainJob fails at once"},
+	} {
+		job, runtime := jobYAML(""), torchRuntime
+		if c.job[0] != "" {
+			job = strings.Replace(job, c.job[0], c.job[1], 1)
+		}
+		if c.runtime[0] != "" {
+			runtime = strings.Replace(runtime, c.runtime[0], c.runtime[1], 1)
+		}
+		r, found := admission.AdmitRuntime(t.Context(), object(t, runtime), "default")
+		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
+		if got := strings.Join(codes(found), " "); got != c.want {
+			t.Errorf("%s: %q, want %q: %s\n%v", c.name, got, c.want, c.reason, found)
+		}
+	}
+}
+
+// JobSet's webhook writes the JobSet as its Go types encode it. An absent list, map or pointer without omitempty becomes
+// null, and the definition rejects a null unless it allows or defaults it. The test removes each such field.
+func TestNullsOfGoTypes(t *testing.T) {
+	var refused, accepted []string
+	visited := map[reflect.Type]int{}
+	var walk func(typ reflect.Type, path string, wrap func(any) any)
+	walk = func(typ reflect.Type, path string, wrap func(any) any) {
+		for typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+		switch {
+		case typ.Kind() == reflect.Slice && typ.Elem().Kind() != reflect.Uint8:
+			walk(typ.Elem(), path+"[]", func(v any) any { return wrap([]any{v}) })
+			return
+		case typ.Kind() != reflect.Struct || visited[typ] > 0 || strings.HasSuffix(typ.PkgPath(), "/resource"):
+			return
+		}
+		visited[typ]++
+		defer func() { visited[typ]-- }()
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case name == "-" || !f.IsExported():
+			case name == "" || strings.Contains(options, "inline"):
+				walk(f.Type, path, wrap)
+			default:
+				at := path + "." + name
+				switch f.Type.Kind() {
+				case reflect.Slice, reflect.Map, reflect.Pointer:
+					if !strings.Contains(options, "omit") {
+						if nullRefused(t.Context(), t, wrap(map[string]any{}), at) {
+							refused = append(refused, at)
+						} else {
+							accepted = append(accepted, at)
+						}
+					}
+				}
+				walk(f.Type, at, func(v any) any { return wrap(map[string]any{name: v}) })
+			}
+		}
+	}
+	walk(reflect.TypeFor[jobset.JobSetSpec](), ".spec", func(v any) any { return v })
+	slices.Sort(refused)
+	for _, path := range accepted {
+		if !strings.HasSuffix(path, ".grpc.service") { // which the definition defaults
+			t.Errorf("%s: null is accepted", path)
+		}
+	}
+	const job = ".spec.replicatedJobs[].template.spec"
+	const pod = job + ".template.spec"
+	want := []string{
+		job + ".podFailurePolicy.rules",
+		job + ".podFailurePolicy.rules[].onExitCodes.values",
+		job + ".successPolicy.rules",
+		pod + ".affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
+		pod + ".containers",
+		pod + ".volumes[].cephfs.monitors",
+		pod + ".volumes[].ephemeral.volumeClaimTemplate.spec.dataSource.apiGroup",
+		pod + ".volumes[].ephemeral.volumeClaimTemplate.spec.dataSourceRef.apiGroup",
+		pod + ".volumes[].projected.sources",
+		pod + ".volumes[].rbd.monitors",
+		pod + ".volumes[].scaleIO.secretRef",
+		".spec.volumeClaimPolicies[].templates[].spec.dataSource.apiGroup",
+		".spec.volumeClaimPolicies[].templates[].spec.dataSourceRef.apiGroup",
+	}
+	if diff := cmp.Diff(want, refused); diff != "" {
+		t.Errorf("fields whose null is refused (-want +got):\n%s", diff)
+	}
+}
+
+// JobSet's webhook sends no patch for a JobSet that it does not change, and so writes no nulls.
+func TestNullsOfUnchangedJobSet(t *testing.T) {
+	spec := "\tsuccessPolicy: {operator: All}\n\tstartupPolicy: {startupPolicyOrder: AnyOrder}\n\tnetwork: {enableDNSHostnames: true, publishNotReadyAddresses: true}\n"
+	text := jobSetYAML(spec, "\t\t\t\tcompletionMode: Indexed\n", "\t\t\t\t\t\trestartPolicy: Never\n\t\t\t\t\t\tvolumes: [{name: v, projected: {}}]\n", "")
+	if found := admission.AdmitJobSet(t.Context(), object(t, text), ""); found.Err() != nil {
+		t.Error(found.Err())
+	}
+	text = strings.Replace(text, "restartPolicy: Never\n", "\n", 1)
+	if found := admission.AdmitJobSet(t.Context(), object(t, text), ""); found.Err() == nil {
+		t.Error("no error for a null in a JobSet that the webhook changes")
+	}
+}
+
+// nullRefused reports whether a JobSet whose spec is spec is refused for the field at the path.
+func nullRefused(ctx context.Context, t *testing.T, spec any, path string) bool {
+	t.Helper()
+	var fields map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"}}`), &fields); err != nil {
+		t.Fatal(err)
+	}
+	fields["spec"] = spec
+	plain := strings.ReplaceAll(path, "[]", "")
+	return slices.ContainsFunc(admission.AdmitJobSet(ctx, fields, ""), func(f schema.Finding) bool {
+		var names []string
+		for _, step := range f.Path {
+			if name, ok := step.Field(); ok {
+				names = append(names, name)
+			}
+		}
+		return f.Severity == schema.Error && f.Object.Kind == "JobSet" && "."+strings.Join(names, ".") == plain
+	})
+}
