@@ -40,8 +40,7 @@ func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) str
 	}
 	first := rand.New(rand.NewPCG(1, 1))
 	run(t, 1, (n+1)/2, opts, first.Uint64, holds)
-	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
-	t.Logf("new cases of this run: TRAINWELD_SEED=%d", seed)
+	seed := testenv.Seed(t)
 	run(t, seed, n/2, opts, rand.New(rand.NewPCG(seed, 2)).Uint64, holds)
 }
 

@@ -63,8 +63,7 @@ func pairSeeds(t *testing.T) func(yield func(uint64) bool) {
 		return slices.Values([]uint64{seed})
 	}
 	n := min(5000, cases(t))
-	series := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
-	t.Logf("%d pairs; the new ones of this run: TRAINWELD_SEED=%d", n, series)
+	series := testenv.Seed(t)
 	return func(yield func(uint64) bool) {
 		fixed, fresh := rand.New(rand.NewPCG(1, 3)), rand.New(rand.NewPCG(series, 3))
 		for i := range n {

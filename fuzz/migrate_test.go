@@ -30,9 +30,7 @@ func TestMigrate(t *testing.T) {
 	for seed := range uint64(n/2 + 1) {
 		checkMigrate(t, seed, count)
 	}
-	series := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
-	t.Logf("new cases of this run: TRAINWELD_SEED=%d", series)
-	fresh := rand.New(rand.NewPCG(series, 3))
+	fresh := rand.New(rand.NewPCG(testenv.Seed(t), 3))
 	for range n / 2 {
 		checkMigrate(t, fresh.Uint64(), count)
 	}

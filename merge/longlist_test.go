@@ -12,15 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 )
 
 // TestLongLists compares lists that are long enough to be indexed with the merge of the API server: the generated
 // cases of other tests have short ones.
 func TestLongLists(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	next := rand.New(rand.NewPCG(seed, 11))
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 11))
 	variables := func(n, names int) []corev1.EnvVar {
 		env := make([]corev1.EnvVar, n)
 		for i, name := range next.Perm(names)[:n] {

@@ -13,15 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // TestShortCuts holds the short cuts for the types that most patches are made of to the walk over the
 // schema without them: the same template, the same owners in the same order, the same error.
 func TestShortCuts(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	next := rand.New(rand.NewPCG(seed, 3))
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 3))
 	for i := range 1500 {
 		opts := []fuzz.Options{{}, {Checked: true, Least: 2}, {Directives: true}}[i%3]
 		c := fuzz.Merge(next.Uint64(), opts)

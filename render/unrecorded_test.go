@@ -12,6 +12,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/schema"
@@ -57,9 +58,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 		same(dir, readInput(t, filepath.Join(dir, "input.yaml")))
 	}
 	shadowed = 0
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	next := rand.New(rand.NewPCG(seed, 7))
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 7))
 	for range 600 {
 		p := fuzz.Render(next.Uint64(), fuzz.PairOptions{Policies: []fuzz.Policy{
 			fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,

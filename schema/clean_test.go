@@ -8,14 +8,13 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // TestCheckSparesNoFinding compares Check with the walk by the schema that it spares most inputs.
 func TestCheckSparesNoFinding(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	next := rand.New(rand.NewPCG(seed, 5))
+	next := rand.New(rand.NewPCG(testenv.Seed(t), 5))
 	clean, found := 0, 0
 	for i := range 2000 {
 		opts := []fuzz.Options{{}, {Checked: true, Least: 1}, {Directives: true}, {Tidy: true}}[i%4]

@@ -201,13 +201,10 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// seeded is what random moments of a test are drawn from: the same ones in each run, unless TRAINWELD_SEED asks for
-// others.
+// seeded returns the source of the random moments of a test: the same moments, as far as the machine repeats itself.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := testenv.NumberOr(t, "TRAINWELD_SEED", 4711)
-	t.Logf("TRAINWELD_SEED=%d runs these moments again, as far as the machine does", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(testenv.Seed(t), 0))
 }
 
 // waitFor waits until a file is there, or the process has ended.

@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -29,8 +28,7 @@ func TestMigrated(t *testing.T) {
 			n = 50
 		}
 	}
-	series := rand.Uint64()
-	t.Logf("new pairs of this run begin at %d", series)
+	series := testenv.Seed(t)
 	equal := 0
 	for i := range n {
 		seed := i / 2

@@ -1,13 +1,14 @@
 // Package testenv answers: what was this run of the tests asked for? It reads the numbers that the environment
 // gives, such as TRAINWELD_SEED, and knows whether the race detector looks on. Only tests import it.
 //
-//	seed := testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64())
+//	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //	if testenv.Race {
 //		cases /= 10
 //	}
 package testenv
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
@@ -36,3 +37,18 @@ func NumberOr(t testing.TB, variable string, otherwise uint64) uint64 {
 	}
 	return otherwise
 }
+
+// Seed returns the seed of a random test, and logs it, so that a failure shows how to run the test again. TRAINWELD_SEED
+// gives the seed. Without it, a run of CI has the same seed each time, and every other run has a new one.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64N(1_000_000_000)
+	if os.Getenv("CI") != "" {
+		seed = fixedSeed
+	}
+	seed = NumberOr(t, "TRAINWELD_SEED", seed)
+	t.Logf("random cases: TRAINWELD_SEED=%d runs them again", seed)
+	return seed
+}
+
+const fixedSeed = 1

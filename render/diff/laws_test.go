@@ -28,8 +28,7 @@ import (
 // order. The JobSets are compared, and so are the Jobs and the Pods.
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 200)), testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
-	t.Logf("TRAINWELD_SEED=%d runs these cases again", seed)
+	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 200)), testenv.Seed(t)
 	parameters := gopter.DefaultTestParametersWithSeed(int64(seed))
 	parameters.MinSuccessfulTests = cases
 	next := seed << 32

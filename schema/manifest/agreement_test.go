@@ -89,8 +89,7 @@ spec:
 // TestWalkAgreesWithDecoder breaks valid objects at random and asks the fast way and the walk: one
 // finds something if and only if the other does.
 func TestWalkAgreesWithDecoder(t *testing.T) {
-	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 300)), testenv.NumberOr(t, "TRAINWELD_SEED", rand.Uint64N(1_000_000))
-	t.Logf("TRAINWELD_SEED=%d runs these cases again", seed)
+	cases, seed := int(testenv.NumberOr(t, "TRAINWELD_CASES", 300)), testenv.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	broken := 0
 	for range cases {
