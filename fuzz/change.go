@@ -38,7 +38,7 @@ func (g *generator) odd(n *node, at object) (value any, drop bool) {
 	case 0:
 		return nil, false
 	case 1:
-		if there && refusedReason(n) == "" {
+		if there && n.refused == "" {
 			return nil, true
 		}
 		return was, false

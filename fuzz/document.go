@@ -145,6 +145,9 @@ func (g *generator) documents(seed uint64) *Documents {
 	} else if reference["kind"] != nil {
 		reference["kind"] = trainer.ClusterTrainingRuntimeKind
 	}
+	if g.chance(0.35) {
+		twists[g.rng.IntN(len(twists))](g, d)
+	}
 	g.sprinkle(d)
 	return d
 }
@@ -202,14 +205,25 @@ func (g *generator) structure(n *node) object {
 // includes decides whether an object has the field.
 func (g *generator) includes(n, f *node) bool {
 	switch {
-	case required[f.key()], !f.optional && refusedReason(f) == "" && !rare[f.key()]:
+	case required[f.key], !f.optional && f.refused == "" && !rare[f.key]:
+		return true
+	case f.key == "TrainJobSpec.runtimePatches" && g.opts.Managers > 0:
 		return true
 	case g.wanted[f]:
 		return g.chance(0.9)
-	case refusedReason(f) != "" || rare[f.key()]:
+	case f.refused != "" || rare[f.key]:
 		return false
 	}
+	if likely, ok := likelyFields[f.key]; ok {
+		return g.chance(likely)
+	}
 	return g.chance(min(0.4, 2/float64(len(n.fields))))
+}
+
+// likelyFields are the fields that come more often than others, or less.
+var likelyFields = map[string]float64{
+	"TrainJobSpec.trainer": 0.85, "TrainJobSpec.runtimePatches": 0.85, "Trainer.numNodes": 0.5, "PodSpecPatch.containers": 0.7, "JobSetTemplatePatch.spec": 0.95,
+	"ReplicatedJobPatch.template": 0.95, "JobTemplatePatch.spec": 0.95, "JobSpecPatch.template": 0.95, "PodTemplatePatch.spec": 0.95, "JobSetSpecPatch.replicatedJobs": 0.97,
 }
 
 func (g *generator) list(n *node) []any {
@@ -219,7 +233,7 @@ func (g *generator) list(n *node) []any {
 	}
 	out := []any{}
 	seen := map[string]bool{}
-	key := listKeys[n.key()]
+	key := listKeys[n.key]
 	for range 1 + g.rng.IntN(most) {
 		v := g.value(n.item)
 		id := fmt.Sprint(v)
@@ -231,7 +245,7 @@ func (g *generator) list(n *node) []any {
 			if key == nil {
 				id = fmt.Sprint(len(out))
 			}
-		} else if repeats[n.key()] {
+		} else if repeats[n.key] {
 			id = fmt.Sprint(len(out))
 		}
 		if !seen[id] {
@@ -267,7 +281,7 @@ func (g *generator) scalar(n *node) any {
 	for named.name == "" && named.up != nil {
 		named = named.up
 	}
-	if word := words[named.key()]; word != nil {
+	if word := words[named.key]; word != nil {
 		return word(g)
 	}
 	if members := enums[typeName(n.typ)]; members != nil {
@@ -302,7 +316,7 @@ func (g *generator) sprinkle(d *Documents) {
 				continue
 			}
 			at[n.name] = nil
-			if n.typ.Kind().String() == "slice" && g.chance(0.5) && !mayNotBeEmpty[n.key()] {
+			if n.typ.Kind().String() == "slice" && g.chance(0.5) && !mayNotBeEmpty[n.key] {
 				at[n.name] = []any{}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 var acceptableFields = sync.OnceValue(func() []*node {
 	var out []*node
 	for _, n := range fieldsOfTypes().all {
-		if !slices.ContainsFunc(ways(n), func(at *node) bool { return refusedReason(at) != "" }) {
+		if !slices.ContainsFunc(ways(n), func(at *node) bool { return at.refused != "" }) {
 			out = append(out, n)
 		}
 	}
@@ -48,14 +48,14 @@ var rare = map[string]bool{
 // embedded are the fields of metadata which the definitions keep within an object.
 var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
 
-func refusedReason(n *node) string {
+func refusedReason(n *node, inTrainJob bool) string {
 	if n.owner == "ObjectMeta" && n.up.up != nil && n.up.up.up != nil && !slices.Contains(embedded, n.name) {
 		return "the definitions drop it from embedded metadata"
 	}
-	if n.key() == "EnvVarSource.fileKeyRef" && n.within(fieldsOfTypes().trainJob) && n.up.up.up.owner != "ContainerPatch" {
+	if n.key == "EnvVarSource.fileKeyRef" && inTrainJob && n.up.up.up.owner != "ContainerPatch" {
 		return "the controller loses it"
 	}
-	return refused[n.key()]
+	return refused[n.key]
 }
 
 // required are the fields that their objects need although the Go type has omitempty.
@@ -274,14 +274,14 @@ func (g *generator) mend(n *node, o object) {
 			if p != g.policy {
 				delete(o, string(p))
 			} else if o[string(p)] == nil {
-				o[string(p)] = object{}
+				o[string(p)] = g.structure(n.child(string(p)))
 			}
 		}
 	case "TrainingRuntimeSpec":
-		g.inject(o)
 		if g.policy != Plain && o["mlPolicy"] == nil {
-			o["mlPolicy"] = object{string(g.policy): object{}}
+			o["mlPolicy"] = g.structure(n.child("mlPolicy"))
 		}
+		g.inject(o)
 	case "PodGroupPolicy":
 		for _, p := range []Policy{Coscheduling, Volcano} {
 			if !slices.Contains(g.opts.Policies, p) {

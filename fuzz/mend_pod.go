@@ -8,7 +8,7 @@ import (
 
 // whole makes the values whose parts hang together beyond one object: jobs, containers, volumes and patches.
 func (g *generator) whole(n *node) (value any, made bool) {
-	switch n.key() {
+	switch n.key {
 	case "v1alpha2.JobSetSpec.replicatedJobs":
 		return g.replicatedJobs(n.item), true
 	case "PodSpec.containers":
@@ -38,10 +38,10 @@ func (g *generator) whole(n *node) (value any, made bool) {
 	case "PodSpecPatch.initContainers":
 		return g.containerPatches(n.item, g.job.init), true
 	case "EnvVar.name":
-		if n.up.up.owner == "ContainerPatch" || g.chance(0.5) {
-			return pickOf(g.rng, "E1", "E2", "E3"), true
+		if g.chance(0.03) {
+			return pickOf(g.rng, policyEnv...), true
 		}
-		return pickOf(g.rng, append([]string{"E1", "E2", "dotted.name", "A_B"}, policyEnv...)...), true
+		return pickOf(g.rng, "E1", "E2", "E1", "E2", "E3", "dotted.name", "A_B"), true
 	case "v1alpha2.VolumeClaimPolicy.templates":
 		return g.claims(n.item), true
 	}

@@ -32,9 +32,8 @@ func (p *OldPair) String() string { return fmt.Sprintf("old pair %d", p.Seed) }
 // of which 2.3 loses some and 2.1 none.
 func Old(seed uint64) *OldPair {
 	for attempt := range uint64(mostAttempts) {
-		s := newSource(seed, attempt, Options{Checked: true, Least: 1, Most: 5})
-		s.pair = true
-		pair := s.render(PairOptions{})
+		s := newSource(seed, attempt, Options{})
+		pair := Render(seed+attempt<<32, PairOptions{Managers: 3})
 		p := &OldPair{Seed: seed, Runtime: pair.Runtime, TrainJob: pair.TrainJob}
 		p.Overrides = s.overrides(pair)
 		p.TrainJob.Spec.RuntimePatches = nil

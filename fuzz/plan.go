@@ -32,8 +32,6 @@ var plans = sync.OnceValue(func() map[reflect.Type][]fieldPlan {
 	for _, root := range []reflect.Type{
 		reflect.TypeFor[trainer.JobSetTemplateSpec](),
 		reflect.TypeFor[trainer.RuntimePatch](),
-		reflect.TypeFor[trainer.TrainJobSpec](),
-		reflect.TypeFor[trainer.TrainingRuntimeSpec](),
 	} {
 		plan(root, known)
 	}

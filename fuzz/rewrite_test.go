@@ -31,7 +31,7 @@ func TestRewrite(t *testing.T) {
 			rewritten++
 		}
 	}
-	if n := cases(t) / 20; rewritten < n*3/4 {
+	if n := cases(t) / 20; rewritten < n/2 {
 		t.Errorf("%d of %d TrainJobs were rewritten", rewritten, n)
 	}
 }

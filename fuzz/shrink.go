@@ -33,6 +33,20 @@ func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	}
 }
 
+// SmallerDocuments returns a function that offers copies of the documents which lack one field or item each, the
+// outermost first. It says false when there are no more.
+func SmallerDocuments(d *Documents) func() (*Documents, bool) {
+	n := 0
+	return func() (*Documents, bool) {
+		small := d.Clone()
+		if !Drop(n, &small.TrainJob, &small.Runtime) {
+			return nil, false
+		}
+		n++
+		return small, true
+	}
+}
+
 // Drop takes the n-th thing away from the values that the pointers lead to: the n-th of all their
 // list items, map entries and fields that are set, the outermost first. It reports false, and
 // changes nothing, when there are n things or fewer.
@@ -76,8 +90,12 @@ func dropsOf(v reflect.Value) (drops []func()) {
 	case reflect.Map:
 		for _, key := range keysOf(v) {
 			drops = append(drops, func() { v.SetMapIndex(key, reflect.Value{}) })
+			list, _ := v.MapIndex(key).Interface().([]any)
+			for i := range list {
+				drops = append(drops, func() { v.SetMapIndex(key, reflect.ValueOf(slices.Delete(slices.Clone(list), i, i+1))) })
+			}
 		}
-		if v.Len() == 0 && !v.IsNil() {
+		if v.Len() == 0 && !v.IsNil() && v.CanSet() {
 			drops = append(drops, v.SetZero)
 		}
 	case reflect.Struct:
@@ -105,6 +123,22 @@ func inside(v reflect.Value) (parts []reflect.Value) {
 	case reflect.Slice:
 		for i := range v.Len() {
 			parts = append(parts, v.Index(i))
+		}
+	case reflect.Map:
+		if v.Type().Elem().Kind() != reflect.Interface {
+			return nil
+		}
+		for _, key := range keysOf(v) { // of a document
+			switch value := v.MapIndex(key).Interface().(type) {
+			case object:
+				parts = append(parts, reflect.ValueOf(value))
+			case []any:
+				for _, item := range value {
+					if o, ok := item.(object); ok {
+						parts = append(parts, reflect.ValueOf(o))
+					}
+				}
+			}
 		}
 	case reflect.Struct:
 		switch v.Interface().(type) {

@@ -64,9 +64,6 @@ func (s *source) key(at site) string {
 		}
 		return "c" + s.digit(9)
 	case reflect.TypeFor[corev1.EnvVar]():
-		if s.pair && s.chance(0.15) {
-			return pick(s, policyEnv...)
-		}
 		return "E" + s.digit(9)
 	case reflect.TypeFor[corev1.VolumeMount]():
 		return "/m" + s.digit(9)

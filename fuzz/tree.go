@@ -15,6 +15,8 @@ import (
 type node struct {
 	path     string
 	name     string       // in JSON; "" for an item of a list and a value of a map
+	key      string       // names the field by its Go type, whatever leads there: Container.image
+	refused  string       // why no accepted document has the field
 	owner    string       // the Go type that has the field: Container, v1alpha2.Network
 	typ      reflect.Type // without pointers
 	optional bool         // the Go type leaves it out when it is empty
@@ -22,9 +24,6 @@ type node struct {
 	item     *node        // the items of a list, the values of a map
 	up       *node
 }
-
-// key names the field by its Go type, whatever leads there.
-func (n *node) key() string { return n.owner + "." + n.name }
 
 // within reports whether the path leads through a field of the other's.
 func (n *node) within(other *node) bool {
@@ -55,7 +54,8 @@ func (f *forest) grow(n *node, path string) *node {
 	for n.typ.Kind() == reflect.Pointer {
 		n.typ = n.typ.Elem()
 	}
-	n.path = path
+	n.path, n.key = path, n.owner+"."+n.name
+	n.refused = refusedReason(n, strings.HasPrefix(path, "trainJob:"))
 	if n.name != "" {
 		f.all = append(f.all, n)
 	}

@@ -23,7 +23,6 @@ type source struct {
 	least      int
 	most       int
 	inTemplate bool
-	pair       bool // the case is a whole runtime and TrainJob
 
 	// focus remembers which fields of a struct type this case is about. A case is about few fields,
 	// and so its managers meet in them.
@@ -170,9 +169,6 @@ func (s *source) slice(v reflect.Value, at site) {
 func (s *source) dedupe(v reflect.Value) {
 	elem := v.Type().Elem()
 	name, isMap := mergeKeys[elem]
-	if s.pair && elem == reflect.TypeFor[corev1.ContainerPort]() {
-		return // no patch reaches ports, and Kubernetes tells them apart by more than the number
-	}
 	if !isMap && elem.Kind() != reflect.String || !s.tidy && s.chance(0.07) {
 		return
 	}
@@ -266,16 +262,6 @@ func (s *source) special(v reflect.Value, at site) bool {
 		p.SetRawString(pick(s, `{}`, `{"f:metadata":{"f:labels":{".":{},"f:k1":{}}}}`))
 	case *intstr.IntOrString:
 		*p = pick(s, intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("http"))
-	case *corev1.ResourceRequirements:
-		if !s.pair {
-			return false
-		}
-		s.resources(p)
-	case *corev1.ContainerPort:
-		if !s.pair {
-			return false
-		}
-		s.port(p)
 	case *corev1.Volume:
 		s.value(of(&p.Name), site{v.Type(), "name"})
 		s.volumeSource(&p.VolumeSource, p.Name)

@@ -50,6 +50,8 @@ func (s *apiServer) hold(stored upstream.Object, further ...client.Object) {
 			s.t.Fatalf("the server stored what its clients cannot read: %v\n%s", err, data)
 		}
 		held.SetResourceVersion("")
+		held.SetDeletionTimestamp(nil) // which a server does not take from an author
+		held.SetManagedFields(nil)
 		builder.WithObjects(held)
 		for _, name := range priorityClasses(stored) {
 			class := &schedulingv1.PriorityClass{}

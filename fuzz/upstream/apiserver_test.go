@@ -159,6 +159,18 @@ func unchecked(object upstream.Object) bool {
 	return u.GetLabels()["trainer.kubeflow.org/webhook-validation"] == "disabled"
 }
 
+// refusesForm reports whether the server refuses a new object for its form, before any webhook.
+func (s *apiServer) refusesForm(object upstream.Object) bool {
+	kind, _ := object["kind"].(string)
+	k := s.kinds[kind]
+	if k == nil {
+		return true
+	}
+	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
+	decoded, errs := s.decode(k, object, cmp.Or(namespace, serverNamespace))
+	return len(errs) > 0 || len(s.validate(k, decoded, nil)) > 0
+}
+
 // decode reads the object of a request to a namespace: unknown fields are refused, defaults filled in.
 func (s *apiServer) decode(k *storedKind, object upstream.Object, requested string) (upstream.Object, []string) {
 	o := asJSON(s.t, object)

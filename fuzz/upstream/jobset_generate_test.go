@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/fuzz/upstream"
 )
 
 // generateJobSet makes a JobSet that the cluster would take, of whatever decides what its children
 // look like.
-func generateJobSet(r *rand.Rand) *jobset.JobSet {
+func generateJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
+	if r.IntN(2) == 0 {
+		return documentJobSet(t, r)
+	}
 	maybe := func(oneIn int) bool { return r.IntN(oneIn) == 0 }
 	js := &jobset.JobSet{TypeMeta: metav1.TypeMeta{APIVersion: jobset.SchemeGroupVersion.String(), Kind: "JobSet"}, ObjectMeta: metav1.ObjectMeta{
 		Name: oneOf(r, "llm", "a", "tj-1"), Namespace: oneOf(r, "default", "team-a"), UID: types.UID("uid-of-the-set"),
@@ -69,6 +76,21 @@ func generateJobSet(r *rand.Rand) *jobset.JobSet {
 		rjob.Template.Spec = generateJob(r, js)
 		js.Spec.ReplicatedJobs = append(js.Spec.ReplicatedJobs, rjob)
 	}
+	return js
+}
+
+// documentJobSet makes a JobSet of what a generated runtime holds.
+func documentJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
+	d := fuzz.Document(r.Uint64(), fuzz.DocumentOptions{})
+	template, _ := d.Runtime["spec"].(upstream.Object)["template"].(upstream.Object)
+	read, js := &jobset.JobSet{}, &jobset.JobSet{}
+	convert(t, template, read)
+	convert(t, read, js) // without the empty values that no typed client sends
+	if slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return len(r.DependsOn) > 0 }) || js.Spec.StartupPolicy != nil {
+		js.Spec.SuccessPolicy = nil // or the JobSet succeeds before its last Jobs are created
+	}
+	js.APIVersion, js.Kind = jobset.SchemeGroupVersion.String(), "JobSet"
+	js.Name, js.Namespace, js.UID, js.Finalizers = "tj-1", "default", "uid-of-the-set", nil
 	return js
 }
 

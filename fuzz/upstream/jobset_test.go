@@ -26,7 +26,7 @@ func TestJobSetChildren(t *testing.T) {
 	upstream := newJobSetUpstream(t)
 	jobs, pods := 0, 0
 	for seed := range uint64(*jobSets) {
-		js := generateJobSet(rand.New(rand.NewPCG(seed, 12)))
+		js := generateJobSet(t, rand.New(rand.NewPCG(seed, 12)))
 		stored := upstream.admitJobSet(t, js)
 		if diff := cmp.Diff(stored, render.DefaultJobSet(js)); diff != "" {
 			t.Fatalf("seed %d: defaults (-upstream +ours):\n%s\n%s", seed, diff, jobSetYAML(js))

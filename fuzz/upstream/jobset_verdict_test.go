@@ -57,7 +57,7 @@ func TestJobSetVerdicts(t *testing.T) {
 func mutatedJobSet(t *testing.T, seed uint64) upstream.Object {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 12))
-	fields, err := admission.Encode(generateJobSet(r))
+	fields, err := admission.Encode(generateJobSet(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,12 +168,21 @@ func (o *Oracle) runtimeObject(runtime Object, namespace string) (client.Object,
 		if object.Namespace == "" {
 			object.Namespace = namespace
 		}
+		created(object)
 		return object, err
 	}
 	object := &trainer.ClusterTrainingRuntime{}
 	err := o.store(runtime, object)
 	object.Namespace = ""
+	created(object)
 	return object, err
+}
+
+// created clears what an API server does not take from the author of a new object, and the fake client chokes on.
+func created(object client.Object) {
+	object.SetDeletionTimestamp(nil)
+	object.SetResourceVersion("")
+	object.SetManagedFields(nil)
 }
 
 // validate asks the validating webhook.

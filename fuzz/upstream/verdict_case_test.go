@@ -8,14 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"sigs.k8s.io/yaml"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
-	"github.com/trainweld/trainweld/render/admission"
 )
 
 // verdictCase is what is applied, one object after the other: a runtime, a change to it, a TrainJob, and a
@@ -73,6 +71,11 @@ func (g *generator) generate(seed uint64) *verdictCase {
 	r := rand.New(rand.NewPCG(seed, 17))
 	m := mutator{r}
 	c := &verdictCase{}
+	if r.IntN(4) == 0 {
+		d := fuzz.Document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
+		c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes
+		return c.clone(g.t)
+	}
 	c.job, c.runtime = g.pair(r)
 	if r.IntN(2) == 0 {
 		set(c.job, r.IntN(3) > 0, "spec", "suspend")
@@ -125,7 +128,7 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 		return asJSON(g.t, pair[0]), asJSON(g.t, pair[1])
 	}
 	for range mostTries {
-		job, runtime = g.rendered(r.Uint64(), r)
+		job, runtime = g.rendered(r.Uint64())
 		if _, refused := g.server.apply(runtime, nil); len(refused) == 0 {
 			break
 		}
@@ -137,24 +140,9 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 const mostTries = 4
 
 // rendered is a generated pair.
-func (g *generator) rendered(seed uint64, r *rand.Rand) (job, runtime upstream.Object) {
-	g.t.Helper()
-	pair := fuzz.Render(seed, fuzz.PairOptions{Policies: []fuzz.Policy{
-		fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
-	}})
-	for from, to := range map[any]*upstream.Object{pair.TrainJob: &job, pair.Runtime: &runtime} {
-		fields, err := admission.Encode(from)
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		*to = asJSON(g.t, fields)
-		pruning.Prune(*to, g.server.kinds[(*to)["kind"].(string)].schema, true)
-	}
-	if r.IntN(3) == 0 {
-		runtime["kind"] = trainer.TrainingRuntimeKind
-		job["spec"].(upstream.Object)["runtimeRef"].(upstream.Object)["kind"] = trainer.TrainingRuntimeKind
-	}
-	return job, runtime
+func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
+	d := fuzz.Document(seed, fuzz.DocumentOptions{})
+	return asJSON(g.t, d.TrainJob), asJSON(g.t, d.Runtime)
 }
 
 // recordedPairs are those that a real control plane was given, and took.
