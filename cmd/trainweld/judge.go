@@ -181,6 +181,11 @@ func (j *judge) judge(ctx context.Context) schema.Findings {
 		}
 	}
 	found = append(j.in.findings, found...)
+	for i := range found {
+		if found[i].Code == schema.CodeOldAPI {
+			found[i].Severity = schema.Error // a strict API server rejects the unknown fields
+		}
+	}
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
