@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	bounded "github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -137,8 +138,8 @@ func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity
 	if !isHugePages(name) {
 		return
 	}
-	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), hugePages))
-	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 {
+	size, err := bounded.Parse(strings.TrimPrefix(string(name), hugePages))
+	if err != nil || size.Value() <= 0 || size.MilliValue()%1000 != 0 {
 		p.report(schema.CodeResources, path, fmt.Sprintf("%q names no size of a page", name), "write hugepages-2Mi or hugepages-1Gi")
 	} else if q.Value()%size.Value() != 0 {
 		p.report(schema.CodeResources, path, fmt.Sprintf("is %s, and no multiple of the page's size", q.String()), "write a multiple of "+size.String())

@@ -11,6 +11,7 @@ import (
 
 	linediff "github.com/rogpeppe/go-internal/diff"
 
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -49,6 +50,15 @@ func (w wantedObject) as(other any, strict bool) (any, error) {
 		return o, o.UnmarshalJSON(data)
 	}
 	value := reflect.New(reflect.TypeOf(other).Elem()).Interface()
+	if quantity.MayExceed([]byte(w.text)) {
+		var fields any
+		if err := yaml.Unmarshal([]byte(w.text), &fields); err != nil {
+			return nil, err
+		}
+		if err := quantity.Decodable(fields, reflect.TypeOf(value)); err != nil {
+			return nil, err
+		}
+	}
 	if strict {
 		return value, yaml.UnmarshalStrict([]byte(w.text), value)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
@@ -162,7 +163,7 @@ func jsonItems(items []json.RawMessage) listItems {
 
 // decodes decodes strictly and case-sensitively, as an API server does.
 func decodes(j []byte, into any) bool {
-	return unmarshalStrict(j, into) == nil
+	return quantity.Unmarshal(j, into, unmarshalStrict) == nil
 }
 
 // patchKind stands for the kind of a RuntimePatch, which has none.

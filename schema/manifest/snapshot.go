@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
 )
@@ -62,7 +64,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		object := kind.make()
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(j, object); err != nil {
+			if err := quantity.Unmarshal(j, object, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
 				return nil, fmt.Errorf("cannot be decoded: %s", unquoted(err.Error()))
 			}
 			kind.name(object)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -99,7 +100,7 @@ func (b *builder) quantity(path schema.Path, given, name string) (resource.Quant
 	for _, problem := range validation.IsQualifiedName(name) {
 		b.refuse(schema.CodeResources, path, "name a resource that nodes have, such as "+gpu, "%q is no name of a resource: %s", given, problem)
 	}
-	q, err := resource.ParseQuantity(b.given[given])
+	q, err := quantity.Parse(b.given[given])
 	switch {
 	case err != nil:
 		b.refuse(schema.CodeResources, path, "write it as 4, 500m, 16Gi or 1G", "%q is no quantity of %s", b.given[given], given)

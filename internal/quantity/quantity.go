@@ -1,0 +1,183 @@
+// Package quantity answers whether a quantity is safe to parse. The parser of Kubernetes computes the value, and an
+// exponent of eight digits keeps it busy for hours.
+package quantity
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+const (
+	// MaxLength is the number of characters that a quantity may have.
+	MaxLength = 64
+	// MaxExponent is the largest exponent, and the smallest one below zero.
+	MaxExponent = 999
+)
+
+// Check refuses the text of a quantity that is too long, or whose exponent is too large, to be parsed. It says nothing
+// of any other text.
+func Check(text string) error {
+	text = strings.TrimSpace(text)
+	if len(text) > MaxLength {
+		return fmt.Errorf("must be at most %d characters", MaxLength)
+	}
+	i := strings.IndexAny(text, "eE")
+	if i < 0 {
+		return nil
+	}
+	exponent := strings.TrimLeft(strings.TrimLeft(text[i+1:], "+-"), "0")
+	if len(exponent) > len(fmt.Sprint(MaxExponent)) && strings.Trim(exponent, "0123456789") == "" {
+		return fmt.Errorf("invalid value %q: must have an exponent between -%d and %d", text, MaxExponent, MaxExponent)
+	}
+	return nil
+}
+
+// Parse parses a quantity that Check accepts.
+func Parse(text string) (resource.Quantity, error) {
+	if err := Check(text); err != nil {
+		return resource.Quantity{}, err
+	}
+	return resource.ParseQuantity(text)
+}
+
+// MayExceed reports whether JSON or YAML may hold a quantity that Check refuses. It looks at the text alone, and so is
+// quick; a true may be false.
+func MayExceed(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if !isNumber(text[i]) {
+			continue
+		}
+		start := i
+		for i < len(text) && isNumber(text[i]) {
+			i++
+		}
+		if i-start > MaxLength/2 {
+			return true
+		}
+		if i == len(text) || text[i] != 'e' && text[i] != 'E' || isWithin(text[:start]) {
+			continue
+		}
+		for i++; i < len(text) && (text[i] == '+' || text[i] == '-'); i++ {
+		}
+		first := i
+		for i < len(text) && '0' <= text[i] && text[i] <= '9' {
+			i++
+		}
+		if i-first > len("999") {
+			return true
+		}
+		i--
+	}
+	return false
+}
+
+func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' || c == '+' || c == '-' }
+
+// isWithin reports whether what follows the text goes on with a word, such as the digest of an image.
+func isWithin(before []byte) bool {
+	if len(before) == 0 {
+		return false
+	}
+	c := before[len(before)-1]
+	if c == ':' { // a digest, unless a key ends here
+		return len(before) > 1 && before[len(before)-2] != '"' && before[len(before)-2] != ' '
+	}
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '/' || c == '@'
+}
+
+// Decodable refuses a value as encoding/json reads it that holds, where the type has a quantity, one that Check
+// refuses. Each value must pass before JSON is decoded into the type.
+func Decodable(value any, t reflect.Type) error { return decoding{}.check(value, t) }
+
+// decoding holds the fields of the struct types that were met, by the names in JSON.
+type decoding map[reflect.Type]map[string]reflect.Type
+
+func (d decoding) check(value any, t reflect.Type) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[resource.Quantity]() {
+		text, ok := value.(string)
+		if !ok {
+			text = fmt.Sprint(value)
+		}
+		return Check(text)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if t.Kind() == reflect.Map {
+			for _, entry := range v {
+				if err := d.check(entry, t.Elem()); err != nil {
+					return err
+				}
+			}
+		}
+		if t.Kind() == reflect.Struct {
+			fields := d.of(t)
+			for name, entry := range v {
+				if field := fields[name]; field != nil {
+					if err := d.check(entry, field); err != nil {
+						return fmt.Errorf("%s: %w", name, err)
+					}
+				}
+			}
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			for _, item := range v {
+				if err := d.check(item, t.Elem()); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d decoding) of(t reflect.Type) map[string]reflect.Type {
+	if fields, ok := d[t]; ok {
+		return fields
+	}
+	fields := map[string]reflect.Type{}
+	d[t] = fields
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			inlined := f.Type
+			for inlined.Kind() == reflect.Pointer {
+				inlined = inlined.Elem()
+			}
+			if inlined.Kind() == reflect.Struct {
+				for name, field := range d.of(inlined) {
+					fields[name] = field
+				}
+			}
+		case name != "-" && f.IsExported():
+			if name == "" {
+				name = f.Name
+			}
+			fields[name] = f.Type
+		}
+	}
+	return fields
+}
+
+// Unmarshal decodes JSON that MayExceed accepts, or of which Decodable does, with the function.
+func Unmarshal(text []byte, into any, decode func([]byte, any) error) error {
+	if MayExceed(text) {
+		var value any
+		if err := json.Unmarshal(text, &value); err != nil {
+			return err
+		}
+		if err := Decodable(value, reflect.TypeOf(into)); err != nil {
+			return err
+		}
+	}
+	return decode(text, into)
+}
