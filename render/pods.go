@@ -3,12 +3,15 @@ package render
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
@@ -58,15 +61,8 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 			yield(nil, err)
 			return
 		}
-		for _, members := range family.members {
-			spec := &members.Template.Spec
-			if members.presence == never || isManagedElsewhere(spec) || isPastDeadline(spec) {
-				continue
-			}
-			first, last := opts.indexes(spec)
-			if first > last {
-				continue
-			}
+		for members, indexes := range opts.members(family) {
+			first, last := indexes.First, indexes.Last
 			for index := range opts.jobs(members) {
 				pods := newJobPods(members.job(index), family.opts)
 				for i := first; i <= last; i++ {
@@ -77,6 +73,106 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 			}
 		}
 	}
+}
+
+// PodRange is the Pods of one child Job, which differ in their index alone: except that of index 0 where its
+// placement is exclusive.
+type PodRange struct {
+	// Pod is the first one.
+	Pod *corev1.Pod
+	IndexRange
+}
+
+// PodRanges yields a range for each Job of which [Pods] yields Pods, in their order.
+func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
+	return func(yield func(PodRange, error) bool) {
+		family, err := newJobFamily(js, opts.JobsOptions)
+		if err == nil {
+			err = opts.check(family)
+		}
+		if err != nil {
+			yield(PodRange{}, err)
+			return
+		}
+		for members, indexes := range opts.members(family) {
+			for index := range opts.jobs(members) {
+				pods := newJobPods(members.job(index), family.opts)
+				if !yield(PodRange{pods.pod(indexes.First), indexes}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// MaxPods is how many Pods a run makes unless it is told otherwise.
+const MaxPods = 1_000_000
+
+// CountPods returns how many Pods [Pods] yields with the same arguments. It makes none of them, and takes as many
+// steps as there are replicated jobs.
+func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
+	family, err := newJobFamily(js, opts.JobsOptions)
+	if err == nil {
+		err = opts.check(family)
+	}
+	if err != nil {
+		return 0, err
+	}
+	count := int64(0)
+	for members, indexes := range opts.members(family) {
+		jobs := int64(max(0, members.Replicas))
+		if opts.Job != "" && opts.Job != members.Name {
+			jobs = 0
+			for range opts.jobs(members) {
+				jobs++
+			}
+		}
+		each := int64(indexes.Last-indexes.First) + 1
+		if jobs > 0 && each > (math.MaxInt64-count)/jobs {
+			return math.MaxInt64, nil
+		}
+		count += jobs * each
+	}
+	return count, nil
+}
+
+// TooManyPods returns the finding on a JobSet, or on a run, that has more Pods than the limit; nil if it has not.
+func TooManyPods(object schema.Object, count, limit int64) schema.Findings {
+	if count <= limit {
+		return nil
+	}
+	f := schema.Finding{
+		Code: schema.CodeTooManyJobs, Severity: schema.Error, Object: object,
+		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
+		Help:    "lower the number of nodes, or select Pods by their job and index",
+	}
+	if object != (schema.Object{}) {
+		f.Path = schema.Fields("spec", "replicatedJobs")
+	}
+	return schema.Findings{f}
+}
+
+// members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.
+func (opts PodsOptions) members(f *jobFamily) iter.Seq2[*jobMembers, IndexRange] {
+	return func(yield func(*jobMembers, IndexRange) bool) {
+		for _, members := range f.members {
+			spec := &members.Template.Spec
+			if members.presence == never || isManagedElsewhere(spec) || isPastDeadline(spec) {
+				continue
+			}
+			first, last := opts.indexes(spec)
+			if first <= last && !yield(members, IndexRange{first, last}) {
+				return
+			}
+		}
+	}
+}
+
+// HasEphemeralVolumes reports whether a Pod of the JobSet may have a volume of which the cluster makes a claim.
+func HasEphemeralVolumes(js *jobset.JobSet) bool {
+	return slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
+		return slices.ContainsFunc(job.Template.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
+	})
 }
 
 // check refuses a selection that cannot be meant.

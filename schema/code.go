@@ -75,7 +75,7 @@ const (
 	CodeUnknownPriority  Code = "TW424" // a PriorityClass whose value only the cluster knows
 	CodeLeaderFirst      Code = "TW425" // Pods that wait until the leader of their Job is scheduled
 	CodeRandomName       Code = "TW427" // names with a suffix that only the cluster knows
-	CodeTooManyJobs      Code = "TW426" // more Jobs than this program writes
+	CodeTooManyJobs      Code = "TW426" // more Jobs or Pods than this program writes
 )
 
 // What the runtime's policies, and the controller beside them, do with a TrainJob.

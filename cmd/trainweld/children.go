@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,13 +24,18 @@ type childFlags struct {
 	allIndexes bool
 	jobSetUID  string
 	explain    bool
+	maxPods    int64 // 0 is render.MaxPods
 }
+
+// podLimit is how many Pods a run may have.
+func (c *childFlags) podLimit() int64 { return cmp.Or(c.maxPods, render.MaxPods) }
 
 func (c *childFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
 	f.StringVar(&c.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
 	f.BoolVar(&c.explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
+	f.Int64Var(&c.maxPods, "max-pods", render.MaxPods, "with --to=pods: refuse a run of more Pods")
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
 }
 
@@ -65,6 +71,9 @@ func (c *childFlags) options(view render.View, owners bool) (render.PodsOptions,
 		},
 		Job: c.job, AllIndexes: c.allIndexes,
 	}
+	if c.maxPods < 0 {
+		return opts, fmt.Errorf("--max-pods: invalid value %d: must be 1 or more", c.maxPods)
+	}
 	if c.index == "" {
 		return opts, nil
 	}
@@ -88,6 +97,7 @@ type family struct {
 	findings schema.Findings
 	objects  iter.Seq2[any, error]
 	table    podTable
+	pods     int64 // how many are made, to be written or for their claims
 }
 
 // children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
@@ -103,6 +113,18 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 		return f
 	}
 	f.table = podTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.format == wideFormat}
+	if flags.to == "pods" || opts.Stored && render.HasEphemeralVolumes(js) {
+		if f.pods, err = render.CountPods(js, opts); err != nil {
+			f.pods = 0 // the stream says why
+		}
+		if flags.asTable() {
+			f.pods = 0 // it counts Pods that are alike
+		}
+		if found := render.TooManyPods(schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.children.podLimit()); found != nil {
+			f.findings, f.pods = append(f.findings, found...), 0
+			return f
+		}
+	}
 	if flags.to == "pods" {
 		f.objects = func(yield func(any, error) bool) {
 			for pod, err := range render.Pods(js, opts) {
@@ -123,7 +145,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 	for _, claim := range out.Claims {
 		objects = append(objects, claim)
 	}
-	if opts.Stored {
+	if opts.Stored && f.pods > 0 {
 		claims, found := ephemeralClaims(js, opts)
 		objects = append(objects, claims...)
 		f.findings = append(f.findings, found...)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -39,6 +41,7 @@ type renderRun struct {
 	unsafe   schema.Findings
 	seen     map[string]bool // the findings
 	err      error
+	pods     atomic.Int64 // made so far
 }
 
 // rendered is what one TrainJob, or a JobSet that was given itself, becomes.
@@ -47,6 +50,7 @@ type rendered struct {
 	texts []section // in the spool
 	// Pods for standard output are so many that they are made only as they are written.
 	pods  iter.Seq2[any, error]
+	count int64 // of Pods
 	table podTable
 }
 
@@ -126,6 +130,13 @@ func (r *renderRun) render() schema.Findings {
 			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
 		})
 	}
+	count := int64(0)
+	for _, m := range slices.Concat(r.made[0], r.made[1]) {
+		count += min(m.count, math.MaxInt64-count)
+	}
+	if found.Err() == nil {
+		found = append(found, render.TooManyPods(schema.Object{}, count, r.flags.children.podLimit())...)
+	}
 	return report.Distinct(append(found, r.unsafe...))
 }
 
@@ -158,9 +169,12 @@ func (r *renderRun) one(o fed) renderedJob {
 		for i := range f.findings {
 			f.findings[i].Position = j.document.Position(f.findings[i].Path)
 		}
-		out.findings, objects, out.table = f.findings, f.objects, f.table
+		out.findings, objects, out.table, out.count = f.findings, f.objects, f.table, f.pods
 	} else {
-		out.findings, objects, out.table = r.trainJob(j)
+		out.findings, objects, out.table, out.count = r.trainJob(j)
+	}
+	if r.pods.Add(out.count) > r.flags.children.podLimit() {
+		objects = nil // the run will be refused
 	}
 	out.id = render.ObjectOf(j.TrainJob)
 	if r.flags.outputDir != "" {
@@ -176,15 +190,15 @@ func (r *renderRun) one(o fed) renderedJob {
 	return out
 }
 
-// trainJob is what the controllers make of a TrainJob.
-func (r *renderRun) trainJob(j job) (schema.Findings, iter.Seq2[any, error], podTable) {
+// trainJob is what the controllers make of a TrainJob, and how many Pods.
+func (r *renderRun) trainJob(j job) (schema.Findings, iter.Seq2[any, error], podTable, int64) {
 	found, out := r.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.to == "jobset" || out.jobSet == nil || found.Err() != nil {
-		return found, each(out.objects()), podTable{}
+		return found, each(out.objects()), podTable{}, 0
 	}
 	f := children(out.jobSet, out.companions, r.flags, r.podOpts)
 	r.in.locate(j, f.findings)
-	return append(found, f.findings...), f.objects, f.table
+	return append(found, f.findings...), f.objects, f.table, f.pods
 }
 
 func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -17,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// podTable is the table of a JobSet's Pods. It goes over the Pods twice, once for the widths of the
-// columns, and so holds one of them at a time.
+// podTable is the table of a JobSet's Pods. It goes over them twice, once for the widths of the columns, and so holds
+// one at a time. Of more Pods than mostPodRows it has one row for each Job: they differ in their index alone.
 type podTable struct {
 	jobSet *jobset.JobSet
 	opts   render.PodsOptions
@@ -27,6 +30,9 @@ type podTable struct {
 }
 
 var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR", "REQUESTS", "GPUS", "WAITS FOR"}
+
+// mostPodRows is how many Pods of a JobSet have a row each.
+const mostPodRows = 1000
 
 // write writes the rows of every Pod and a line with the totals.
 func (t podTable) write(w io.Writer) error {
@@ -42,31 +48,60 @@ func (t podTable) write(w io.Writer) error {
 	}
 	measure(header)
 	total := corev1.ResourceList{}
-	pods, gpus := 0, int64(0)
-	for pod, err := range t.pods() {
+	count, err := render.CountPods(t.jobSet, t.opts)
+	if err != nil {
+		return err
+	}
+	rows := t.ranges
+	if count <= mostPodRows {
+		rows = t.pods
+	}
+	gpus := new(big.Int)
+	for r, err := range rows() {
 		if err != nil {
 			return err
 		}
-		measure(t.row(pod))
-		pods++
-		for name, q := range requests(pod) {
+		measure(t.row(r))
+		pods := int64(r.Last-r.First) + 1
+		for name, q := range requests(r.Pod) {
 			sum := total[name]
+			q.Mul(pods)
 			sum.Add(q)
 			total[name] = sum
 		}
-		gpus += podGPUs(pod)
+		gpus.Add(gpus, new(big.Int).Mul(big.NewInt(podGPUs(r.Pod)), big.NewInt(pods)))
 	}
 	out := bufio.NewWriter(w)
 	writeRow(out, header, widths)
-	for pod := range t.pods() {
-		writeRow(out, t.row(pod), widths)
+	for r := range rows() {
+		writeRow(out, t.row(r), widths)
 	}
 	fmt.Fprintln(out, report.Line(fmt.Sprintf("%s/%s: %s, %s, requests %s", t.jobSet.Namespace, t.jobSet.Name,
-		report.Count(pods, "Pod"), report.Count(int(gpus), "GPU"), orDash(resourcesText(total)))))
+		countOf(big.NewInt(count), "Pod"), countOf(gpus, "GPU"), orDash(resourcesText(total)))))
 	return out.Flush()
 }
 
-func (t podTable) pods() iter.Seq2[*corev1.Pod, error] { return render.Pods(t.jobSet, t.opts) }
+func countOf(n *big.Int, what string) string {
+	if n.IsInt64() && n.Int64() == 1 {
+		return "1 " + what
+	}
+	return n.String() + " " + what + "s"
+}
+
+// pods yields each Pod as a range of its own.
+func (t podTable) pods() iter.Seq2[render.PodRange, error] {
+	return func(yield func(render.PodRange, error) bool) {
+		for pod, err := range render.Pods(t.jobSet, t.opts) {
+			if !yield(render.PodRange{Pod: pod}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (t podTable) ranges() iter.Seq2[render.PodRange, error] {
+	return render.PodRanges(t.jobSet, t.opts)
+}
 
 func writeRow(w io.Writer, row []string, widths []int) {
 	var b strings.Builder
@@ -77,15 +112,26 @@ func writeRow(w io.Writer, row []string, widths []int) {
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 }
 
-func (t podTable) row(pod *corev1.Pod) []string {
+func (t podTable) row(r render.PodRange) []string {
+	pod := r.Pod
 	labels := pod.Labels
+	hostname, index := pod.Spec.Hostname, labels[batchv1.JobCompletionIndexAnnotation]
+	if r.First < r.Last {
+		first, all := "-"+strconv.Itoa(r.First), fmt.Sprintf("%d..%d", r.First, r.Last)
+		if before, ok := strings.CutSuffix(hostname, first); ok {
+			hostname = before + "-{" + all + "}"
+		}
+		if index != "" {
+			index = all
+		}
+	}
 	job := fmt.Sprintf("%s-%s-%s", t.jobSet.Name, labels[jobset.ReplicatedJobNameKey], labels[jobset.JobIndexKey])
 	dns := ""
-	if pod.Spec.Hostname != "" && pod.Spec.Subdomain != "" {
-		dns = pod.Spec.Hostname + "." + pod.Spec.Subdomain
+	if hostname != "" && pod.Spec.Subdomain != "" {
+		dns = hostname + "." + pod.Spec.Subdomain
 	}
 	row := []string{
-		job, labels["batch.kubernetes.io/job-completion-index"], pod.Spec.Hostname, dns,
+		job, index, hostname, dns,
 		pairs(pod.Spec.NodeSelector), resourcesText(requests(pod)), fmt.Sprint(podGPUs(pod)), t.waits[job],
 	}
 	if t.wide {

@@ -197,6 +197,17 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 			return objects, made.Findings
 		}
 	}
+	if in.opts.to == "jobs" && !render.HasEphemeralVolumes(out.JobSet) {
+		return objects, made.Findings
+	}
+	count, err := render.CountPods(out.JobSet, opts)
+	if err != nil {
+		return nil, append(made.Findings, noChildren(out.JobSet, err))
+	}
+	id := schema.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name}
+	if found := render.TooManyPods(id, count, render.MaxPods); found != nil {
+		return nil, append(made.Findings, found...)
+	}
 	for pod, err := range render.Pods(out.JobSet, opts) {
 		if err != nil {
 			return nil, append(made.Findings, noChildren(out.JobSet, err))
