@@ -7,14 +7,15 @@ import (
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
-// maxFindings is how many findings one file may have. More help nobody, and a hostile file could
-// make millions.
-const maxFindings = 1000
+// maxFindings is how many findings one file may have, so that a hostile file cannot make millions.
+const maxFindings = 20_000
 
 // diagnosis is the walk over an object that could not be decoded, or that has doubtful keys. It
 // finds what the decoder refuses, all of it, and says where it stands.
@@ -125,6 +126,12 @@ func (r *reading) isNull(n *yaml.Node) bool {
 
 // decode tries the real decoder on the value, so that the walk cannot be of another opinion.
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
+	if text, ok := d.text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
+		if err := quantity.Check(text); err != nil {
+			d.add(schema.Finding{Code: schema.CodeWrongType, Severity: schema.Error, Message: err.Error(), Help: "write " + expected(t)}, n)
+			return
+		}
+	}
 	var b bytes.Buffer
 	if err := d.convert(&b, n); err != nil {
 		d.wrongType(n, t)

@@ -36,7 +36,7 @@
 //
 // Files above 64 MiB, YAML documents and JSON objects above 3 MiB (what an API server takes in one
 // request), values nested deeper than 1000 levels, and aliases that expand a document above 3 MiB are
-// refused before they cost memory. So is what is not text. A file may have 1000 findings and 100,000
+// refused before they cost memory. So is what is not text. A file may have 20,000 findings and 100,000
 // objects; past that, a last finding says that the rest was not read.
 //
 // The package never touches the machine: readers and file systems are handed in.

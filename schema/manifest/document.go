@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -31,6 +32,8 @@ type Document struct {
 	// Broken says that the object is of a kind that this package reads and has findings of severity
 	// Error. So a caller that looks for a runtime can tell a broken one from none.
 	Broken bool
+	// Findings are the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
+	Findings schema.Findings
 
 	source *source
 	at     schema.Path // from the root of the source to the object: nil, or the way to an item of a List
@@ -70,7 +73,8 @@ func (d *Document) Fields() (map[string]any, error) {
 // object. Of a field that the file does not have it is the position of the nearest parent that it has.
 // Fields that come from a YAML merge key (<<) stand where they are written.
 //
-// It parses the document again when first asked, and is safe to call from several goroutines.
+// It parses the document again when first asked, and keeps an index: a further position takes as many steps as
+// the path has. It is safe to call from several goroutines.
 func (d *Document) Position(p schema.Path) schema.Position {
 	s, at := d.place()
 	return s.position(s.find(at, p))
@@ -153,8 +157,21 @@ func (f *file) line(n int) string {
 	if n == 1 {
 		start += bomLength(f.data)
 	}
-	end, _ := lineEnd(f.data, start)
-	return string(f.data[start:end])
+	end := len(f.data)
+	if n < len(f.starts) {
+		end = f.starts[n]
+	}
+	return string(bytes.TrimSuffix(f.data[start:end], lineBreak(f.data[start:end])))
+}
+
+// lineBreak returns what ends a line.
+func lineBreak(line []byte) []byte {
+	for _, end := range []string{"\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		if bytes.HasSuffix(line, []byte(end)) {
+			return line[len(line)-len(end):]
+		}
+	}
+	return nil
 }
 
 // source is one YAML document or JSON value as it stands in its file.
@@ -170,15 +187,22 @@ type source struct {
 	// inUse counts the documents that have not been released.
 	inUse atomic.Int64
 
-	mu   sync.Mutex
-	root *yaml.Node // nil until asked for; never changed afterwards
-	err  error
+	mu    sync.Mutex
+	root  *yaml.Node // nil until asked for; never changed afterwards
+	err   error
+	index *reading        // the fields and items that were looked up, nil until asked for
+	lacks map[string]bool // the names that were sought in the text, and whether it lacks them
 }
 
 // nodes parses the text into nodes, once.
 func (s *source) nodes() (*yaml.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.parse()
+}
+
+// parse is nodes for a caller who holds the lock.
+func (s *source) parse() (*yaml.Node, error) {
 	if s.root == nil && s.err == nil {
 		if len(s.text) > maxDocument {
 			s.err = errTooLarge
@@ -196,7 +220,7 @@ func (s *source) nodes() (*yaml.Node, error) {
 func (s *source) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.root, s.err = nil, nil
+	s.root, s.err, s.index = nil, nil, nil
 }
 
 // position is the place of a node in the file; of nil it is the document's first line.

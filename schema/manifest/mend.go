@@ -124,6 +124,7 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 		}
 	}
 	d.findings = append(d.findings, found...)
+	document.Findings = found
 	if found.Err() != nil {
 		document.Broken = true
 		return

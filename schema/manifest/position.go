@@ -8,14 +8,15 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// find is the node to which the path leads from the object at the end of at: the key of a field, else
-// the value; or that of the nearest parent that exists. It is nil if the text cannot be parsed.
+// find returns the node to which the path leads from the object at the end of at: the key of a field, else
+// the value; or that of the nearest parent that exists. It returns nil if the text cannot be parsed.
 func (s *source) find(at, p schema.Path) *yaml.Node {
-	value, err := s.nodes()
-	if err != nil || value == nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, value := s.indexed()
+	if value == nil {
 		return nil
 	}
-	r := newReading(s)
 	place := value
 	for i, step := range at {
 		p, v := r.step(value, step)
@@ -39,14 +40,15 @@ func (s *source) find(at, p schema.Path) *yaml.Node {
 
 // value returns the value at the path, nil where a step of it does not exist.
 func (s *source) value(at, p schema.Path) *yaml.Node {
-	if s.lacks(p) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lacksLast(p) {
 		return nil
 	}
-	value, err := s.nodes()
-	if err != nil || value == nil {
+	r, value := s.indexed()
+	if value == nil {
 		return nil
 	}
-	r := newReading(s)
 	for _, step := range at.Append(p...) {
 		if _, value = r.step(value, step); value == nil {
 			return nil
@@ -55,17 +57,39 @@ func (s *source) value(at, p schema.Path) *yaml.Node {
 	return value
 }
 
-// lacks says that no field of the path's last name stands in the text, which need not be parsed then. A false says
-// nothing.
-func (s *source) lacks(p schema.Path) bool {
-	if len(p) == 0 {
+// indexed returns the root and the index of what was looked up below it. The root is nil if the text cannot be
+// parsed. The caller holds the lock.
+func (s *source) indexed() (*reading, *yaml.Node) {
+	root, err := s.parse()
+	if err != nil {
+		return nil, nil
+	}
+	if s.index == nil {
+		s.index = newReading(s)
+	}
+	return s.index, root
+}
+
+// lacksLast reports that the text holds no field of the path's last name, so that it need not be parsed. A false
+// says nothing. The caller holds the lock.
+func (s *source) lacksLast(p schema.Path) bool {
+	if len(p) == 0 || s.root != nil {
 		return false
 	}
 	name, ok := p[len(p)-1].Field()
-	if !ok || doubtfulKey([]byte(name)) || bytes.ContainsAny(s.text, `\!`) {
-		return false // an escape or a tag could spell the name
+	if !ok {
+		return false
 	}
-	return !bytes.Contains(s.text, []byte(name))
+	lacks, known := s.lacks[name]
+	if !known {
+		// An escape or a tag could spell the name.
+		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.text, []byte(name)) && !bytes.ContainsAny(s.text, `\!`)
+		if s.lacks == nil {
+			s.lacks = map[string]bool{}
+		}
+		s.lacks[name] = lacks
+	}
+	return lacks
 }
 
 // step is one step of a path: the node whose place counts, and the value. Both are nil if the value
@@ -92,27 +116,72 @@ func (r *reading) step(n *yaml.Node, step schema.Step) (place, value *yaml.Node)
 	if !isItem {
 		want, _ = step.Element()
 	}
+	item := r.item(n, key, isItem, want)
+	return item, item
+}
+
+// fewest is the number of entries from which an index of a mapping or list pays.
+const fewest = 8
+
+// listIndex names an index of a list: by a key of its items, or by the items themselves.
+type listIndex struct {
+	list   *yaml.Node
+	key    string
+	isItem bool
+}
+
+// item finds the first item of a list whose key, or which itself, is the text.
+func (r *reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml.Node {
+	at := listIndex{n, key, isItem}
+	known, indexed := r.items[at]
+	if indexed {
+		return known[want]
+	}
+	if len(n.Content) >= fewest {
+		known = make(map[string]*yaml.Node, len(n.Content))
+	}
 	for _, item := range n.Content {
+		r.steps++
 		candidate := item
 		if isItem {
 			if _, candidate = r.lookup(target(item), key); candidate == nil {
 				continue
 			}
 		}
-		if text, ok := r.text(candidate); ok && text == want {
-			return item, item
+		text, ok := r.text(candidate)
+		switch {
+		case !ok:
+		case known == nil && text == want:
+			return item
+		case known != nil && known[text] == nil:
+			known[text] = item
 		}
 	}
-	return nil, nil
+	if known == nil {
+		return nil
+	}
+	if r.items == nil {
+		r.items = map[listIndex]map[string]*yaml.Node{}
+	}
+	r.items[at] = known
+	return known[want]
 }
 
-// lookup finds a key of a mapping, also one that a merge key brings.
+// lookup finds a key of a mapping, including one that a merge key brings.
 func (r *reading) lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		return nil, nil
 	}
+	if known, indexed := r.fields[n]; indexed {
+		return known[name][0], known[name][1]
+	}
+	if len(n.Content) >= 2*fewest {
+		known := r.fieldsOf(n)
+		return known[name][0], known[name][1]
+	}
 	merges := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
+		r.steps++
 		if r.isMerge(n.Content[i]) {
 			merges = true
 		} else if text, err := r.name(n.Content[i]); err == nil && text == name {
@@ -120,12 +189,41 @@ func (r *reading) lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 		}
 	}
 	if merges {
+		known := r.fieldsOf(n)
+		return known[name][0], known[name][1]
+	}
+	return nil, nil
+}
+
+// fieldsOf indexes the keys of a mapping with their values. The first of two equal keys counts, and a key of the mapping
+// before one that a merge key brings.
+func (r *reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
+	known := make(map[string][2]*yaml.Node, len(n.Content)/2)
+	add := func(name string, key, value *yaml.Node) {
+		r.steps++
+		if _, ok := known[name]; !ok {
+			known[name] = [2]*yaml.Node{key, value}
+		}
+	}
+	merges := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if r.isMerge(n.Content[i]) {
+			merges = true
+		} else if text, err := r.name(n.Content[i]); err == nil {
+			add(text, n.Content[i], n.Content[i+1])
+		}
+	}
+	if merges {
 		entries, _ := r.entries(n)
 		for _, e := range entries {
-			if e.err == nil && e.name == name {
-				return e.key, e.value
+			if e.err == nil {
+				add(e.name, e.key, e.value)
 			}
 		}
 	}
-	return nil, nil
+	if r.fields == nil {
+		r.fields = map[*yaml.Node]map[string][2]*yaml.Node{}
+	}
+	r.fields[n] = known
+	return known
 }

@@ -19,6 +19,11 @@ type reading struct {
 	names map[string]scalar
 	// merges remembers the mappings that have a merge key.
 	merges map[*yaml.Node]mapping
+	// fields and items are the mappings and lists that were searched, by what is sought in them.
+	fields map[*yaml.Node]map[string][2]*yaml.Node
+	items  map[listIndex]map[string]*yaml.Node
+	// steps counts the nodes that searches have looked at.
+	steps int
 }
 
 type scalar struct {
