@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
@@ -79,9 +81,21 @@ type checker struct {
 	output *render.Output
 	owners map[string][]schema.Claim
 	causes []cause
+	// causeAt finds the causes by their fields: the position of the first one, from 1.
+	causeAt map[string]int
+	// names are those of the variables of a section, by its first one.
+	names map[*corev1.EnvVar]map[string]bool
+	// refused are the findings of the runtime.
+	refused findings
 }
 
-func newChecker(in Input) *checker { return &checker{in: in} }
+func newChecker(in Input) *checker {
+	c := &checker{in: in}
+	if in.Runtime != nil {
+		c.refused.all = in.Runtime.findings
+	}
+	return c
+}
 
 // admit is what happens when the TrainJob is applied.
 func (c *checker) admit(ctx context.Context, old *checker) {
@@ -172,7 +186,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
 		}
-		if f.Severity < schema.Error && f.Object == c.in.Runtime.id && (&findings{all: c.in.Runtime.findings}).has(f.Object, f.Path) {
+		if f.Severity < schema.Error && f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) {
 			continue // what would become of a value that is refused
 		}
 		c.add(f)
@@ -239,46 +253,83 @@ func (c *checker) refersToRuntime() bool {
 // reported says whether a finding of another package is there already under a code of this one, or
 // under its own code at the same place.
 func (c *checker) reported(f schema.Finding) bool {
-	found := func(in schema.Findings) bool {
-		return slices.ContainsFunc(in, func(other schema.Finding) bool {
-			return other.Code == f.Code && other.Object == f.Object && f.Path.HasPrefix(other.Path)
-		})
-	}
 	if f.Code == schema.CodeEnvInjection {
 		return c.has(c.job.id, schema.Fields("spec", "runtimeRef"), f.Code) // as the webhook says it
 	}
-	return found(c.all) || found(c.in.Runtime.findings)
+	return c.findings.reported(f) || c.refused.reported(f)
 }
 
 // result is what was found, without what is only another word for something else.
 func (c *checker) result() schema.Findings {
-	all := slices.Clone(c.all)
-	return slices.DeleteFunc(c.all, func(f schema.Finding) bool {
-		return slices.ContainsFunc(all, func(other schema.Finding) bool { return sameInOtherWords(f, other) })
-	})
+	words := newOtherWords(c.all)
+	return slices.DeleteFunc(c.all, words.hold)
 }
 
-// sameInOtherWords says that the other finding says the same, and says it better.
-func sameInOtherWords(f, other schema.Finding) bool {
+// otherWords holds the fields of findings that may say better what another finding says.
+type otherWords struct {
+	managers   map[string]bool // with a bad name
+	rules      map[spot]bool   // of which a rule does not hold
+	variables  map[string]bool // refused as variables of a Pod, or what holds them
+	duplicates map[string]bool // items of a list of the JobSet
+}
+
+func newOtherWords(all schema.Findings) otherWords {
+	w := otherWords{map[string]bool{}, map[spot]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, f := range all {
+		source, claimed := lastSource(f)
+		switch {
+		case f.Code == schema.CodeBadManager:
+			w.managers[f.Path.String()] = true
+		case f.Code == schema.CodeBrokenRule:
+			w.rules[spotOf(f)] = true
+		case f.Code == schema.CodeEnv && claimed:
+			for n := range len(source) + 1 {
+				w.variables[source[:n].String()] = true
+			}
+		case f.Code == schema.CodeDuplicateItem && claimed:
+			w.duplicates[source.String()] = true
+		}
+	}
+	return w
+}
+
+// hold reports whether another finding says the same, and says it better.
+func (w otherWords) hold(f schema.Finding) bool {
 	switch f.Code {
 	case schema.CodeMissingField, schema.CodeBadValue:
-		return other.Code == schema.CodeBadManager && f.Path.HasPrefix(other.Path)
+		return anyPrefix(w.managers, f.Path)
 	case schema.CodeBadMetadata:
-		// The name of a TrainJob has a rule of its own, which is the narrower one.
-		return other.Code == schema.CodeBrokenRule && f.Object == other.Object && slices.Equal(f.Path, other.Path)
+		return w.rules[spotOf(f)] // the name of a TrainJob has a rule of its own, which is the narrower one
 	case schema.CodeManagedByOther:
-		return other.Code == schema.CodeBrokenRule && f.Object == other.Object && slices.Equal(f.Path, other.Path)
+		return w.rules[spotOf(f)]
 	case schema.CodeEnvWithoutName:
-		return other.Code == schema.CodeEnv && comesFrom(other, f.Path)
+		return w.variables[f.Path.String()]
 	case schema.CodeBadName:
 		// The JobSet's list has two items of that name already.
-		return other.Code == schema.CodeDuplicateItem && len(other.Claims) > 0 && comesFrom(f, other.Claims[len(other.Claims)-1].Source)
+		source, claimed := lastSource(f)
+		return claimed && anyPrefix(w.duplicates, source)
 	default:
 		return false
 	}
 }
 
-// comesFrom says that the last claim of a finding is the field of the input, or lies in it.
-func comesFrom(f schema.Finding, source schema.Path) bool {
-	return len(f.Claims) > 0 && f.Claims[len(f.Claims)-1].Source.HasPrefix(source)
+// anyPrefix reports whether the path, or one that contains it, is in the set.
+func anyPrefix(set map[string]bool, path schema.Path) bool {
+	if len(set) == 0 {
+		return false
+	}
+	for n := range len(path) + 1 {
+		if set[path[:n].String()] {
+			return true
+		}
+	}
+	return false
+}
+
+// lastSource returns the source of a finding's last claim.
+func lastSource(f schema.Finding) (schema.Path, bool) {
+	if len(f.Claims) == 0 {
+		return nil, false
+	}
+	return f.Claims[len(f.Claims)-1].Source, true
 }

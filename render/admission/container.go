@@ -26,17 +26,29 @@ func (c *podContainer) sidecar() bool {
 func (p *podChecker) containers() []podContainer {
 	var all []podContainer
 	add := func(list string, containers []corev1.Container, init bool) {
+		steps := nameSteps(len(containers), func(i int) string { return containers[i].Name })
 		for i := range containers {
-			step := schema.Item("name", containers[i].Name)
-			if containers[i].Name == "" || slices.ContainsFunc(containers[:i], func(c corev1.Container) bool { return c.Name == containers[i].Name }) {
-				step = schema.Index(i)
-			}
-			all = append(all, podContainer{&containers[i], p.at.Append(schema.Field(list), step), init})
+			all = append(all, podContainer{&containers[i], p.at.Append(schema.Field(list), steps[i]), init})
 		}
 	}
 	add("initContainers", p.Spec.InitContainers, true)
 	add("containers", p.Spec.Containers, false)
 	return all
+}
+
+// nameSteps returns the steps to the items of a list: by name, or by position where an earlier item has the same name.
+func nameSteps(n int, name func(i int) string) []schema.Step {
+	steps := make([]schema.Step, n)
+	seen := map[string]bool{"": true}
+	for i := range steps {
+		if seen[name(i)] {
+			steps[i] = schema.Index(i)
+		} else {
+			steps[i] = schema.Item("name", name(i))
+		}
+		seen[name(i)] = true
+	}
+	return steps
 }
 
 func (p *podChecker) checkContainers() {

@@ -15,9 +15,10 @@ import (
 // checkEnv checks a container's variables, and the objects that it takes variables from.
 func (p *podChecker) checkEnv(c podContainer) {
 	list := c.at.Append(schema.Field("env"))
+	steps := envSteps(c.Env)
 	for i := range c.Env {
 		env := &c.Env[i]
-		at := list.Append(envStep(c.Env, i))
+		at := list.Append(steps[i])
 		if required(p.report, schema.CodeEnv, at.Append(schema.Field("name")), env.Name) {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
 				p.report(schema.CodeEnv, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, brief(problems...)),
@@ -31,14 +32,21 @@ func (p *podChecker) checkEnv(c podContainer) {
 	p.checkEnvFrom(c)
 }
 
-// envStep is the step to a variable: by its name unless another has the same.
-func envStep(env []corev1.EnvVar, i int) schema.Step {
-	for j := range env {
-		if j != i && env[j].Name == env[i].Name || env[i].Name == "" {
-			return schema.Index(i)
+// envSteps returns the steps to variables: by name unless another has the same.
+func envSteps(env []corev1.EnvVar) []schema.Step {
+	count := make(map[string]int, len(env))
+	for i := range env {
+		count[env[i].Name]++
+	}
+	steps := make([]schema.Step, len(env))
+	for i := range env {
+		if name := env[i].Name; name != "" && count[name] == 1 {
+			steps[i] = schema.Item("name", name)
+		} else {
+			steps[i] = schema.Index(i)
 		}
 	}
-	return schema.Item("name", env[i].Name)
+	return steps
 }
 
 func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at schema.Path) {

@@ -12,34 +12,189 @@ import (
 )
 
 // findings are gathered in the order in which they are found, each once.
-type findings struct{ all schema.Findings }
+type findings struct {
+	all   schema.Findings
+	index findingIndex
+}
 
-// add adds findings, but those that are there already: the stages overlap, as the cluster's do.
+// findingIndex finds findings by what they are about. It follows the list lazily.
+type findingIndex struct {
+	indexed int // how many findings of the list it has
+	at      map[place]int
+	worded  map[wording]int
+	errors  map[spot][]int    // positions in the list
+	claims  map[claimed][]int // those of errors in a JobSet, by the last claim
+	within  map[spot]int      // how many errors are at the field or within it; nil until asked for
+	paths   map[string]int    // how many errors are at the path, in any object
+}
+
+// spot is a field of an object, place a code there, and wording what is said of it.
+type (
+	spot struct {
+		object schema.Object
+		path   string
+	}
+	place struct {
+		spot
+		code schema.Code
+	}
+	wording struct {
+		place
+		message string
+	}
+	claimed struct {
+		layer  schema.Layer
+		source string
+	}
+)
+
+func spotOf(f schema.Finding) spot { return spot{f.Object, f.Path.String()} }
+
+// catchUp indexes the findings that were added since.
+func (fs *findings) catchUp() *findingIndex {
+	x := &fs.index
+	if x.at == nil {
+		x.at, x.worded, x.errors = map[place]int{}, map[wording]int{}, map[spot][]int{}
+		x.claims, x.paths = map[claimed][]int{}, map[string]int{}
+	}
+	for ; x.indexed < len(fs.all); x.indexed++ {
+		x.count(fs.all[x.indexed], x.indexed, 1)
+	}
+	return x
+}
+
+// count adds a finding, or with -1 removes it.
+func (x *findingIndex) count(f schema.Finding, i, by int) {
+	at := place{spotOf(f), f.Code}
+	x.at[at] += by
+	x.worded[wording{at, f.Message}] += by
+	if f.Severity != schema.Error {
+		return
+	}
+	x.errors[at.spot] = moved(x.errors[at.spot], i, by)
+	x.paths[at.path] += by
+	if f.Object.Kind == "JobSet" && len(f.Claims) > 0 {
+		last := claimOf(f.Claims[len(f.Claims)-1])
+		x.claims[last] = moved(x.claims[last], i, by)
+	}
+	if x.within != nil {
+		x.countWithin(f, by)
+	}
+}
+
+func claimOf(c schema.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
+
+// moved adds a position to a list, or with -1 removes it.
+func moved(list []int, i, by int) []int {
+	if by > 0 {
+		return append(list, i)
+	}
+	return slices.DeleteFunc(list, func(k int) bool { return k == i })
+}
+
+func (x *findingIndex) countWithin(f schema.Finding, by int) {
+	for n := range len(f.Path) + 1 {
+		x.within[spot{f.Object, f.Path[:n].String()}] += by
+	}
+}
+
+// change changes a finding of the list.
+func (fs *findings) change(i int, to func(*schema.Finding)) {
+	x := fs.catchUp()
+	x.count(fs.all[i], i, -1)
+	to(&fs.all[i])
+	x.count(fs.all[i], i, 1)
+}
+
+// add adds findings except those that are there already: the stages overlap, as the cluster's do.
 func (fs *findings) add(found ...schema.Finding) {
 	for _, f := range found {
-		if !slices.ContainsFunc(fs.all, func(other schema.Finding) bool { return same(other, f) }) {
+		x := fs.catchUp()
+		at := place{spotOf(f), f.Code}
+		var known bool
+		switch f.Code {
+		case schema.CodeWrongType, schema.CodeDuplicateItem, schema.CodeDuplicateManager:
+			known = x.at[at] > 0 // the stages have different words for it
+		default:
+			known = x.worded[wording{at, f.Message}] > 0
+		}
+		if !known {
 			fs.all = append(fs.all, f)
 		}
 	}
 }
 
-func same(a, b schema.Finding) bool {
-	if a.Code != b.Code || a.Object != b.Object || !slices.Equal(a.Path, b.Path) {
-		return false
-	}
-	switch a.Code {
-	case schema.CodeWrongType, schema.CodeDuplicateItem, schema.CodeDuplicateManager:
-		return true // the stages have different words for it
-	default:
-		return a.Message == b.Message
-	}
-}
-
 // has reports whether an error was found at the path of the object, or above it.
 func (fs *findings) has(object schema.Object, path schema.Path, codes ...schema.Code) bool {
-	return slices.ContainsFunc(fs.all, func(f schema.Finding) bool {
-		return f.Severity == schema.Error && f.Object == object && path.HasPrefix(f.Path) && (len(codes) == 0 || slices.Contains(codes, f.Code))
-	})
+	return fs.firstError(object, path, func(f *schema.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0
+}
+
+// firstError returns the position of the first error at the path of the object or above it that meets the condition, -1
+// if there is none.
+func (fs *findings) firstError(object schema.Object, path schema.Path, meets func(*schema.Finding) bool) int {
+	first := -1
+	for n := range len(path) + 1 {
+		if i := fs.errorAt(spot{object, path[:n].String()}, meets); first < 0 || i >= 0 && i < first {
+			first = i
+		}
+	}
+	return first
+}
+
+// errorAt returns the position of the first error at a field that meets the condition, -1 if there is none.
+func (fs *findings) errorAt(at spot, meets func(*schema.Finding) bool) int {
+	first := -1
+	for _, i := range fs.catchUp().errors[at] {
+		if (first < 0 || i < first) && meets(&fs.all[i]) {
+			first = i
+		}
+	}
+	return first
+}
+
+// errorAbove reports whether an error was found at the path or above it in any object, except at the first steps.
+func (fs *findings) errorAbove(path schema.Path, except int) bool {
+	x := fs.catchUp()
+	for n := except + 1; n <= len(path); n++ {
+		if x.paths[path[:n].String()] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// claimed returns the position of the first error in a JobSet whose last claim has the layer and the source of the
+// claim, -1 if there is none.
+func (fs *findings) claimed(c schema.Claim) int {
+	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
+		return slices.Min(known)
+	}
+	return -1
+}
+
+// errorWithin reports whether an error was found at the path of the object or within it.
+func (fs *findings) errorWithin(object schema.Object, path schema.Path) bool {
+	x := fs.catchUp()
+	if x.within == nil {
+		x.within = map[spot]int{}
+		for _, f := range fs.all {
+			if f.Severity == schema.Error {
+				x.countWithin(f, 1)
+			}
+		}
+	}
+	return x.within[spot{object, path.String()}] > 0
+}
+
+// reported reports whether a finding of the code is there at the path of the object or above it.
+func (fs *findings) reported(f schema.Finding) bool {
+	x := fs.catchUp()
+	for n := range len(f.Path) + 1 {
+		if x.at[place{spot{f.Object, f.Path[:n].String()}, f.Code}] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // schemaFinding is an error of the schema, or of the keys of a list.

@@ -66,10 +66,10 @@ func (c *checker) findCauses() {
 		case schema.CodeUnknownJob, schema.CodeUnknownContainer, schema.CodeValueAndValueFrom, schema.CodeEnvWithoutName,
 			schema.CodeTwoSources, schema.CodeDuplicateItem, schema.CodeUnion, schema.CodeDirective, schema.CodePortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
-				c.causes = append(c.causes, cause{finding: i, at: at})
+				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Overrides != nil {
 				for _, at := range c.in.Overrides.Reach(f.Path) {
-					c.causes = append(c.causes, cause{finding: i, at: at, sharp: true})
+					c.addCause(cause{finding: i, at: at, sharp: true})
 				}
 			}
 		}
@@ -81,14 +81,11 @@ func (c *checker) findCauses() {
 // is known, and the earlier finding's path is made to lead there. A finding that is added says where the
 // value comes from; path is where that stands in the JobSet.
 func (c *checker) late(f schema.Finding, path schema.Path) {
-	for i := range c.causes {
-		cause := &c.causes[i]
-		if !path.HasPrefix(cause.at) {
-			continue
-		}
+	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
-			earlier := &c.all[cause.finding]
-			earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+			c.change(cause.finding, func(earlier *schema.Finding) {
+				earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+			})
 			cause.sharp = true
 		}
 		return
@@ -109,47 +106,60 @@ func (c *checker) late(f schema.Finding, path schema.Path) {
 
 // managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
 func (c *checker) managedElsewhere() bool {
-	return slices.ContainsFunc(c.all, func(f schema.Finding) bool {
-		return f.Code == schema.CodeManagedByOther && f.Severity == schema.Warning
-	})
+	by := schema.Finding{Code: schema.CodeManagedByOther, Object: c.job.id, Path: schema.Fields("spec", "managedBy")}
+	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *schema.Finding) bool { return e.Code == by.Code }) < 0
 }
 
-// explained says whether there is an error about the same field of the input already, at an earlier
+func (c *checker) addCause(cause cause) {
+	if c.causeAt == nil {
+		c.causeAt = map[string]int{}
+	}
+	if at := cause.at.String(); c.causeAt[at] == 0 {
+		c.causes = append(c.causes, cause)
+		c.causeAt[at] = len(c.causes)
+	}
+}
+
+// causeOf returns the first cause at the path or above it, nil if there is none.
+func (c *checker) causeOf(path schema.Path) *cause {
+	first := 0
+	for n := 0; n <= len(path) && len(c.causes) > 0; n++ {
+		if i := c.causeAt[path[:n].String()]; i > 0 && (first == 0 || i < first) {
+			first = i
+		}
+	}
+	if first == 0 {
+		return nil
+	}
+	return &c.causes[first-1]
+}
+
+// explained reports whether there is an error about the same field of the input already, at an earlier
 // stage.
 func (c *checker) explained(f schema.Finding, claim schema.Claim) bool {
-	refused := c.in.Runtime.findings
-	if claim.Layer != schema.Runtime {
-		refused = nil
-	}
 	const anything = 2 // an error about .spec.template explains too much
-	if slices.ContainsFunc(refused, func(r schema.Finding) bool {
-		return r.Severity == schema.Error && len(r.Path) > anything && claim.Source.HasPrefix(r.Path)
-	}) {
+	if claim.Layer == schema.Runtime && c.refused.errorAbove(claim.Source, anything) {
 		return true
 	}
-	for i := range c.all {
-		earlier := &c.all[i]
-		if earlier.Severity != schema.Error {
-			continue
-		}
-		switch {
-		case earlier.Object == c.job.id && claim.Layer != schema.Runtime && len(earlier.Claims) == 0 && slices.Equal(earlier.Path, claim.Source):
-			return true
-		case earlier.Object == c.job.id && earlier.Code == schema.CodeFileKeyRef && claim.Source.HasPrefix(earlier.Path):
-			// The controller loses the source, and this is what comes of it: one finding, where the cluster
-			// finds it.
-			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []schema.Claim{claim}
-			return true
-		case earlier.Object.Kind == "JobSet" && f.Object.Kind != "JobSet" && len(earlier.Claims) > 0:
-			last := earlier.Claims[len(earlier.Claims)-1]
-			if last.Layer == claim.Layer && slices.Equal(last.Source, claim.Source) {
-				return true
-			}
-		case f.Code == schema.CodeNeverCreated && earlier.Object == f.Object && earlier.Path.HasPrefix(f.Path):
-			return true
+	lost := c.firstError(c.job.id, claim.Source, func(e *schema.Finding) bool { return e.Code == schema.CodeFileKeyRef })
+	first := -1
+	if claim.Layer != schema.Runtime {
+		first = c.errorAt(spot{c.job.id, claim.Source.String()}, func(e *schema.Finding) bool { return len(e.Claims) == 0 })
+	}
+	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
+		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {
+			first = i
 		}
 	}
-	return false
+	if lost >= 0 && (first < 0 || lost < first) {
+		// The controller loses the source, and this is what comes of it: one finding, where the cluster
+		// finds it.
+		c.change(lost, func(earlier *schema.Finding) {
+			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []schema.Claim{claim}
+		})
+		return true
+	}
+	return first >= 0 || f.Code == schema.CodeNeverCreated && c.errorWithin(f.Object, f.Path)
 }
 
 // templatePath is where a finding on the runtime or on a patch stands in the template, and so in the
@@ -189,14 +199,13 @@ func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) s
 
 // childFindings adds to what was found in a JobSet what is found in the objects that its controller makes.
 func childFindings(js *jobset.JobSet, refused schema.Findings) schema.Findings {
-	found := &findings{all: refused}
+	found, before := &findings{all: refused}, &findings{all: refused}
+	id := schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	for _, f := range jobFindings(js, render.JobsOptions{}) {
-		below := func(r schema.Finding) bool { return r.Severity == schema.Error && r.Path.HasPrefix(f.Path) }
-		if !slices.ContainsFunc(refused, below) {
+		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	id := schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	checkJobs(js, id, func(f schema.Finding, path schema.Path) {
 		f.Claims = []schema.Claim{{Layer: schema.JobSet, Value: schema.Presence{}, Source: path}}
 		found.add(f)

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -35,13 +36,14 @@ type object struct {
 	fields map[string]any
 	// broken says that the object cannot be read at all: metadata of a wrong type.
 	broken bool
+	names  itemNames
 }
 
 // decode does what the API server does with a request: fields that the schema does not have are
 // pruned, nulls that may not be are dropped, defaults are filled in. It works on a copy, and reports
 // the pruned fields, which strict field validation refuses.
 func (d *definition) decode(raw map[string]any, namespace string, found *findings) *object {
-	o := &object{definition: d, fields: clone(raw).(map[string]any)}
+	o := &object{definition: d, fields: clone(raw).(map[string]any), names: itemNames{}}
 	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
 	o.id.Kind = d.kind
 	o.id.Name, _ = meta["name"].(string)
@@ -85,7 +87,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	for _, path := range unknown {
 		found.add(schema.Finding{
-			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: d.path(path, raw),
+			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: o.path(path, raw),
 			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
 			Help:    "remove the field, or mend its name",
 		})
@@ -116,7 +118,7 @@ func (o *object) as(into any) error {
 	if err != nil {
 		return err
 	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
+	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
 // reencode lays the Go value over the object, as a mutating webhook does that has changed it: what the

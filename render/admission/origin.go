@@ -146,22 +146,22 @@ func (c *checker) sectionField(job *jobset.ReplicatedJob, container string, path
 	spec := &c.typed.Spec
 	switch ancestor {
 	case policy.Trainer:
-		return trainerField(spec.Trainer, c.in.Runtime.spec.MLPolicy, field, path)
+		return c.trainerField(spec.Trainer, c.in.Runtime.spec.MLPolicy, field, path)
 	case policy.DatasetInitializer:
 		if spec.Initializer != nil && spec.Initializer.Dataset != nil {
 			d := spec.Initializer.Dataset
-			return initializerField("dataset", envNames(d.Env), d.StorageUri != nil, d.SecretRef != nil, field, path)
+			return initializerField("dataset", c.hasEnv(d.Env), d.StorageUri != nil, d.SecretRef != nil, field, path)
 		}
 	case policy.ModelInitializer:
 		if spec.Initializer != nil && spec.Initializer.Model != nil {
 			m := spec.Initializer.Model
-			return initializerField("model", envNames(m.Env), m.StorageUri != nil, m.SecretRef != nil, field, path)
+			return initializerField("model", c.hasEnv(m.Env), m.StorageUri != nil, m.SecretRef != nil, field, path)
 		}
 	}
 	return nil, false
 }
 
-func trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path schema.Path) (schema.Path, bool) {
+func (c *checker) trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path schema.Path) (schema.Path, bool) {
 	if t == nil {
 		return nil, false
 	}
@@ -174,7 +174,7 @@ func trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path sc
 	case "args":
 		return at.Append(path...), t.Args != nil
 	case "env":
-		return at.Append(path...), len(path) > 1 && envNames(t.Env)[nameOf(path[1])]
+		return at.Append(path...), len(path) > 1 && c.hasEnv(t.Env)(nameOf(path[1]))
 	case "resources":
 		if t.ResourcesPerNode == nil || p == nil {
 			return nil, false
@@ -202,10 +202,10 @@ func trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path sc
 
 const storageURI = "STORAGE_URI"
 
-func initializerField(section string, env map[string]bool, uri, secret bool, field string, path schema.Path) (schema.Path, bool) {
+func initializerField(section string, hasEnv func(string) bool, uri, secret bool, field string, path schema.Path) (schema.Path, bool) {
 	at := schema.Fields("spec", "initializer", section)
 	switch {
-	case field == "env" && len(path) > 1 && env[nameOf(path[1])]:
+	case field == "env" && len(path) > 1 && hasEnv(nameOf(path[1])):
 		return at.Append(path...), true
 	case field == "env" && len(path) > 1 && uri && nameOf(path[1]) == storageURI:
 		return at.Append(schema.Field("storageUri")), true

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,20 +12,20 @@ import (
 // path reads a path as the API server prints it, such as spec.runtimePatches[0].manager, and names the
 // items of list-maps by their keys, as everything else in this module does. It needs the object to tell
 // the keys of maps, which may hold dots, from fields.
-func (d *definition) path(text string, fields map[string]any) schema.Path {
+func (o *object) path(text string, fields map[string]any) schema.Path {
 	var path schema.Path
 	var value any = fields
-	of := d.schema
+	of := o.schema
 	for rest := text; rest != "" && rest != "<nil>"; {
 		var step schema.Step
-		step, value, of, rest = nextStep(rest, value, of)
+		step, value, of, rest = o.nextStep(rest, value, of)
 		path = append(path, step)
 	}
 	return path
 }
 
 // nextStep reads one step off the text.
-func nextStep(text string, value any, of *structuralschema.Structural) (step schema.Step, next any, as *structuralschema.Structural, rest string) {
+func (o *object) nextStep(text string, value any, of *structuralschema.Structural) (step schema.Step, next any, as *structuralschema.Structural, rest string) {
 	if strings.HasPrefix(text, "[") {
 		token, after, _ := strings.Cut(text[1:], "]")
 		if list, ok := value.([]any); ok {
@@ -37,7 +36,7 @@ func nextStep(text string, value any, of *structuralschema.Structural) (step sch
 				if of != nil {
 					as = of.Items
 				}
-				return item(list, i, of), next, as, after
+				return o.item(list, i, of), next, as, after
 			}
 		}
 		entries, _ := value.(map[string]any)
@@ -69,41 +68,46 @@ func valuesOf(of *structuralschema.Structural) *structuralschema.Structural {
 	return of.AdditionalProperties.Structural
 }
 
-// longestKey is the key that the text begins with.
+// longestKey returns the longest key that the text begins with, and that ends where a step may end.
 func longestKey(text string, entries map[string]any) string {
-	longest := text
-	if end := strings.IndexAny(text, ".["); end > 0 {
-		longest = text[:end]
-	}
-	for key := range entries {
-		after, ok := strings.CutPrefix(text, key)
-		if ok && len(key) > len(longest) && (after == "" || after[0] == '.' || after[0] == '[') {
-			longest = key
+	end := len(text)
+	for end > 0 {
+		if _, ok := entries[text[:end]]; ok {
+			return text[:end]
 		}
+		end = strings.LastIndexAny(text[:end], ".[")
 	}
-	return longest
+	if end := strings.IndexAny(text, ".["); end > 0 {
+		return text[:end]
+	}
+	return text
 }
 
-// item is the step to an item of a list: by the item's key where the list has one and no other item has
+// itemNames counts the items of lists by their keys. A list is known by its first item.
+type itemNames map[*any]map[string]int
+
+// item returns the step to an item of a list: by the item's key where the list has one and no other item has
 // the same, else by its position.
-func item(list []any, i int, of *structuralschema.Structural) schema.Step {
+func (o *object) item(list []any, i int, of *structuralschema.Structural) schema.Step {
 	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 || i >= len(list) {
 		return schema.Index(i)
 	}
 	key := of.XListMapKeys[0]
-	name := func(item any) (string, bool) {
+	name := func(item any) string {
 		fields, _ := item.(map[string]any)
-		name, ok := fields[key].(string)
-		return name, ok && name != ""
+		name, _ := fields[key].(string)
+		return name
 	}
-	own, ok := name(list[i])
-	if !ok {
-		return schema.Index(i)
+	count, known := o.names[&list[0]]
+	if !known {
+		count = make(map[string]int, len(list))
+		for _, item := range list {
+			count[name(item)]++
+		}
+		o.names[&list[0]] = count
 	}
-	twice := slices.ContainsFunc(list[:i], func(other any) bool { n, _ := name(other); return n == own }) ||
-		slices.ContainsFunc(list[i+1:], func(other any) bool { n, _ := name(other); return n == own })
-	if twice {
-		return schema.Index(i)
+	if own := name(list[i]); own != "" && count[own] == 1 {
+		return schema.Item(key, own)
 	}
-	return schema.Item(key, own)
+	return schema.Index(i)
 }

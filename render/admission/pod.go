@@ -25,6 +25,8 @@ type podChecker struct {
 	volumes map[string]*corev1.Volume
 	// broken says that some volumes have faults, so that mounts of them are not worth a word.
 	broken map[string]bool
+	// volumeSteps lead to the volumes; nil until asked for.
+	volumeSteps []schema.Step
 }
 
 // checkPod checks the Pod template that stands at the path.

@@ -13,11 +13,10 @@ import (
 
 func (p *podChecker) volumePath(i int) schema.Path {
 	volumes := p.Spec.Volumes
-	twice := slices.ContainsFunc(volumes[:i], func(v corev1.Volume) bool { return v.Name == volumes[i].Name })
-	if volumes[i].Name == "" || twice {
-		return p.field("volumes").Append(schema.Index(i))
+	if len(p.volumeSteps) != len(volumes) {
+		p.volumeSteps = nameSteps(len(volumes), func(i int) string { return volumes[i].Name })
 	}
-	return p.field("volumes").Append(schema.Item("name", volumes[i].Name))
+	return p.field("volumes").Append(p.volumeSteps[i])
 }
 
 // checkVolumes checks the Pod's volumes, and remembers those that containers can mount.

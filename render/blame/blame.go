@@ -59,7 +59,8 @@ type Field struct {
 	// Children are the fields directly within it, in the order of the object.
 	Children []*Field
 
-	step schema.Step
+	step  schema.Step
+	index map[schema.Step]*Field // of Children, where they are many
 }
 
 // New blames an object. history yields its fields with their claims: merge.Ownership.All for a JobSet,
@@ -115,7 +116,7 @@ func (f *Field) within(path schema.Path) *Field {
 		child := f.child(path[i])
 		if child == nil {
 			child = &Field{Path: path[: i+1 : i+1], step: path[i]}
-			f.Children = append(f.Children, child)
+			f.add(child)
 		}
 		f = child
 	}
@@ -130,7 +131,27 @@ func (f *Field) at(path schema.Path) *Field {
 	return f
 }
 
+// fewest is the number of children from which an index of them pays.
+const fewest = 8
+
+func (f *Field) add(child *Field) {
+	f.Children = append(f.Children, child)
+	switch {
+	case f.index != nil:
+		f.index[child.step] = child
+	case len(f.Children) == fewest:
+		f.index = make(map[schema.Step]*Field, 2*fewest)
+		for _, c := range f.Children {
+			f.index[c.step] = c
+		}
+	}
+}
+
+// child returns the child at the step, nil if there is none.
 func (f *Field) child(step schema.Step) *Field {
+	if f.index != nil {
+		return f.index[step]
+	}
 	for _, child := range f.Children {
 		if child.step == step {
 			return child

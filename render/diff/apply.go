@@ -62,16 +62,19 @@ type edit struct {
 	step         schema.Step
 	change, move *Change
 	children     []*edit
+	index        map[schema.Step]*edit // of children
 }
 
 func (e *edit) child(step schema.Step) *edit {
-	for _, c := range e.children {
-		if c.step == step {
-			return c
-		}
+	if c := e.index[step]; c != nil {
+		return c
 	}
 	c := &edit{step: step}
 	e.children = append(e.children, c)
+	if e.index == nil {
+		e.index = map[schema.Step]*edit{}
+	}
+	e.index[step] = c
 	return c
 }
 
@@ -177,16 +180,23 @@ func (e *edit) list(t *schema.Type, path schema.Path, value any) (any, error) {
 		}
 	}
 	slices.SortFunc(place, func(a, b placed) int { return cmp.Compare(a.to, b.to) })
+	all := make([]any, 0, len(made)+len(place))
 	for _, p := range place {
-		if p.to > len(made) {
+		n := p.to - len(all)
+		if n > len(made) {
 			return nil, fmt.Errorf("diff: %s has fewer items than when the objects were compared; apply changes to the object that they were made of", path)
 		}
-		made = slices.Insert(made, p.to, p.item)
+		if n > 0 {
+			all = append(all, made[:n]...)
+			made = made[n:]
+		}
+		all = append(all, p.item)
 	}
-	if len(made) == 0 {
+	all = append(all, made...)
+	if len(all) == 0 {
 		return nil, nil
 	}
-	return made, nil
+	return all, nil
 }
 
 func keyOf(s schema.Step) string {

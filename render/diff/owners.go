@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 type Owners struct {
 	fields []owned
 	exact  map[string]int
+	sorted []int32        // positions of fields, by name
 	rest   []schema.Claim // on fields that nobody is known to have set
 }
 
@@ -49,6 +51,11 @@ func OwnersOfFields(fields iter.Seq2[schema.Path, []schema.Claim], similar *Owne
 		owners.fields = append(owners.fields, f)
 	}
 	owners.fields = slices.Clip(owners.fields)
+	owners.sorted = make([]int32, len(owners.fields))
+	for i := range owners.sorted {
+		owners.sorted[i] = int32(i)
+	}
+	slices.SortFunc(owners.sorted, func(a, b int32) int { return cmp.Compare(owners.fields[a].name, owners.fields[b].name) })
 	return owners
 }
 
@@ -93,10 +100,8 @@ func (o *Owners) Of(path schema.Path) []schema.Claim {
 	if i, ok := o.exact[path.String()]; ok {
 		add(o.fields[i].claim)
 	}
-	for _, f := range o.fields {
-		if len(f.path) > len(path) && f.path.HasPrefix(path) {
-			add(f.claim)
-		}
+	for _, i := range o.within(path.String()) {
+		add(o.fields[i].claim)
 	}
 	for n := len(path) - 1; n > 0 && claims == nil; n-- {
 		if i, ok := o.exact[path[:n].String()]; ok {
@@ -110,6 +115,21 @@ func (o *Owners) Of(path schema.Path) []schema.Claim {
 		return o.rest
 	}
 	return claims
+}
+
+// within returns the positions of the fields within the one of that name, in document order. Their names go on with
+// a dot or a bracket.
+func (o *Owners) within(name string) []int32 {
+	from := func(prefix string) int {
+		i, _ := slices.BinarySearchFunc(o.sorted, prefix, func(i int32, prefix string) int { return cmp.Compare(o.fields[i].name, prefix) })
+		return i
+	}
+	var found []int32
+	for _, c := range [...]byte{'.', '['} {
+		found = append(found, o.sorted[from(name+string(c)):from(name+string(c+1))]...)
+	}
+	slices.Sort(found)
+	return found
 }
 
 // Attribute fills in Before and After: who set, in the old and in the new object, what a change is about.

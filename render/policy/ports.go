@@ -28,15 +28,13 @@ func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort
 		return
 	}
 	old, changed := portsByStep(before), portsByStep(now)
-	for i := range now {
-		step := portItem(now, i)
+	for i, step := range portItems(now) {
 		was, found := old[step]
 		if !found || was != now[i] || step == portNumber(number) {
 			recordItem(j, by, c.Path(schema.Field("ports"), step), was, found, now[i])
 		}
 	}
-	for i := range before {
-		step := portItem(before, i)
+	for i, step := range portItems(before) {
 		if _, still := changed[step]; !still {
 			j.Record(by.Layer, by.From, c.Path(schema.Field("ports"), step), before[i], nil)
 		}
@@ -45,19 +43,25 @@ func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort
 
 func portsByStep(ports []corev1.ContainerPort) map[schema.Step]corev1.ContainerPort {
 	byStep := map[schema.Step]corev1.ContainerPort{}
-	for i := range ports {
-		byStep[portItem(ports, i)] = ports[i]
+	for i, step := range portItems(ports) {
+		byStep[step] = ports[i]
 	}
 	return byStep
 }
 
-// portItem is the step to a port: its number, or its position where an earlier port has that number.
-func portItem(ports []corev1.ContainerPort, at int) schema.Step {
-	number := ports[at].ContainerPort
-	if slices.ContainsFunc(ports[:at], func(p corev1.ContainerPort) bool { return p.ContainerPort == number }) {
-		return schema.Index(at)
+// portItems returns the steps to ports: the number, or the position where an earlier port has that number.
+func portItems(ports []corev1.ContainerPort) []schema.Step {
+	seen := make(map[int32]bool, len(ports))
+	steps := make([]schema.Step, len(ports))
+	for i := range ports {
+		number := ports[i].ContainerPort
+		steps[i] = portNumber(number)
+		if seen[number] {
+			steps[i] = schema.Index(i)
+		}
+		seen[number] = true
 	}
-	return portNumber(number)
+	return steps
 }
 
 func portNumber(number int32) schema.Step {
@@ -77,20 +81,20 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 func (j *Job) Settle(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	pod := s.pod()
-	settle(pod.Volumes, func(a, b *corev1.Volume) bool { return a.Name == b.Name })
+	settle(pod.Volumes, func(v *corev1.Volume) string { return v.Name })
 	for _, list := range []struct {
 		name       string
 		containers []corev1.Container
 	}{{"containers", pod.Containers}, {"initContainers", pod.InitContainers}} {
 		for i := range list.containers {
 			c := s.In(list.name, &list.containers[i])
-			settle(c.Env, func(a, b *corev1.EnvVar) bool { return a.Name == b.Name })
-			settle(c.VolumeMounts, func(a, b *corev1.VolumeMount) bool { return a.MountPath == b.MountPath })
+			settle(c.Env, func(e *corev1.EnvVar) string { return e.Name })
+			settle(c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath })
 			before := c.Ports
 			if len(before) > 1 {
 				before = slices.Clone(before)
 			}
-			settle(c.Ports, func(a, b *corev1.ContainerPort) bool { return a.ContainerPort == b.ContainerPort || a.Name == b.Name })
+			settlePorts(c.Ports)
 			changed := false
 			for i := range before {
 				if before[i] != c.Ports[i] {
@@ -105,14 +109,69 @@ func (j *Job) Settle(s *PodSet) {
 	}
 }
 
-// settle upserts each item of a list into the list itself.
-func settle[T any](list []T, same func(a, b *T) bool) {
+// settle upserts each item of a list into the list itself, by key.
+func settle[T any, K comparable](list []T, key func(*T) K) {
+	first := make(map[K]int, len(list))
 	for i := range list {
-		for k := range i {
-			if same(&list[k], &list[i]) {
-				list[k] = list[i]
-				break
-			}
+		if at, known := first[key(&list[i])]; known {
+			list[at] = list[i]
+		} else {
+			first[key(&list[i])] = i
 		}
 	}
 }
+
+// settlePorts upserts each port of a list into the list itself, by number or name.
+func settlePorts(list []corev1.ContainerPort) {
+	numbers, names := firsts[int32]{}, firsts[string]{}
+	for i := range list {
+		port := list[i]
+		at := min(
+			numbers.first(port.ContainerPort, i, func(k int) bool { return list[k].ContainerPort == port.ContainerPort }),
+			names.first(port.Name, i, func(k int) bool { return list[k].Name == port.Name }),
+		)
+		list[at] = port
+		// The place that was written over comes before all others of its new number and name.
+		numbers.lead(port.ContainerPort, at)
+		names.lead(port.Name, at)
+		if at != i {
+			numbers.follow(port.ContainerPort, i)
+			names.follow(port.Name, i)
+		}
+	}
+}
+
+// firsts finds the first item of a list by a key. Items may lose their key: the places that led with it, the last one
+// first, and those that followed stay noted until they are met.
+type firsts[K comparable] map[K]*places
+
+type places struct{ leading, following []int }
+
+// first returns the first place that still has the key, or else none.
+func (f firsts[K]) first(key K, none int, has func(int) bool) int {
+	p := f[key]
+	for p != nil && len(p.leading) > 0 {
+		last := len(p.leading) - 1
+		if at := p.leading[last]; has(at) {
+			return at
+		}
+		p.leading = p.leading[:last]
+	}
+	for p != nil && len(p.following) > 0 {
+		if at := p.following[0]; has(at) {
+			return at
+		}
+		p.following = p.following[1:]
+	}
+	return none
+}
+
+func (f firsts[K]) at(key K) *places {
+	if f[key] == nil {
+		f[key] = &places{}
+	}
+	return f[key]
+}
+
+func (f firsts[K]) lead(key K, at int)   { p := f.at(key); p.leading = append(p.leading, at) }
+func (f firsts[K]) follow(key K, at int) { p := f.at(key); p.following = append(p.following, at) }

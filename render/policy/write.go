@@ -80,10 +80,22 @@ func recordItem[T any](j *Job, by Writer, path schema.Path, before T, found bool
 // UpsertEnv sets environment variables of a container, by name.
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 	j, c = j.filled(), c.filled()
+	at := make(map[string]int, len(c.Env)) // the first variable of each name
+	for i := range c.Env {
+		if _, known := at[c.Env[i].Name]; !known {
+			at[c.Env[i].Name] = i
+		}
+	}
 	for i := range env {
-		var e corev1.EnvVar
+		var e, before corev1.EnvVar
 		env[i].DeepCopyInto(&e) // one list may go to several containers
-		before, found := upsert(&c.Env, e, func(old *corev1.EnvVar) bool { return old.Name == e.Name })
+		old, found := at[e.Name]
+		if found {
+			before, c.Env[old] = c.Env[old], e
+		} else {
+			at[e.Name] = len(c.Env)
+			c.Env = append(c.Env, e)
+		}
 		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(schema.Field("env"), schema.Item("name", e.Name)), before, found, e)
 		}
