@@ -9,16 +9,15 @@ import (
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
-// withoutDoubles leaves out what admission has found in a document at a place of which reading the
-// document has said more: both find unknown fields and wrong types, and reading knows what was meant.
-func withoutDoubles(found, reading schema.Findings, d *manifest.Document) schema.Findings {
+// withoutDoubles removes admission findings that repeat a finding of reading the document: both find unknown
+// fields and wrong types, and reading knows what was meant.
+func withoutDoubles(found schema.Findings, d *manifest.Document) schema.Findings {
 	found = withoutConsequences(found)
-	if len(reading) == 0 {
+	if len(found) == 0 || len(d.Findings) == 0 {
 		return found
 	}
-	return slices.DeleteFunc(found, func(f schema.Finding) bool {
-		return f.Object.Kind == d.ID.Kind && slices.ContainsFunc(reading, func(r schema.Finding) bool { return doubles(f, r, d) })
-	})
+	r := newReadFindings(d)
+	return slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Object.Kind == d.ID.Kind && r.holds(f) })
 }
 
 // withoutConsequences leaves out what an item without its merge key leads to: the key is required, and no merge finds
@@ -44,51 +43,103 @@ func withoutConsequences(found schema.Findings) schema.Findings {
 	})
 }
 
-func doubles(f, reading schema.Finding, d *manifest.Document) bool {
-	if reading.Severity != schema.Error {
+// readFindings holds the errors that reading found in a document, by their fields. Paths may name the items of a list by
+// their keys or by their positions, so each field is kept as text and by its place in the file.
+type readFindings struct {
+	document *manifest.Document
+	errors   map[field]bool      // the fields of all errors
+	types    map[field]bool      // those of wrong types
+	around   map[field]bool      // what holds a wrong type
+	unknown  map[string][]string // the names of unknown fields, by the object that has them
+}
+
+// field is a field of a document, by the length of its path and the path itself or its place.
+type field struct {
+	depth int
+	path  string
+	place schema.Position
+}
+
+func newReadFindings(d *manifest.Document) *readFindings {
+	r := &readFindings{d, map[field]bool{}, map[field]bool{}, map[field]bool{}, map[string][]string{}}
+	for _, f := range d.Findings {
+		if f.Severity != schema.Error {
+			continue
+		}
+		r.note(r.errors, f.Path)
+		if isWrongType(f.Code) {
+			r.note(r.types, f.Path)
+			for n := range len(f.Path) + 1 {
+				r.note(r.around, f.Path[:n])
+			}
+		}
+		if last := len(f.Path) - 1; f.Code == schema.CodeUnknownField && last >= 0 {
+			if name, ok := f.Path[last].Field(); ok {
+				in := f.Path[:last].String()
+				r.unknown[in] = append(r.unknown[in], name)
+			}
+		}
+	}
+	return r
+}
+
+func (r *readFindings) note(fields map[field]bool, path schema.Path) {
+	fields[field{depth: len(path), path: path.String()}] = true
+	if r.document.Has(path) {
+		fields[field{depth: len(path), place: r.document.Position(path)}] = true
+	}
+}
+
+// at reports whether the field is among those noted.
+func (r *readFindings) at(fields map[field]bool, path schema.Path) bool {
+	return fields[field{depth: len(path), path: path.String()}] ||
+		r.document.Has(path) && fields[field{depth: len(path), place: r.document.Position(path)}]
+}
+
+// under reports whether the field, or one that holds it, is among those noted.
+func (r *readFindings) under(fields map[field]bool, path schema.Path) bool {
+	if len(fields) == 0 {
 		return false
 	}
+	for n := range len(path) + 1 {
+		if r.at(fields, path[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether reading the document has found what admission found.
+func (r *readFindings) holds(f schema.Finding) bool {
 	switch f.Code {
 	case schema.CodeUnknownField:
-		return under(f.Path, reading.Path, d)
+		return r.under(r.errors, f.Path)
 	case schema.CodeWrongType:
 		// A wrong type anywhere keeps all that is around it from being read.
-		return under(f.Path, reading.Path, d) || isWrongType(reading.Code) && under(reading.Path, f.Path, d)
+		return r.under(r.errors, f.Path) || r.at(r.around, f.Path)
 	case schema.CodeMissingField:
-		return isWrongType(reading.Code) && under(f.Path, reading.Path, d) || isMisspelt(f.Path, reading)
+		return r.under(r.types, f.Path) || r.isMisspelt(f.Path)
 	case schema.CodeBadValue, schema.CodeBrokenRule:
-		return isWrongType(reading.Code) && under(f.Path, reading.Path, d)
+		return r.under(r.types, f.Path)
 	default:
 		return false
 	}
 }
 
-// isMisspelt says whether the field that is missing is there under a name which is nearly its own.
-func isMisspelt(missing schema.Path, reading schema.Finding) bool {
+// isMisspelt reports whether the missing field is there under nearly its own name.
+func (r *readFindings) isMisspelt(missing schema.Path) bool {
 	last := len(missing) - 1
-	if reading.Code != schema.CodeUnknownField || last < 0 || len(reading.Path) != last+1 || !reading.Path.HasPrefix(missing[:last]) {
+	if last < 0 {
 		return false
 	}
-	name, isField := missing[last].Field()
-	written, isKey := reading.Path[last].Field()
-	return isField && isKey && schema.Nearest(written, []string{name}) != ""
+	name, ok := missing[last].Field()
+	return ok && slices.ContainsFunc(r.unknown[missing[:last].String()], func(written string) bool {
+		return schema.Nearest(written, []string{name}) != ""
+	})
 }
 
 func isWrongType(code schema.Code) bool {
 	return code == schema.CodeWrongType || code == schema.CodeAmbiguousWord
-}
-
-// under says whether a field of the document is the other one or lies in it. Items of lists may be named
-// by their keys in one path and by their places in the other, so that places are what is compared.
-func under(path, other schema.Path, d *manifest.Document) bool {
-	if len(other) == 0 {
-		return true
-	}
-	if len(path) < len(other) {
-		return false
-	}
-	path = path[:len(other)]
-	return path.String() == other.String() || d.Has(path) && d.Has(other) && d.Position(path) == d.Position(other)
 }
 
 // oncePerRuntime says once what a runtime does to all TrainJobs that name it.

@@ -229,13 +229,9 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 		}
 	}
 	j.in.locate(job, found)
-	found = withoutDoubles(found, j.readingOf(d), d)
+	found = withoutDoubles(found, d)
 	found.Sort()
 	return found
-}
-
-func (j *judge) readingOf(d *manifest.Document) schema.Findings {
-	return j.reading[read{d.File, d.ID.Kind, d.ID.Name}]
 }
 
 // hasError says whether there is an error at the path or below it.
@@ -260,7 +256,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) schema.Finding
 			f.Position = f.Claims[c].Position
 		}
 	}
-	return withoutDoubles(found, j.readingOf(d), d)
+	return withoutDoubles(found, d)
 }
 
 // outline is as much of a TrainJob as it takes to find its runtime and its findings' places: of a broken

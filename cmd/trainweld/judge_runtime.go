@@ -137,5 +137,5 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) schema.Find
 	if held.snapshot {
 		return found
 	}
-	return withoutDoubles(found, j.readingOf(held.document), held.document)
+	return withoutDoubles(found, held.document)
 }

@@ -20,6 +20,7 @@ func writeGitHub(w io.Writer, findings schema.Findings, opts Options) error {
 	ordered := slices.Clone(findings)
 	slices.SortStableFunc(ordered, func(a, b schema.Finding) int { return -cmp.Compare(a.Severity, b.Severity) })
 	out := bufio.NewWriter(w)
+	ordered, left := forPerson(ordered)
 	for _, f := range ordered {
 		var properties []string
 		set := func(name, value string) {
@@ -36,6 +37,13 @@ func writeGitHub(w io.Writer, findings schema.Findings, opts Options) error {
 		}
 		set("title", title(f.Code))
 		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(f.Severity), strings.Join(properties, ","), githubData.Replace(strings.Join(opts.prose(f), "\n")))
+	}
+	for _, r := range left {
+		properties := "title=" + githubProperty.Replace(title(r.code))
+		if r.file != "" {
+			properties = "file=" + githubProperty.Replace(printable(slashed(r.file))) + "," + properties
+		}
+		fmt.Fprintf(out, "::notice %s::%s; json, sarif and junit hold all\n", properties, r)
 	}
 	return out.Flush()
 }

@@ -76,10 +76,13 @@ func Formats() []string {
 // Write writes the findings that opts asks for in the named format, in their order but where a format
 // says otherwise. A format that it does not have is an error, before anything is written; the other
 // errors are those of w.
+//
+// A report holds at most MaxFindings, and what a person reads at most MaxShown of one code in one file: it counts the
+// rest.
 func Write(w io.Writer, format string, findings schema.Findings, opts Options) error {
 	for _, f := range formats {
 		if f.name == format {
-			return f.write(w, opts.shown(findings), opts)
+			return f.write(w, limited(opts.shown(findings)), opts)
 		}
 	}
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))

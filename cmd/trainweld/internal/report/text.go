@@ -13,8 +13,15 @@ import (
 // the field, the source line, every claim with its value and its place, and what to do.
 func writeText(w io.Writer, findings schema.Findings, opts Options) error {
 	t := text{w: bufio.NewWriter(w), opts: opts}
-	for _, f := range findings {
+	shown, left := forPerson(findings)
+	for _, f := range shown {
 		t.finding(f)
+	}
+	for _, r := range left {
+		if r.file != "" {
+			fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(r.file)))
+		}
+		fmt.Fprintf(t.w, "%s; json, sarif and junit hold all\n", r)
 	}
 	return t.w.Flush()
 }

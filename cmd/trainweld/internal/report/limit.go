@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+const (
+	// MaxFindings is the number of findings of a run that a report holds.
+	MaxFindings = 100_000
+	// MaxShown is the number of findings of one code in one file that text and workflow commands show.
+	MaxShown = 100
+)
+
+// limited returns the first MaxFindings findings, and one that counts the others.
+func limited(findings schema.Findings) schema.Findings {
+	if len(findings) <= MaxFindings {
+		return findings
+	}
+	rest := schema.Finding{
+		Code: schema.CodeSyntax, Severity: schema.Note,
+		Message: fmt.Sprintf("the run has %d findings, and the report the first %d", len(findings), MaxFindings),
+		Help:    "fix these first, or check fewer files in one run",
+	}
+	for _, f := range findings[MaxFindings:] {
+		rest.Severity = max(rest.Severity, f.Severity)
+	}
+	return append(findings[:MaxFindings:MaxFindings], rest)
+}
+
+// kind is a code in a file.
+type kind struct {
+	file string
+	code schema.Code
+}
+
+// rest counts the findings of a kind that are not shown.
+type rest struct {
+	kind
+	count int
+}
+
+func (r rest) String() string { return Count(r.count, "more finding") + " of " + string(r.code) }
+
+// forPerson returns the findings without those beyond MaxShown of one code in one file, and how many these are.
+func forPerson(findings schema.Findings) (shown schema.Findings, left []rest) {
+	count := map[kind]int{}
+	at := map[kind]int{}
+	shown = make(schema.Findings, 0, len(findings))
+	for _, f := range findings {
+		k := kind{f.Position.File, f.Code}
+		if count[k]++; count[k] <= MaxShown {
+			shown = append(shown, f)
+			continue
+		}
+		if _, known := at[k]; !known {
+			at[k] = len(left)
+			left = append(left, rest{kind: k})
+		}
+		left[at[k]].count++
+	}
+	return shown, left
+}
