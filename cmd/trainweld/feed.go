@@ -95,7 +95,7 @@ func (f *feed) look(i int) look {
 	case i < f.jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
-	d := f.flags.decode(file.name, data, file.named)
+	d := f.in.aliases.decode(f.flags, file.name, data, file.named)
 	return look{&d, once}
 }
 
@@ -104,6 +104,7 @@ func (f *feed) take(i int, l look) {
 	if l.decoded == nil {
 		return
 	}
+	*l.decoded = f.in.aliases.take(*l.decoded)
 	group := 0
 	if i >= f.jobs {
 		group = 1
@@ -141,6 +142,9 @@ type fed struct {
 func (f *feed) objects(jobSets bool) iter.Seq[fed] {
 	return func(yield func(fed) bool) {
 		ordered(f.jobs, f.read, func(i int, d decoded) {
+			if f.files[i].decoded == nil {
+				d = f.in.aliases.take(d)
+			}
 			f.decoded[0] = append(f.decoded[0], d.findings...)
 			if !f.files[i].once {
 				f.files[i].decoded = nil
@@ -172,7 +176,7 @@ func (f *feed) read(i int) decoded {
 	if unreadable != nil {
 		return decoded{findings: schema.Findings{*unreadable}}
 	}
-	return f.flags.decode(file.name, data, file.named)
+	return f.in.aliases.decode(f.flags, file.name, data, file.named)
 }
 
 // admit makes a TrainJob ready for rendering, or reports why it is none.

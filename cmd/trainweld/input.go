@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,7 @@ type input struct {
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
 	findings schema.Findings
+	aliases  aliases
 	// noNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
 	// once more, which is too much for what nobody sees.
 	noNotes bool
@@ -192,6 +194,37 @@ type decoded struct {
 	data      []byte
 	documents []*manifest.Document
 	findings  schema.Findings
+	expanded  int // see manifest.DecodeExpanded
+}
+
+// aliases limits what the YAML aliases of all files of a run stand for, as manifest limits those of one.
+type aliases struct {
+	expanded  int
+	exhausted atomic.Bool // by a file that was taken: those after it that have aliases need not be decoded
+}
+
+// decode decodes a file, unless the files before it have exhausted the limit.
+func (a *aliases) decode(flags inputFlags, file string, data []byte, named bool) decoded {
+	if a.exhausted.Load() && manifest.HasAliases(data) {
+		return decoded{file: file, data: data, expanded: 1}
+	}
+	return flags.decode(file, data, named)
+}
+
+// take counts a decoded file, in the order of the files, and refuses it beyond the limit.
+func (a *aliases) take(d decoded) decoded {
+	if d.expanded == 0 {
+		return d
+	}
+	if a.expanded += d.expanded; a.expanded <= manifest.MaxExpanded {
+		return d
+	}
+	a.exhausted.Store(true)
+	return decoded{file: d.file, data: d.data, findings: schema.Findings{{
+		Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: d.file},
+		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
+		Help:    "write the values out instead of using YAML aliases",
+	}}}
 }
 
 // line is the line of a file in which a position is.
@@ -231,13 +264,13 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 		if unreadable != nil {
 			return decoded{file: files[i], findings: schema.Findings{*unreadable}}
 		}
-		return flags.decode(files[i], data, slices.Contains(paths, files[i]))
+		return in.aliases.decode(flags, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d decoded) {
 		in.progress.step("read", i+1, len(files))
 		if d.data != nil {
 			in.opened(files[i], d.data)
 		}
-		take(d)
+		take(in.aliases.take(d))
 	})
 }
 
@@ -256,7 +289,7 @@ func (p *program) list(in *input, paths []string, flags inputFlags) []string {
 // decode decodes a file. One that a path names itself should hold objects only.
 func (flags inputFlags) decode(file string, data []byte, named bool) decoded {
 	d := decoded{file: file, data: data}
-	d.documents, d.findings = manifest.DecodeKinds(file, data, flags.kinds)
+	d.documents, d.findings, d.expanded = manifest.DecodeExpanded(file, data, flags.kinds)
 	if !named {
 		d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
 	}

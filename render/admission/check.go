@@ -164,9 +164,13 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string
 	return job, nil
 }
 
+// mostPatches is how many patches are followed. The schema refuses more than 16, and each costs as much as all that were
+// merged before it.
+const mostPatches = 256
+
 // follow is what the Trainer's validating webhook and then the controllers do.
 func (c *checker) follow(ctx context.Context) {
-	if c.typed == nil || c.in.Runtime == nil {
+	if c.typed == nil || c.in.Runtime == nil || len(c.typed.Spec.RuntimePatches) > mostPatches {
 		return
 	}
 	if !c.refersToRuntime() {

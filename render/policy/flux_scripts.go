@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -19,7 +20,7 @@ func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
 		gaps int
 		into *template
 	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", 3, &t.entrypoint}, {"init.sh", 4, &t.init}} {
-		text, err := fs.ReadFile(fsys, file.name)
+		text, err := readTemplate(fsys, file.name)
 		if err != nil {
 			return t, err
 		}
@@ -29,6 +30,30 @@ func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
 		}
 	}
 	return t, nil
+}
+
+// maxTemplate is the size of the largest file that is read. Those of Trainer v2.3.0 have a few kilobytes.
+const maxTemplate = 1 << 20
+
+// readTemplate reads a regular file.
+func readTemplate(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: must be a regular file", name)
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, maxTemplate+1))
+	if err == nil && len(text) > maxTemplate {
+		err = fmt.Errorf("%s: must be at most %d bytes", name, maxTemplate)
+	}
+	return text, err
 }
 
 // template is a text cut at its gaps.

@@ -34,10 +34,22 @@ func Decode(file string, data []byte) ([]*Document, schema.Findings) {
 // DecodeKinds is Decode for a caller who reads further kinds, such as those of an earlier API. Documents of
 // these have an Object that their New made.
 func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, schema.Findings) {
+	documents, findings, _ := DecodeExpanded(file, data, further)
+	return documents, findings
+}
+
+// DecodeExpanded is DecodeKinds for a caller who reads many files: expanded is how many bytes its YAML aliases add,
+// once they are written out: up to [MaxExpanded] for a file of little text.
+func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings schema.Findings, expanded int) {
 	d := newDecoder(file, data)
 	d.further = further
 	d.stream()
-	return d.documents, d.findings
+	return d.documents, d.findings, d.expanded
+}
+
+// HasAliases reports whether a file may have YAML aliases. A true may be false.
+func HasAliases(data []byte) bool {
+	return bytes.IndexByte(data, '*') >= 0 && bytes.IndexByte(data, '&') >= 0
 }
 
 // Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
@@ -63,6 +75,8 @@ type decoder struct {
 	further []Kind
 	// patches says that an object without apiVersion and kind is a RuntimePatch.
 	patches bool
+	// expanded is how many bytes aliases have added so far.
+	expanded int
 }
 
 func newDecoder(name string, data []byte) *decoder {
@@ -91,6 +105,9 @@ func (d *decoder) full() bool {
 	case len(d.findings) >= maxFindings:
 		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
 		f.Help = "mend these first"
+	case d.expanded > MaxExpanded:
+		f.Message = fmt.Sprintf("has aliases that expand it to more than %d MiB; the rest of it was not read", MaxExpanded>>20)
+		f.Help = "write the values out instead of using YAML aliases"
 	case len(d.documents) >= maxObjects:
 		f.Message = fmt.Sprintf("has more than %d objects; the rest of it was not read", maxObjects)
 		f.Help = "split it into several files"
@@ -164,6 +181,9 @@ func (d *decoder) chunk(c chunk) {
 	}
 	defer s.release()
 	converted, err := toJSON(s)
+	if d.expanded += s.expanded; d.expanded > MaxExpanded {
+		return // full reports it
+	}
 	if err != nil {
 		d.mend(s, nil, origin{}, err)
 		return

@@ -187,11 +187,12 @@ type source struct {
 	// inUse counts the documents that have not been released.
 	inUse atomic.Int64
 
-	mu    sync.Mutex
-	root  *yaml.Node // nil until asked for; never changed afterwards
-	err   error
-	index *reading        // the fields and items that were looked up, nil until asked for
-	lacks map[string]bool // the names that were sought in the text, and whether it lacks them
+	mu       sync.Mutex
+	expanded int        // see parseYAML
+	root     *yaml.Node // nil until asked for; never changed afterwards
+	err      error
+	index    *reading        // the fields and items that were looked up, nil until asked for
+	lacks    map[string]bool // the names that were sought in the text, and whether it lacks them
 }
 
 // nodes parses the text into nodes, once.
@@ -209,7 +210,7 @@ func (s *source) parse() (*yaml.Node, error) {
 		} else if s.json {
 			s.root, s.err = parseJSON(s.text)
 		} else {
-			s.root, s.err = parseYAML(s.text)
+			s.root, s.expanded, s.err = parseYAML(s.text)
 		}
 	}
 	return s.root, s.err

@@ -59,6 +59,9 @@ func TestHostile(t *testing.T) {
 			}
 			return b.String()
 		}, "TW100 is refused: its aliases expand it to more than 3 MiB", 1, 10},
+		{"aliases of many documents", func() string {
+			return strings.Repeat("---\na: &a ["+strings.Repeat("x,", 1000)+"x]\nb: ["+strings.Repeat("*a,", 1400)+"*a]\n", 40)
+		}, "TW100 has aliases that expand it to more than 32 MiB; the rest of it was not read", 20, 4000},
 		{"a deep chain of aliases", func() string {
 			var b strings.Builder
 			b.WriteString("a0: &a0 x\n")

@@ -228,7 +228,7 @@ func (w *rewriter) missing(edits []Edit) []string {
 		return nil
 	}
 	lines := comments(root, before)
-	edited, err := parseYAML(ApplyEdits(s.text, local))
+	edited, _, err := parseYAML(ApplyEdits(s.text, local))
 	if err != nil {
 		return nil // whoever decodes the text says so
 	}

@@ -17,6 +17,10 @@ import (
 // k8s.io/apiserver pkg/server/config.go), and so of the largest object worth reading.
 const maxDocument = 3 << 20
 
+// MaxExpanded is how many bytes the YAML aliases of one file may add to it, once they are written out. It suits a whole
+// run as well.
+const MaxExpanded = 32 << 20
+
 var (
 	errBomb     = errors.New("its aliases expand it to more than 3 MiB")
 	errCycle    = errors.New("an alias refers to the value that contains it")
@@ -39,8 +43,7 @@ func (trailingError) Error() string { return "there is more text after the end o
 
 // toJSON converts the YAML document to the JSON that Kubernetes reads it as.
 func toJSON(s *source) ([]byte, error) {
-	aliased := bytes.IndexByte(s.text, '*') >= 0 && bytes.IndexByte(s.text, '&') >= 0
-	if aliased || !blockAtMargin(s.text) {
+	if HasAliases(s.text) || !blockAtMargin(s.text) {
 		// parseYAML refuses alias bombs and text after the value; the conversion below would expand
 		// the ones and leave the others unread.
 		if _, err := s.nodes(); err != nil {
@@ -62,10 +65,10 @@ func toJSON(s *source) ([]byte, error) {
 }
 
 // parseYAML parses one YAML document into nodes and refuses what would not be safe to walk. The result
-// is nil if there is no value.
-func parseYAML(text []byte) (*yaml.Node, error) {
+// is nil if there is no value. expanded is what its aliases add to the text once they are written out.
+func parseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	var document yaml.Node
-	err := contain(func() error {
+	err = contain(func() error {
 		decoder := yaml.NewDecoder(bytes.NewReader(text))
 		if err := decoder.Decode(&document); err != nil {
 			return err
@@ -80,25 +83,28 @@ func parseYAML(text []byte) (*yaml.Node, error) {
 		return nil
 	})
 	if errors.Is(err, io.EOF) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(document.Content) != 1 {
-		return nil, nil
+		return nil, 0, nil
 	}
-	root := document.Content[0]
+	root = document.Content[0]
 	e, err := (&expansion{seen: map[*yaml.Node]extent{}}).of(root)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case e.depth > maxDepth:
-		return nil, errTooDeep
+		return nil, 0, errTooDeep
 	case e.aliased && e.size > maxDocument:
-		return nil, errBomb
+		return nil, 0, errBomb
 	}
-	return root, nil
+	if e.aliased {
+		expanded = max(1, e.size-len(text))
+	}
+	return root, expanded, nil
 }
 
 // contain turns a panic into an error. The YAML libraries report errors by panics inside and hand on

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// TestAliases wants the limit of aliases to be that of all files together, and the files without any to be read.
+func TestAliases(t *testing.T) {
+	var run aliases
+	text := []byte("a: &a [x]\nb: *a\nkind: A\napiVersion: v1\n")
+	for i, tc := range []struct {
+		expanded int
+		refused  bool
+	}{{manifest.MaxExpanded / 2, false}, {0, false}, {manifest.MaxExpanded / 2, false}, {1, true}, {0, false}} {
+		if got := run.take(decoded{file: "a", expanded: tc.expanded}); (got.findings != nil) != tc.refused {
+			t.Errorf("file %d: got %v, want it refused: %t", i, got.findings, tc.refused)
+		}
+	}
+	if got := run.take(run.decode(inputFlags{}, "b", text, true)); got.documents != nil || got.findings == nil {
+		t.Errorf("a file with aliases is read beyond the limit: %v", got.findings)
+	}
+	if got := run.take(run.decode(inputFlags{}, "c", []byte("kind: A\napiVersion: v1\n"), true)); len(got.documents) != 1 {
+		t.Errorf("a file without aliases is not read: %v", got.findings)
+	}
+	var fresh aliases
+	if got := fresh.take(fresh.decode(inputFlags{}, "b", text, true)); len(got.documents) != 1 || got.expanded == 0 {
+		t.Errorf("a file with aliases is not read, or not counted: %v", got)
+	}
+}
