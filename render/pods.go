@@ -170,7 +170,7 @@ func (opts PodsOptions) members(f *jobFamily) iter.Seq2[*jobMembers, IndexRange]
 
 // HasEphemeralVolumes reports whether a Pod of the JobSet may have a volume of which the cluster makes a claim.
 func HasEphemeralVolumes(js *jobset.JobSet) bool {
-	return slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
+	return js != nil && slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
 		return slices.ContainsFunc(job.Template.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
 	})
 }

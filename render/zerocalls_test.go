@@ -11,7 +11,8 @@ func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
 		render.Conflicts, render.DefaultJobSet, render.DefaultOverrides, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
-		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods,
+		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes,
+		render.PodRanges, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Runtimes),
 	)
