@@ -118,7 +118,7 @@ func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed ups
 func changedJobSet(t *testing.T, seed uint64) (old, changed upstream.Object, what string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 19))
-	fields, err := admission.Encode(generateJobSet(r))
+	fields, err := admission.Encode(generateJobSet(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}
