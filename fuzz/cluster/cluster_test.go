@@ -98,12 +98,17 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	case strings.Contains(recorded.Words, "DeadlineExceeded") && shortDeadline(documents.TrainJob):
 		// It passed while the case was recorded.
 		return out
-	case recorded.Outcome == Undecided || recorded.NeedsCluster() || recorded.Outcome == Suspended && !taken:
-		// A suspended TrainJob is refused only once it resumes.
+	case recorded.Outcome == Undecided || recorded.NeedsCluster():
+		return out
+	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial):
+		// What the program refuses is not made yet, or not at all.
+		return out
+	case taken && refused && recorded.Finished:
+		// What was refused came after the end.
 		return out
 	case taken == refused:
 		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), said)
-	case recorded.Outcome != Accepted && recorded.Outcome != Suspended:
+	case recorded.Outcome != Accepted && recorded.Outcome != Suspended || recorded.Finished:
 		return out
 	}
 	rendered, err := program.Objects(file)

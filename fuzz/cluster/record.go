@@ -53,6 +53,8 @@ type Case struct {
 	Events   []Object
 	// Waits is set where Pods wait for a leader to be scheduled, as exclusive placement has it.
 	Waits bool
+	// Finished is set where the JobSet or a Job was over, or deleted, before all was read: what is there is not all that was made.
+	Finished bool
 	// Objects are those of the namespace, by resource: trainjobs, jobsets, jobs, pods and so on.
 	Objects map[string][]Object
 }
@@ -138,7 +140,7 @@ func (c *ControlPlane) namespace(name string) error {
 func (c *ControlPlane) Create(object Object, namespace, query string) (Answer, error) {
 	where, known := resourceOf(object)
 	if !known {
-		return Answer{}, fmt.Errorf("no resource of %s %s", object["apiVersion"], object["kind"])
+		return Answer{Status: http.StatusNotFound, Body: []byte("the server has no such resource")}, nil
 	}
 	// A version that is not served is the server's to refuse.
 	where.apiVersion = text(object, "apiVersion")
@@ -265,6 +267,7 @@ func (c *ControlPlane) reserve(objects []Object) func() {
 type recording struct {
 	c         *ControlPlane
 	namespace string
+	made      bool                 // The JobSet was there.
 	seen      map[types.UID]Object // Pods as they were before the recorder played the kubelet
 	displaced [][]byte             // stock objects in whose place the case's are
 	out       *Case
@@ -426,6 +429,7 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 	var set jobset.JobSet
 	if err := cache.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &set); err != nil {
 		s.outcome, s.words = Undecided, "TIMEOUT: no JobSet"
+		r.out.Finished = r.out.Finished || r.made
 		for _, condition := range trainjob.Status.Conditions {
 			if condition.Type == trainer.TrainJobFailed && condition.Status == metav1.ConditionTrue {
 				s.outcome, s.words = Blocked, "failed: the TrainJob is Failed: "+condition.Reason
@@ -436,6 +440,10 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 		}
 		return s, client.IgnoreNotFound(err)
 	}
+	r.made = true
+	r.out.Finished = r.out.Finished || finishedBy(&set) != "" ||
+		slices.ContainsFunc(jobs.Items, func(job batchv1.Job) bool { return isOver(&job) || job.DeletionTimestamp != nil }) ||
+		slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 	if by := set.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		s.outcome, s.words = Ignored, "JobSet managed by another controller: no Jobs"
 		return s, nil
@@ -532,10 +540,8 @@ func podsOf(job *batchv1.Job) int {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName {
 		return 0
 	}
-	for _, condition := range job.Status.Conditions {
-		if (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue {
-			return 0
-		}
+	if isOver(job) {
+		return 0
 	}
 	want := 1
 	if job.Spec.Parallelism != nil {
@@ -545,6 +551,12 @@ func podsOf(job *batchv1.Job) int {
 		want = min(want, int(*job.Spec.Completions))
 	}
 	return want
+}
+
+func isOver(job *batchv1.Job) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
+		return (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue
+	})
 }
 
 func (r *recording) refusesPods() bool {
@@ -625,6 +637,7 @@ func (r *recording) read() error {
 	}
 	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
 	r.out.Events = events
+	r.out.Finished = r.out.Finished || r.made && len(r.out.Objects["jobsets"]) == 0
 	r.out.Failures = r.lines()
 	return err
 }
