@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -89,9 +90,31 @@ func documentJobSet(t *testing.T, r *rand.Rand) *jobset.JobSet {
 	if slices.ContainsFunc(js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return len(r.DependsOn) > 0 }) || js.Spec.StartupPolicy != nil {
 		js.Spec.SuccessPolicy = nil // or the JobSet succeeds before its last Jobs are created
 	}
+	for i := range js.Spec.ReplicatedJobs {
+		withoutLabelKeys(js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec.Affinity)
+	}
 	js.APIVersion, js.Kind = jobset.SchemeGroupVersion.String(), "JobSet"
 	js.Name, js.Namespace, js.UID, js.Finalizers = "tj-1", "default", "uid-of-the-set", nil
 	return js
+}
+
+// withoutLabelKeys clears the fields of which the API server, and no webhook, makes expressions of a Pod's selectors.
+func withoutLabelKeys(affinity *corev1.Affinity) {
+	if affinity == nil {
+		return
+	}
+	both := cmp.Or(affinity.PodAffinity, &corev1.PodAffinity{})
+	anti := cmp.Or(affinity.PodAntiAffinity, &corev1.PodAntiAffinity{})
+	for _, terms := range [][]corev1.PodAffinityTerm{both.RequiredDuringSchedulingIgnoredDuringExecution, anti.RequiredDuringSchedulingIgnoredDuringExecution} {
+		for i := range terms {
+			terms[i].MatchLabelKeys, terms[i].MismatchLabelKeys = nil, nil
+		}
+	}
+	for _, terms := range [][]corev1.WeightedPodAffinityTerm{both.PreferredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution} {
+		for i := range terms {
+			terms[i].PodAffinityTerm.MatchLabelKeys, terms[i].PodAffinityTerm.MismatchLabelKeys = nil, nil
+		}
+	}
 }
 
 func generateJob(r *rand.Rand, js *jobset.JobSet) batchv1.JobSpec {
