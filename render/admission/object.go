@@ -166,12 +166,40 @@ func overlay(under, over any) any {
 	}
 }
 
+// maxItems is the number of items that the lists of one object may have together. The validator of the API server compares
+// each error with all others, and so takes minutes for tens of thousands.
+const maxItems = 16_384
+
+// listItems counts the items of all lists in a value.
+func listItems(value any) int {
+	n := 0
+	switch v := value.(type) {
+	case map[string]any:
+		for _, entry := range v {
+			n += listItems(entry)
+		}
+	case []any:
+		n = len(v)
+		for _, item := range v {
+			n += listItems(item)
+		}
+	}
+	return n
+}
+
 // validate does what the API server does before it stores the object: metadata, schema, unique keys of
 // lists, rules. With an old object, it is an update: rules see both, and what is wrong already and has
 // not changed is let through where the API server does so (apiextensions-apiserver v0.36.3
 // pkg/registry/customresource).
 func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if o.broken {
+		return
+	}
+	if n := listItems(o.fields); n > maxItems {
+		found.add(schema.Finding{
+			Code: schema.CodeSyntax, Severity: schema.Error, Object: o.id,
+			Message: fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), Help: "remove items, or split the object",
+		})
 		return
 	}
 	inMetadata := o.metadata(old)
