@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// change gives the field a value at or beyond its bounds, a null, an empty form, or what another type has.
+// change gives the field a value at or beyond its bounds, a null, an empty form, or a value of another type.
 func (g *generator) change(d *Documents, n *node) {
 	places := g.places(d, n, true)
 	if len(places) == 0 {

@@ -158,6 +158,7 @@ func holds(l leaf, field string) bool {
 var common = map[string]func(*seen) bool{
 	"no patches at all": func(s *seen) bool { return len(s.Case.Patches) == 0 },
 	"four managers":     func(s *seen) bool { return len(s.Case.Patches) == 4 },
+	"five managers":     func(s *seen) bool { return len(s.Case.Patches) == 5 },
 	"an empty patch":    func(s *seen) bool { return slices.ContainsFunc(s.patches, func(l leaves) bool { return len(l) == 0 }) },
 	"a null":            func(s *seen) bool { return s.claim(func(l leaf) bool { return l.value == "null" }) },
 	"a null on a string": func(s *seen) bool {

@@ -6,6 +6,12 @@
 //	c := fuzz.Merge(42, fuzz.Options{Checked: true})
 //	result, err := merge.Apply(c.Template, c.Patches, merge.Options{Owners: true})
 //
+// A case of Merge has the template and the patches alone, as Go values. Document makes files: a runtime and a TrainJob with any
+// field of their types, valid or with changes that a cluster may reject, and Render reads valid ones into Go values:
+//
+//	d := fuzz.Document(42, fuzz.DocumentOptions{Changes: 1})
+//	os.Stdout.Write(d.YAML())
+//
 // The fields are found by reflection over the API's Go types, so that a field that a new version
 // brings is generated without a change here. The alphabets are small on purpose: names collide
 // between the template and the patches and between the managers, and equal values are as likely as

@@ -13,16 +13,16 @@ import (
 
 // DocumentOptions says which documents are generated.
 type DocumentOptions struct {
-	// Policies are those that a runtime may have; all when there is none.
+	// Policies are the policies that a runtime may have; all policies if it is empty.
 	Policies []Policy
-	// Changes is how many places of valid documents are changed, to values that the place may not take. With 0 nearly
-	// every case is accepted by a cluster, with 1 every second one, and with 3 hardly any.
+	// Changes is the number of fields of valid documents that get another value, which may be invalid. A cluster accepts
+	// about nine of ten cases without a change, three of ten with one, and hardly any with three.
 	Changes int
 	// Managers bound the number of managers from below. There are at most five.
 	Managers int
 }
 
-// Documents are a TrainJob and its runtime as a file holds them, so that a null and an empty value are told apart.
+// Documents are a TrainJob and its runtime as files hold them: a null and an empty value differ.
 type Documents struct {
 	// Seed is what Document was called with.
 	Seed uint64
@@ -64,9 +64,8 @@ type generator struct {
 	hints  map[string]int
 	policy Policy
 	jobs   []*madeJob
-	// inPatch is set within a patch, job within a replicated job or its patch.
-	inPatch bool
-	job     *madeJob
+	// job is set within a replicated job or its patch.
+	job *madeJob
 }
 
 // madeJob is what patches need to know of one of the runtime's jobs.
@@ -77,11 +76,11 @@ type madeJob struct {
 	sources          map[string]string // by volume
 }
 
-// aims is how many fields a case is about, besides those that chance adds.
+// aims is the number of fields that a case is about. Chance adds others.
 const aims = 6
 
-// Document generates a runtime and a TrainJob. As many seeds in a row as there are fields reach every field of the Go
-// types that a cluster may accept.
+// Document generates a runtime and a TrainJob. Each seed is about one field of the Go types, in turn, and about others by
+// chance: len(Fields()) seeds in a row reach every field.
 func Document(seed uint64, opts DocumentOptions) *Documents {
 	if len(opts.Policies) == 0 {
 		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
@@ -101,7 +100,9 @@ func Document(seed uint64, opts DocumentOptions) *Documents {
 	}
 	d := g.documents(seed)
 	for _, n := range changed {
-		g.change(d, n)
+		if n.up.up != nil || n.name != "kind" && n.name != "apiVersion" { // an object of another kind is neither
+			g.change(d, n)
+		}
 	}
 	return d
 }
@@ -152,7 +153,7 @@ func (g *generator) documents(seed uint64) *Documents {
 	return d
 }
 
-// choosePolicy picks the policy that the case is about, else any of those that there may be.
+// choosePolicy picks the policy that the case is about, or else any policy of the options.
 func (g *generator) choosePolicy() {
 	var about, may []Policy
 	policies := fieldsOfTypes().runtime.child("spec").child("mlPolicy")
@@ -275,7 +276,7 @@ func (g *generator) mapping(n *node) object {
 	return out
 }
 
-// scalar makes a string, number or boolean: that of the field, of its enumeration, or of its kind.
+// scalar makes a string, number or boolean from the field's words, its enumeration, or its kind.
 func (g *generator) scalar(n *node) any {
 	named := n
 	for named.name == "" && named.up != nil {
@@ -316,7 +317,7 @@ func (g *generator) sprinkle(d *Documents) {
 				continue
 			}
 			at[n.name] = nil
-			if n.typ.Kind().String() == "slice" && g.chance(0.5) && !mayNotBeEmpty[n.key] {
+			if n.typ.Kind().String() == "slice" && g.chance(0.5) {
 				at[n.name] = []any{}
 			}
 		}

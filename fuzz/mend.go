@@ -37,8 +37,7 @@ var refused = map[string]string{
 	"PersistentVolumeClaim.status": "a template has none",
 }
 
-// rare are the fields behind feature gates that are off, which a cluster drops, and those that much else depends on. Chance alone
-// never sets them.
+// rare lists fields that chance alone never sets. Some are behind feature gates that are off; others forbid much else.
 var rare = map[string]bool{
 	"Lifecycle.stopSignal": true, "VolumeProjection.clusterTrustBundle": true, "VolumeProjection.podCertificate": true, "PodSpec.schedulingGroup": true,
 	"TrainJob.status": true, "PodSpec.os": true, "PodSecurityContext.windowsOptions": true, "SecurityContext.windowsOptions": true, "PodSpec.hostUsers": true,
@@ -84,14 +83,11 @@ var listKeys = map[string][]string{
 	"PodSecurityContext.sysctls": {"name"}, "SecretVolumeSource.items": {"path"}, "ConfigMapVolumeSource.items": {"path"}, "DownwardAPIVolumeSource.items": {"path"}, "DownwardAPIProjection.items": {"path"},
 	"SecretProjection.items": {"path"}, "ConfigMapProjection.items": {"path"}, "PodSpec.readinessGates": {"conditionType"}, "TrainJobStatus.conditions": {"type"}, "TrainJobStatus.jobsStatus": {"name"},
 	"ObjectMeta.ownerReferences": {"uid"}, "TrainerStatus.metrics": {"name"}, "EnvInjection.targets": {"jobName"}, "v1alpha2.ReplicatedJob.dependsOn": {"name"}, "HTTPGetAction.httpHeaders": {"name"},
-	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"}, "JobStatus.name": {"name"},
+	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"},
 }
 
 // repeats are the lists of scalars in which a value may stand twice.
 var repeats = map[string]bool{"Container.command": true, "Container.args": true, "Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
-
-// mayNotBeEmpty are the optional lists which a definition takes no empty value of.
-var mayNotBeEmpty = map[string]bool{}
 
 // unions are the Go types of whose fields one may be set.
 var unions = map[string]struct {

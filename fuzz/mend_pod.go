@@ -191,7 +191,7 @@ func (j *madeJob) remember(v object) {
 	}
 }
 
-// container mends what the API holds against one container.
+// container makes one container acceptable.
 func (g *generator) container(n *node, o object) {
 	init := n.up.name == "initContainers"
 	handlers := []string{"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
@@ -215,7 +215,6 @@ func (g *generator) container(n *node, o object) {
 			g.namedPort(p, o)
 		}
 	}
-	_ = init
 	if mounts := items(o, "volumeMounts"); mounts != nil {
 		seen := map[any]bool{}
 		o["volumeMounts"] = slices.DeleteFunc(o["volumeMounts"].([]any), func(m any) bool {
@@ -254,7 +253,7 @@ func (g *generator) namedPort(probe, container object) {
 	}
 }
 
-// pod mends what the API holds against a Pod's spec.
+// pod makes a Pod's spec acceptable, with what its containers refer to.
 func (g *generator) pod(o object) {
 	volumes := g.volumeNames(o)
 	hostPort := int64(8000)
@@ -471,7 +470,7 @@ func anyList(v any) []any {
 	return list
 }
 
-// jobSpec mends what the API holds against a Job's spec.
+// jobSpec makes a Job's spec acceptable.
 func (g *generator) jobSpec(o object) {
 	indexed := false
 	if o["maxFailedIndexes"] != nil && o["backoffLimitPerIndex"] == nil {
@@ -510,7 +509,7 @@ func (g *generator) jobSpec(o object) {
 	}
 }
 
-// jobSet mends what JobSet's webhook holds against a JobSet's spec.
+// jobSet makes a JobSet's spec acceptable to the webhook.
 func (g *generator) jobSet(o object) {
 	names := []string{}
 	for _, job := range items(o, "replicatedJobs") {
@@ -589,8 +588,6 @@ func (g *generator) useClaims(o object) {
 
 // patches makes the patches of up to five managers, which are about the same fields.
 func (g *generator) patches(n *node) []any {
-	g.inPatch = true
-	defer func() { g.inPatch = false }()
 	managers := []string{"kueue.x-k8s.io/manager", "acme.io/user", "b.example.org/x", "z.example.com/late", "example.com/platform"}
 	count := max(g.opts.Managers, 1+g.rng.IntN(len(managers)))
 	out := []any{}

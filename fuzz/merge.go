@@ -24,7 +24,7 @@ type Options struct {
 	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps
 	// of strings. Checked inputs never hold any.
 	Directives bool
-	// Least and Most bound the number of patches: 0 to 4 when both are zero.
+	// Least and Most bound the number of patches: 0 to 5 when both are zero.
 	Least, Most int
 }
 
@@ -152,7 +152,7 @@ func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
 	if s.most > 0 {
 		most = min(s.most, most)
 	}
-	n := min(most, max(s.least, s.weighted(2, 20, 46, 24, 8)))
+	n := min(most, max(s.least, s.weighted(2, 20, 46, 26, 6, 1)))
 	if n == 0 && s.chance(0.5) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
 	return patches
 }
 
-var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform"}
+var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform", "e.example/late"}
 
 // aim turns most names in the patch into names that the template has, since a patch that hits
 // nothing tests little, and drops what the check would refuse in any case.

@@ -104,7 +104,7 @@ func isScalar(t reflect.Type) bool {
 	return true
 }
 
-// typeName leaves out the package's name, except of JobSet's types, some of which Kubernetes has as well.
+// typeName returns the type's name, with the package's for JobSet's types: Kubernetes has some of the same name.
 func typeName(t reflect.Type) string {
 	return strings.TrimPrefix(strings.TrimPrefix(t.String(), "v1."), "v1alpha1.")
 }

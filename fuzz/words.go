@@ -36,7 +36,7 @@ var (
 	anyWholeID  = between(0, 1<<31-1)
 )
 
-// enums are the members of the named string types, those that a cluster takes without further ado first.
+// enums lists the members of the named string types.
 var enums = map[string][]string{
 	"HostPathType":  {"", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice"},
 	"StorageMedium": {"", "Memory", "HugePages", "HugePages-2Mi"}, "AzureDataDiskCachingMode": {"None", "ReadOnly", "ReadWrite"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -138,6 +139,7 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 			return nil, errs
 		}
 	}
+	prepare(decoded)
 	if errs := s.validate(k, decoded, old); len(errs) > 0 {
 		for _, err := range errs {
 			refused = append(refused, err.Error())
@@ -168,6 +170,7 @@ func (s *apiServer) refusesForm(object upstream.Object) bool {
 	}
 	namespace, _, _ := unstructured.NestedString(object, "metadata", "namespace")
 	decoded, errs := s.decode(k, object, cmp.Or(namespace, serverNamespace))
+	prepare(decoded)
 	return len(errs) > 0 || len(s.validate(k, decoded, nil)) > 0
 }
 
@@ -198,6 +201,15 @@ func (s *apiServer) decode(k *storedKind, object upstream.Object, requested stri
 	return o, nil
 }
 
+// prepare clears what an API server does not take from the author of an object: the status, which is written apart, and what
+// it writes itself.
+func prepare(o upstream.Object) {
+	delete(o, "status")
+	metadata, _ := o["metadata"].(upstream.Object)
+	delete(metadata, "managedFields")
+	delete(metadata, "generation")
+}
+
 // validate is what the API server holds against an object before it stores it.
 func (s *apiServer) validate(k *storedKind, o, old upstream.Object) field.ErrorList {
 	at := field.NewPath("metadata")
@@ -205,6 +217,9 @@ func (s *apiServer) validate(k *storedKind, o, old upstream.Object) field.ErrorL
 	var rules []cel.Option
 	var before any
 	if old == nil {
+		if version, err := strconv.ParseUint((&unstructured.Unstructured{Object: o}).GetResourceVersion(), 10, 64); err == nil && version > 0 {
+			return field.ErrorList{field.Forbidden(at.Child("resourceVersion"), "on create")}
+		}
 		errs = apivalidation.ValidateObjectMetaAccessor(&unstructured.Unstructured{Object: o}, k.namespaced, apivalidation.NameIsDNSSubdomain, at)
 		errs = append(errs, validation.ValidateCustomResource(nil, o, k.validator)...)
 	} else {

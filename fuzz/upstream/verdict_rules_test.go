@@ -19,7 +19,7 @@ var refusals = []struct {
 }{
 	{"unknown fields", regexp.MustCompile(`(?m)^unknown fields `), []schema.Code{schema.CodeUnknownField}},
 	{"wrong types", regexp.MustCompile(`must be of type |cannot unmarshal|Checked value must be of type|parsing time|unable to parse`), []schema.Code{schema.CodeWrongType}},
-	{"required fields", regexp.MustCompile(`: Required value`), []schema.Code{schema.CodeMissingField, schema.CodeBadMetadata, schema.CodeBadManager}},
+	{"required fields", regexp.MustCompile(`: Required value`), []schema.Code{schema.CodeMissingField, schema.CodeWrongType, schema.CodeBadMetadata, schema.CodeBadManager}},
 	{"enumerations", regexp.MustCompile(`: Unsupported value: `), []schema.Code{schema.CodeBadValue}},
 	{"limits", regexp.MustCompile(`: Too (long|many): |should be (at least|greater than|less than)`), []schema.Code{schema.CodeBadValue, schema.CodeBadMetadata, schema.CodeBadManager}},
 	{"patterns", regexp.MustCompile(`should match '`), []schema.Code{schema.CodeBadValue}},

@@ -38,7 +38,7 @@ func NumberOr(t testing.TB, variable string, otherwise uint64) uint64 {
 	return otherwise
 }
 
-// Seed returns the seed of a random test, and logs it, so that a failure shows how to run the test again. TRAINWELD_SEED
+// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. TRAINWELD_SEED
 // gives the seed. Without it, a run of CI has the same seed each time, and every other run has a new one.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
