@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -177,11 +179,14 @@ func TestInterruptedOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := filepath.Join("testdata", "shared", "job.yaml")
+	sends := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	// A run under nohup ignores SIGHUP, and so do the processes that it starts.
+	sends = slices.DeleteFunc(sends, func(s syscall.Signal) bool { return signal.Ignored(s) })
 	for _, args := range [][]string{
 		{"render", "-f", pipe, "--output-dir", other}, {"check", pipe}, {"migrate", "-w", pipe}, {"create", "--runtime=r", "--name=n", "--patch", pipe},
 		{"diff", pipe, job}, {"conflicts", "-f", job, "-r", pipe}, {"test", "--init", pipe},
 	} {
-		for _, sent := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for _, sent := range sends {
 			run := exec.Command("trainweld", args...)
 			var out bytes.Buffer
 			run.Stdout, run.Stderr = &out, &out
