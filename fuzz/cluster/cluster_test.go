@@ -100,6 +100,9 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		return out
 	case recorded.Outcome == Undecided || recorded.NeedsCluster():
 		return out
+	case taken && documents.TrainJob["apiVersion"] != "trainer.kubeflow.org/v1alpha1":
+		// The program leaves it out, with a warning.
+		return out
 	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial):
 		// What the program refuses is not made yet, or not at all.
 		return out
