@@ -259,9 +259,7 @@ func (g *generator) pod(o object) {
 	hostPort := int64(8000)
 	main := []object{}
 	for _, list := range []string{"initContainers", "containers"} {
-		for _, c := range items(o, list) {
-			main = append(main, c)
-		}
+		main = append(main, items(o, list)...)
 	}
 	need := func(name string, source object) {
 		if !slices.Contains(volumes, name) {

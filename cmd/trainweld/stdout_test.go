@@ -41,7 +41,7 @@ func outputCommands(t *testing.T) map[string][][]string {
 	old, cases := filepath.Join(work, "old.yaml"), filepath.Join(work, "cases")
 	return map[string][][]string{
 		"":          {{}},
-		"render":    {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "--to=jobs"}, {"-f", job, "-r", runtime, "--explain"}, {"-f", job, "-r", runtime, "--to=pods"}},
+		"render":    {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "--to=jobs"}, {"-f", job, "-r", runtime, "--to=jobs", "--explain"}, {"-f", job, "-r", runtime, "--to=pods"}},
 		"check":     {{job}},
 		"conflicts": {{job, "-r", runtime, "--patch", patch, "--patch", other}},
 		"blame":     {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "spec.network"}},

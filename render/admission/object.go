@@ -73,7 +73,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		// An API server takes the namespace from the request, and drops it where the kind has none.
 		metadata.Namespace = o.id.Namespace
 		// It keeps these itself, and ignores those of a request.
-		metadata.Generation, metadata.ManagedFields, metadata.SelfLink = 0, nil, ""
+		metadata.Generation, metadata.ManagedFields = 0, nil
 		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)

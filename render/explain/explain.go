@@ -112,7 +112,7 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(Format(a), Format(b)))
 	})
 	const most = 12
-	lines := []error{fmt.Errorf("%d fields are called %s; name one of them:", len(found), text)}
+	lines := []error{fmt.Errorf("%d fields are called %s; name one of these", len(found), text)}
 	for i, path := range found {
 		if i == most {
 			lines = append(lines, fmt.Errorf("  and %d more", len(found)-most))

@@ -78,7 +78,7 @@ func TestFieldRefuses(t *testing.T) {
 		{"a typo on the way", "spec.replicatedjobs.template", "did you mean replicatedJobs?"},
 		{"a typo at the end of a path from the root", "spec.replicatedJobs.template.spec.template.spec.nodeselector", "did you mean nodeSelector?"},
 		{"a typo in a short name", "nodeSelectr", "did you mean nodeSelector?"},
-		{"a short name of several fields", "volumeMounts", "name one of them:\n  .spec.replicatedJobs[name].template.spec.template.spec.containers[name].volumeMounts\n"},
+		{"a short name of several fields", "volumeMounts", "name one of these\n  .spec.replicatedJobs[name].template.spec.template.spec.containers[name].volumeMounts\n"},
 		{"a key that is not the merge key", "spec.replicatedJobs[id=a]", "told apart by name, not by id"},
 		{"a field within a scalar", "spec.suspend.x", ".spec.suspend has no fields"},
 		{"a bracket without end", "spec.replicatedJobs[name", "character 21: expected"},
