@@ -12,7 +12,7 @@ func TestZeroCalls(t *testing.T) {
 		render.Conflicts, render.DefaultJobSet, render.DefaultOverrides, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
 		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes,
-		render.PodRanges, render.TooManyPods,
+		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Runtimes),
 	)

@@ -111,14 +111,41 @@ func (j *Job) Settle(s *PodSet) {
 
 // settle upserts each item of a list into the list itself, by key.
 func settle[T any, K comparable](list []T, key func(*T) K) {
+	first := firstPlaces(list, key)
+	for i := range list {
+		if at := firstPlace(first, list, key, key(&list[i])); at < i {
+			list[at] = list[i]
+		}
+	}
+}
+
+// firstPlaces returns the first place of each key in a long list, and nil for a short one, which is looked through
+// faster.
+func firstPlaces[T any, K comparable](list []T, key func(*T) K) map[K]int {
+	const short = 32
+	if len(list) <= short {
+		return nil
+	}
 	first := make(map[K]int, len(list))
 	for i := range list {
-		if at, known := first[key(&list[i])]; known {
-			list[at] = list[i]
-		} else {
+		if _, known := first[key(&list[i])]; !known {
 			first[key(&list[i])] = i
 		}
 	}
+	return first
+}
+
+// firstPlace returns the first place of a key in a list, -1 if there is none. first is what firstPlaces returned.
+func firstPlace[T any, K comparable](first map[K]int, list []T, key func(*T) K, k K) int {
+	if at, known := first[k]; known {
+		return at
+	}
+	for i := 0; first == nil && i < len(list); i++ {
+		if key(&list[i]) == k {
+			return i
+		}
+	}
+	return -1
 }
 
 // settlePorts upserts each port of a list into the list itself, by number or name.

@@ -80,21 +80,24 @@ func recordItem[T any](j *Job, by Writer, path schema.Path, before T, found bool
 // UpsertEnv sets environment variables of a container, by name.
 func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 	j, c = j.filled(), c.filled()
-	at := make(map[string]int, len(c.Env)) // the first variable of each name
-	for i := range c.Env {
-		if _, known := at[c.Env[i].Name]; !known {
-			at[c.Env[i].Name] = i
-		}
-	}
+	name := func(e *corev1.EnvVar) string { return e.Name }
+	first := firstPlaces(c.Env, name)
 	for i := range env {
 		var e, before corev1.EnvVar
 		env[i].DeepCopyInto(&e) // one list may go to several containers
-		old, found := at[e.Name]
-		if found {
+		old := firstPlace(first, c.Env, name, e.Name)
+		found := old >= 0
+		switch {
+		case found:
 			before, c.Env[old] = c.Env[old], e
-		} else {
-			at[e.Name] = len(c.Env)
+		case first != nil:
+			first[e.Name] = len(c.Env)
+			fallthrough
+		default:
 			c.Env = append(c.Env, e)
+			if first == nil {
+				first = firstPlaces(c.Env, name)
+			}
 		}
 		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(schema.Field("env"), schema.Item("name", e.Name)), before, found, e)
