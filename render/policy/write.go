@@ -87,17 +87,12 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 		env[i].DeepCopyInto(&e) // one list may go to several containers
 		old := firstPlace(first, c.Env, name, e.Name)
 		found := old >= 0
-		switch {
-		case found:
+		if found {
 			before, c.Env[old] = c.Env[old], e
-		case first != nil:
-			first[e.Name] = len(c.Env)
-			fallthrough
-		default:
-			c.Env = append(c.Env, e)
-			if first == nil {
-				first = firstPlaces(c.Env, name)
-			}
+		} else if c.Env = append(c.Env, e); first != nil {
+			first[e.Name] = len(c.Env) - 1
+		} else {
+			first = firstPlaces(c.Env, name) // the list may have become long
 		}
 		if j.wrote(by, found) {
 			recordItem(j, by.item("name", e.Name), c.Path(schema.Field("env"), schema.Item("name", e.Name)), before, found, e)
