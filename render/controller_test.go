@@ -42,7 +42,6 @@ var refusedOnPurpose = map[string]schema.Code{
 	"merge-unknown-initcontainer":                schema.CodeUnknownContainer,
 	"merge-unknown-replicatedjob-with-container": schema.CodeUnknownJob,
 	"merge-volume-projected":                     schema.CodeTwoSources,
-	"merge-volumemounts-dup-path-in-patch":       schema.CodeOneMountPath,
 	"merge-volumes-other-source":                 schema.CodeTwoSources,
 	"podlabels-directive-existing":               schema.CodeDirective,
 	"tj-env-filekeyref":                          schema.CodeFileKeyRef,
