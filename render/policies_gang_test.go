@@ -29,7 +29,7 @@ var mpiStories = []policyStory{{
 }, {
 	name: "an empty hostfile", reason: "zero nodes are admitted",
 	runtime: `mlPolicy: {mpi: {}}`, job: `trainer: {numNodes: 0}`, jobs: mpiJobs,
-	findings: []string{"warning TW446 .spec.mlPolicy.mpi"}, got: hostfile, want: "",
+	findings: []string{"warning TW423 .spec.trainer.numNodes"}, got: hostfile, want: "",
 }, {
 	name: "no job called node", reason: "MPI looks for the name",
 	runtime: `mlPolicy: {mpi: {}}`, job: `trainer: {numNodes: 2}`, jobs: replicatedJob("launcher", "", trainerLabel, "", nodeContainer),

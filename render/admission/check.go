@@ -186,7 +186,11 @@ func (c *checker) follow(ctx context.Context) {
 		c.webhook()
 	}
 	c.output, _ = render.JobSet(c.renderInput(spec), render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
+	emptyGang := c.podGroups()
 	for _, f := range c.output.Findings {
+		if emptyGang && f.Code == schema.CodeNeverCreated {
+			continue // the cluster rejects the gang first
+		}
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
 		}
@@ -197,7 +201,6 @@ func (c *checker) follow(ctx context.Context) {
 	}
 	c.warn()
 	c.deadline()
-	c.podGroups()
 	c.findCauses()
 	if c.output.JobSet == nil {
 		return

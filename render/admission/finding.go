@@ -22,8 +22,9 @@ type findingIndex struct {
 	indexed int // how many findings of the list it has
 	at      map[place]int
 	worded  map[wording]int
+	caused  map[consequence]int
 	errors  map[spot][]int    // positions in the list
-	claims  map[claimed][]int // those of errors in a JobSet, by the last claim
+	claims  map[claimed][]int // those of errors in a JobSet or a PodGroup, by the last claim
 	within  map[spot]int      // how many errors are at the field or within it; nil until asked for
 	paths   map[string]int    // how many errors are at the path, in any object
 }
@@ -46,6 +47,13 @@ type (
 		layer  schema.Layer
 		source string
 	}
+	// consequence is what one field of the input leads to in an object, at one or more of its fields.
+	consequence struct {
+		object  schema.Object
+		code    schema.Code
+		message string
+		from    claimed
+	}
 )
 
 func spotOf(f schema.Finding) spot { return spot{f.Object, f.Path.String()} }
@@ -55,7 +63,7 @@ func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
 		x.at, x.worded, x.errors = map[place]int{}, map[wording]int{}, map[spot][]int{}
-		x.claims, x.paths = map[claimed][]int{}, map[string]int{}
+		x.caused, x.claims, x.paths = map[consequence]int{}, map[claimed][]int{}, map[string]int{}
 	}
 	for ; x.indexed < len(fs.all); x.indexed++ {
 		x.count(fs.all[x.indexed], x.indexed, 1)
@@ -68,18 +76,25 @@ func (x *findingIndex) count(f schema.Finding, i, by int) {
 	at := place{spotOf(f), f.Code}
 	x.at[at] += by
 	x.worded[wording{at, f.Message}] += by
+	if len(f.Claims) > 0 {
+		x.caused[consequenceOf(f)] += by
+	}
 	if f.Severity != schema.Error {
 		return
 	}
 	x.errors[at.spot] = moved(x.errors[at.spot], i, by)
 	x.paths[at.path] += by
-	if f.Object.Kind == "JobSet" && len(f.Claims) > 0 {
+	if (f.Object.Kind == "JobSet" || f.Object.Kind == "PodGroup") && len(f.Claims) > 0 {
 		last := claimOf(f.Claims[len(f.Claims)-1])
 		x.claims[last] = moved(x.claims[last], i, by)
 	}
 	if x.within != nil {
 		x.countWithin(f, by)
 	}
+}
+
+func consequenceOf(f schema.Finding) consequence {
+	return consequence{f.Object, f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
 }
 
 func claimOf(c schema.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
@@ -116,7 +131,7 @@ func (fs *findings) add(found ...schema.Finding) {
 		case schema.CodeWrongType, schema.CodeDuplicateItem, schema.CodeDuplicateManager:
 			known = x.at[at] > 0 // the stages have different words for it
 		default:
-			known = x.worded[wording{at, f.Message}] > 0
+			known = x.worded[wording{at, f.Message}] > 0 || len(f.Claims) > 0 && x.caused[consequenceOf(f)] > 0
 		}
 		if !known {
 			fs.all = append(fs.all, f)
@@ -163,8 +178,8 @@ func (fs *findings) errorAbove(path schema.Path, except int) bool {
 	return false
 }
 
-// claimed returns the position of the first error in a JobSet whose last claim has the layer and the source of the
-// claim, -1 if there is none.
+// claimed returns the position of the first error in a JobSet or a PodGroup whose last claim has the layer and the source
+// of the claim, -1 if there is none.
 func (fs *findings) claimed(c schema.Claim) int {
 	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
 		return slices.Min(known)

@@ -25,8 +25,10 @@ func (c *checker) deadline() {
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 
-// podGroups reports a gang of no Pods, which the definition of scheduler-plugins' PodGroup rejects.
-func (c *checker) podGroups() {
+// podGroups reports a gang of no Pods, which the definition of scheduler-plugins' PodGroup rejects. It returns whether
+// there is one.
+func (c *checker) podGroups() bool {
+	empty := false
 	for _, companion := range c.output.Companions {
 		group, ok := companion.(*unstructured.Unstructured)
 		if !ok || group.GetKind() != "PodGroup" {
@@ -49,5 +51,7 @@ func (c *checker) podGroups() {
 			f.Claims = []schema.Claim{{Layer: schema.TrainJob, Value: *t.NumNodes, Source: schema.Fields("spec", "trainer", "numNodes")}}
 		}
 		c.add(f)
+		empty = true
 	}
+	return empty
 }

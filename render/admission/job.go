@@ -18,7 +18,7 @@ import (
 // jobs is what becomes of the JobSet's Jobs.
 func (c *checker) jobs(js *jobset.JobSet) {
 	said := slices.ContainsFunc(c.all, func(f schema.Finding) bool { return f.Code == schema.CodeMasterAddress })
-	for _, f := range jobFindings(js, render.JobsOptions{Companions: c.output.Companions}) {
+	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
 		if said && f.Code == schema.CodeNoSuchPod {
 			continue // the policy's address, in other words
 		}
@@ -32,6 +32,21 @@ func (c *checker) jobs(js *jobset.JobSet) {
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
 	checkJobs(js, schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+}
+
+// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Other findings report numNodes,
+// and not every address of such a Pod.
+func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
+	if t := c.typed.Spec.Trainer; t == nil || t.NumNodes == nil || *t.NumNodes > 0 {
+		return js
+	}
+	filled, one := js.DeepCopy(), int32(1)
+	for i := range filled.Spec.ReplicatedJobs {
+		if job := &filled.Spec.ReplicatedJobs[i]; c.takesNumNodes(job) {
+			job.Template.Spec.Parallelism, job.Template.Spec.Completions = &one, &one
+		}
+	}
+	return filled
 }
 
 // jobFindings are package render's on the Jobs, but for what only a reader of its output needs to know.

@@ -277,3 +277,54 @@ func nullRefused(ctx context.Context, t *testing.T, spec any, path string) bool 
 		return f.Severity == schema.Error && f.Object.Kind == "JobSet" && "."+strings.Join(names, ".") == plain
 	})
 }
+
+// Each row gives a TrainJob or a runtime a number of nodes. The cluster has no bound for it: a Job without Pods completes
+// at once, one with a negative count is rejected, and the runtime's own number is raised to 1.
+func TestNumNodes(t *testing.T) {
+	const numNodes = ".spec.trainer.numNodes"
+	for _, c := range []struct {
+		policy, job string
+		want        []string
+		reason      string
+	}{
+		{"numNodes: 1, torch: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the master is a consequence"},
+		{"numNodes: 1, torch: {}", "-1", []string{"error TW606 " + numNodes}, "parallelism and completions have one cause"},
+		{"numNodes: 1, torch: {}", "1", nil, "one node is enough"},
+		{"numNodes: 1", "0", []string{"warning TW423 " + numNodes}, "as with torch"},
+		{"numNodes: 1", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
+		{"jax: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the coordinator is a consequence"},
+		{"jax: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
+		{"xgboost: {}", "0", []string{"warning TW423 " + numNodes}, "the address of the tracker is a consequence"},
+		{"xgboost: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
+		{"mpi: {}", "0", []string{"warning TW423 " + numNodes}, "the empty hostfile is a consequence"},
+		{"mpi: {}", "-1", []string{"error TW606 " + numNodes}, "the empty hostfile is a consequence"},
+		{"flux: {}", "0", []string{"warning TW423 " + numNodes}, "as with torch"},
+		{"flux: {}", "-1", []string{"error TW606 " + numNodes}, "as with torch"},
+		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "0", []string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
+		{"torch: {}}\n\tpodGroupPolicy: {coscheduling: {}", "-1", []string{"error TW501 " + numNodes}, "the PodGroup is rejected first"},
+		{"numNodes: 0, torch: {}", "", nil, "the controller counts at least one"},
+		{"numNodes: -1, torch: {}", "", nil, "the controller counts at least one"},
+		{"numNodes: -1", "", nil, "the controller counts at least one"},
+		{"numNodes: 0, mpi: {}", "", nil, "the controller counts at least one"},
+	} {
+		job := jobYAML("\ttrainer: {}\n")
+		if c.job != "" {
+			job = jobYAML("\ttrainer: {numNodes: " + c.job + "}\n")
+		}
+		runtime, found := admission.AdmitRuntime(t.Context(), object(t, strings.Replace(torchRuntime, "numNodes: 2, torch: {}", c.policy, 1)), "default")
+		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: runtime})...)
+		var got []string
+		for _, f := range found {
+			path := f.Path
+			if len(f.Claims) > 0 {
+				path = f.Claims[len(f.Claims)-1].Source
+			}
+			if f.Severity > schema.Note {
+				got = append(got, strings.Join([]string{f.Severity.String(), string(f.Code), path.String()}, " "))
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("numNodes %q with %s: %s (-want +got)\n%s", c.job, c.policy, c.reason, diff)
+		}
+	}
+}

@@ -142,10 +142,18 @@ func (j *Job) checkTrainer() {
 func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 	t, policy := j.TrainJob.Spec.Trainer, j.policyName()
 	if t.NumNodes != nil {
-		if policy == "mpi" && j.set(Node) == nil {
+		reached := set
+		if policy == "mpi" {
+			reached = j.set(Node)
+		}
+		switch {
+		case reached == nil && policy == "mpi":
 			ignored("numNodes", "under MPI it is for the job called node, which the runtime lacks", "call the nodes' job node in the runtime")
-		} else if policy != "mpi" && set == nil {
+		case reached == nil:
 			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
+		case *t.NumNodes == 0 && !j.LauncherAsNode():
+			j.aboutTrainJob(schema.CodeNeverCreated, schema.Warning, schema.Fields("spec", "trainer", "numNodes"),
+				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
 		}
 	}
 	if t.NumProcPerNode != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {

@@ -131,14 +131,11 @@ func (j *Job) hostfileTooLarge(set *PodSet) {
 }
 
 func (j *Job) hostfileEmpty() {
-	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
-		return // said already
+	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI || j.set(Node) != nil {
+		return // another finding reports the cause: the implementation, or numNodes
 	}
-	why, help := "no job is called node", "call the nodes' job node"
-	if j.set(Node) != nil {
-		why, help = "job node has no Pods", "set spec.trainer.numNodes of the TrainJob to the number of nodes"
-	}
-	j.aboutRuntime(schema.CodeHostfile, schema.Warning, schema.Fields("spec", "mlPolicy", "mpi"), "the hostfile names no host: "+why, help)
+	j.aboutRuntime(schema.CodeHostfile, schema.Warning, schema.Fields("spec", "mlPolicy", "mpi"),
+		"the hostfile names no host: no job is called node", "call the nodes' job node")
 }
 
 func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation {
