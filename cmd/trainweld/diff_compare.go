@@ -15,7 +15,7 @@ import (
 // comparison is what differs between two versions, for the writers of reports.
 type comparison struct {
 	old, new *version
-	mask     diff.Options
+	mask     bool
 	jobs     []*jobDiff // that differ, in the order of the new version, those that are gone behind
 	same     int
 	noun     string // what is compared: TrainJob, or JobSet where only JobSets were given
@@ -76,7 +76,7 @@ func (c *comparison) differs() bool { return len(c.jobs) > 0 }
 // compareVersions matches the TrainJobs of two versions by namespace and name, and their objects by kind and
 // name.
 func compareVersions(old, new *version, showValues bool) (*comparison, error) {
-	c := &comparison{old: old, new: new, mask: diff.Options{Mask: !showValues}}
+	c := &comparison{old: old, new: new, mask: !showValues}
 	c.noun = schema.TrainJobKind
 	if len(old.in.jobs)+len(new.in.jobs) == 0 {
 		c.noun = jobSetKind
@@ -183,13 +183,13 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 		if err != nil || len(plain) == 0 {
 			return nil, err
 		}
-		if o.changes, err = diff.Compare(old.object, new.object, c.mask); err != nil {
-			return nil, err
-		}
 		if o.before.Owners, err = old.owners(); err != nil {
 			return nil, err
 		}
 		if o.after.Owners, err = new.owners(); err != nil {
+			return nil, err
+		}
+		if o.changes, err = diff.Compare(old.object, new.object, c.options(o)); err != nil {
 			return nil, err
 		}
 		o.changes.Attribute(o.before.Owners, o.after.Owners)
@@ -220,6 +220,18 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 	}
 	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(name, j.id.Name), nameless(whole, j.id.Name))
 	return o, nil
+}
+
+// options say how the objects are shown.
+func (c *comparison) options(o *objectDiff) diff.Options {
+	opts := diff.Options{Mask: c.mask}
+	if o.before != nil {
+		opts.Before = o.before.Owners
+	}
+	if o.after != nil {
+		opts.After = o.after.Owners
+	}
+	return opts
 }
 
 // isChild says whether the object is one of many that a JobSet has of its kind.

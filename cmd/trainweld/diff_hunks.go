@@ -24,7 +24,7 @@ type hunkLine struct {
 // hunks are the lines of a block's first object that differ, with their causes and some lines around them.
 // The others of the block, and of the other TrainJobs, are asked where the same causes stand.
 func (c *comparison) hunks(o *objectDiff, others []*objectDiff) ([]hunkLine, error) {
-	lines, err := diff.Lines(o.old, o.new, c.mask)
+	lines, err := diff.Lines(o.old, o.new, c.options(o))
 	if err != nil {
 		return nil, err
 	}

@@ -121,10 +121,10 @@ func (c *comparison) jsonObject(o *objectDiff) (jsonObject, error) {
 
 // shown are both versions of an object as they may be shown, as encoding/json makes them or as they are.
 func (c *comparison) shown(o *objectDiff) (old, new any, err error) {
-	if !c.mask.Mask {
+	if !c.mask {
 		return o.old, o.new, nil
 	}
-	return diff.Mask(o.old, o.new)
+	return diff.Mask(o.old, o.new, c.options(o))
 }
 
 func jsonClaims(claims []schema.Claim) []jsonClaim {

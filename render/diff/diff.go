@@ -110,6 +110,9 @@ type Options struct {
 	// "*** (after)" where the values differ, so that a change still shows. Masked changes cannot be
 	// applied.
 	Mask bool
+	// Before and After are the owners of the old and of the new object, which may be nil. A masked variable is shown
+	// where they say that a controller wrote it.
+	Before, After *Owners
 }
 
 // Compare returns what changes from one object to the other. Both are values of one API type, or

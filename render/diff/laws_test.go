@@ -274,7 +274,7 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 	if err != nil {
 		return err.Error()
 	}
-	shownOld, shownNew, err := diff.Mask(old, new)
+	shownOld, shownNew, err := diff.Mask(old, new, diff.Options{})
 	if err != nil {
 		return err.Error()
 	}

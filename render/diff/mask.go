@@ -14,10 +14,11 @@ const (
 )
 
 // Mask returns two objects, either of which may be nil, as encoding/json reads what package manifest writes,
-// with everything hidden that Options.Mask hides. What differs between the objects still differs. Neither object
-// is changed.
-func Mask(old, new any) (maskedOld, maskedNew any, err error) {
-	s, err := newSides(old, new, Options{Mask: true}, decodeShown)
+// with everything hidden that Options.Mask hides, whether it is set or not. What differs between the objects still
+// differs. Neither object is changed.
+func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
+	opts.Mask = true
+	s, err := newSides(old, new, opts, decodeShown)
 	return s.old, s.new, err
 }
 
@@ -25,10 +26,13 @@ func isSecret(object any) bool { return entries(object)["kind"] == "Secret" }
 
 // masking hides values in two objects side by side. The values it returns share memory with those that it
 // was given, which are the masking's own.
-type masking struct{ secret bool }
+type masking struct {
+	secret        bool
+	before, after *Owners
+}
 
 func (m masking) value(t *schema.Type, path schema.Path, old, new any) (any, any) {
-	if m.hides(path) {
+	if m.hides(path, old, new) {
 		return hide(old, new)
 	}
 	for _, name := range names(entries(old), entries(new)) {
@@ -51,12 +55,14 @@ func (m masking) value(t *schema.Type, path schema.Path, old, new any) (any, any
 // position by position. Either way lists that differ still differ.
 func (m masking) items(t *schema.Type, path schema.Path, old, new []any) {
 	var elem *schema.Type
+	step := func(p pair) schema.Step { return schema.Index(max(p.old, p.new)) }
 	pairs := byPosition(len(old), len(new))
 	if t != nil {
 		elem = t.Elem
 		if t.Kind == schema.ListMap {
 			if oldKeys, newKeys := keysOf(t, old), keysOf(t, new); oldKeys != nil && newKeys != nil {
 				pairs = align(oldKeys, newKeys)
+				step = func(p pair) schema.Step { return p.step(t) }
 			}
 		}
 	}
@@ -71,7 +77,7 @@ func (m masking) items(t *schema.Type, path schema.Path, old, new []any) {
 		if p.moved && p.new == NoItem {
 			continue // it is masked where it went
 		}
-		o, n = m.value(elem, path.Append(schema.Index(max(p.old, p.new))), o, n)
+		o, n = m.value(elem, path.Append(step(p)), o, n)
 		if p.old >= 0 {
 			old[p.old] = o
 		}
@@ -95,13 +101,13 @@ func byPosition(old, new int) []pair {
 	return pairs
 }
 
-// hides says whether the field's value is not to be shown.
-func (m masking) hides(path schema.Path) bool {
+// hides reports whether the field's values are not to be shown.
+func (m masking) hides(path schema.Path, old, new any) bool {
 	if m.secret && len(path) == 2 {
 		name, _ := path[0].Field()
 		return name == "data" || name == "stringData"
 	}
-	return schema.IsSecret(path)
+	return schema.IsSecret(path) && (old != nil && m.before.hide(path) || new != nil && m.after.hide(path))
 }
 
 func hide(old, new any) (any, any) {

@@ -117,6 +117,15 @@ func (o *Owners) Of(path schema.Path) []schema.Claim {
 	return claims
 }
 
+// hide reports whether the value of a field that may hold a secret is not known to come from a controller.
+func (o *Owners) hide(path schema.Path) bool {
+	if o == nil {
+		return true
+	}
+	i, ok := o.exact[path.String()]
+	return !ok || schema.IsSecretOf(o.fields[i].claim.Layer, path)
+}
+
 // within returns the positions of the fields within the one of that name, in document order. Their names go on with
 // a dot or a bracket.
 func (o *Owners) within(name string) []int32 {

@@ -42,7 +42,7 @@ func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, e
 		return s, fmt.Errorf("diff: the new object: %w", err)
 	}
 	if opts.Mask {
-		s.old, s.new = masking{secret: isSecret(s.old) || isSecret(s.new)}.value(s.typ, nil, s.old, s.new)
+		s.old, s.new = masking{isSecret(s.old) || isSecret(s.new), opts.Before, opts.After}.value(s.typ, nil, s.old, s.new)
 	}
 	return s, nil
 }

@@ -122,7 +122,12 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s cannot be read: %v", k, err)}}
 	}
-	changes, err := diff.Compare(before, new.value, diff.Options{Mask: !opts.ShowValues})
+	owners, err := new.owners()
+	if err != nil {
+		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
+	}
+	// The file records no owners: those of the rendered object speak for it.
+	changes, err := diff.Compare(before, new.value, diff.Options{Mask: !opts.ShowValues, Before: owners, After: owners})
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 	}
@@ -131,10 +136,6 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 			return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 		}
 		return nil
-	}
-	owners, err := new.owners()
-	if err != nil {
-		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 	}
 	changes.Attribute(nil, owners)
 	lines := []Line{{' ', k.String()}}
@@ -238,8 +239,10 @@ func (c *Change) show(opts Options, new []object) {
 	masked := map[objectKey]any{}
 	for _, k := range all.keys {
 		var o, n any
+		var owners *diff.Owners
 		if all.new[k] != nil {
 			n = all.new[k].value
+			owners, _ = all.new[k].owners() // without owners more is masked
 		}
 		if w := all.old[k]; w != nil {
 			var like any = &unstructured.Unstructured{}
@@ -250,7 +253,7 @@ func (c *Change) show(opts Options, new []object) {
 				o = nil
 			}
 		}
-		o, n, err = diff.Mask(o, n)
+		o, n, err = diff.Mask(o, n, diff.Options{Before: owners, After: owners})
 		if err != nil {
 			continue
 		}
