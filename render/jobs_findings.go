@@ -56,12 +56,12 @@ type reporter func(severity schema.Severity, code schema.Code, path schema.Path,
 // reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
 func (f *jobFamily) reportPodless(members *jobMembers, report reporter) {
 	spec, at := &members.Template.Spec, members.path().Append(schema.Fields("template", "spec")...)
-	if isManagedElsewhere(spec) {
+	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
 		report(schema.Warning, schema.CodeManagedElsewhere, at.Append(schema.Field("managedBy")),
 			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
 			"remove the field, or run the controller that it names")
 	}
-	if isPastDeadline(spec) {
+	if isPastDeadline(spec) && *spec.ActiveDeadlineSeconds >= 0 {
 		report(schema.Warning, schema.CodeNeverCreated, at.Append(schema.Field("activeDeadlineSeconds")),
 			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
 			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))

@@ -21,19 +21,24 @@ func withoutDoubles(found schema.Findings, d *manifest.Document) schema.Findings
 }
 
 // withoutConsequences leaves out what an item without its merge key leads to: the key is required, and no merge finds
-// the item.
+// the item. It leaves out the definition's bounds of names that another error is about.
 func withoutConsequences(found schema.Findings) schema.Findings {
-	keyless := map[string]bool{}
+	keyless, named := map[string]bool{}, map[schema.Position]bool{}
 	for _, f := range found {
-		if f.Code == schema.CodeNoMergeKey {
+		switch f.Code {
+		case schema.CodeNoMergeKey:
 			keyless[f.Path.String()] = true
+		case schema.CodeBadManager, schema.CodeUnknownJob, schema.CodeUnknownContainer:
+			named[f.Position] = true
 		}
 	}
-	if len(keyless) == 0 {
+	if len(keyless)+len(named) == 0 {
 		return found
 	}
 	return slices.DeleteFunc(found, func(f schema.Finding) bool {
 		switch f.Code {
+		case schema.CodeBadValue:
+			return named[f.Position]
 		case schema.CodeNoMerge:
 			return keyless[f.Path.String()]
 		case schema.CodeMissingField:
@@ -119,8 +124,11 @@ func (r *readFindings) holds(f schema.Finding) bool {
 		return r.under(r.errors, f.Path) || r.at(r.around, f.Path)
 	case schema.CodeMissingField:
 		return r.under(r.types, f.Path) || r.isMisspelt(f.Path)
-	case schema.CodeBadValue, schema.CodeBrokenRule:
+	case schema.CodeBadValue:
 		return r.under(r.types, f.Path)
+	case schema.CodeBrokenRule:
+		// The API server runs no rule on what holds a wrong type.
+		return r.under(r.types, f.Path) || r.at(r.around, f.Path)
 	default:
 		return false
 	}

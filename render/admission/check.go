@@ -194,7 +194,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
 		}
-		if f.Severity < schema.Error && f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) {
+		if f.Severity < schema.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // what would become of a value that is refused
 		}
 		c.add(f)

@@ -47,9 +47,8 @@ type (
 		layer  schema.Layer
 		source string
 	}
-	// consequence is what one field of the input leads to in an object, at one or more of its fields.
+	// consequence is what one field of the input leads to, at one or more fields of one or more objects.
 	consequence struct {
-		object  schema.Object
 		code    schema.Code
 		message string
 		from    claimed
@@ -94,7 +93,7 @@ func (x *findingIndex) count(f schema.Finding, i, by int) {
 }
 
 func consequenceOf(f schema.Finding) consequence {
-	return consequence{f.Object, f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
+	return consequence{f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
 }
 
 func claimOf(c schema.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
@@ -240,7 +239,10 @@ func (o *object) schemaFinding(err *field.Error) schema.Finding {
 		f.Help = "write a value that the API takes"
 		if of, format, path, ok := wrongFormat(err.Detail); ok {
 			f.Code, f.Path = schema.CodeWrongType, o.path(path, o.fields)
-			f.Message = fmt.Sprintf("must be %s of the range of %s", article(of), format)
+			f.Message = "must be " + article(of)
+			if format != "" {
+				f.Message += " of the range of " + format
+			}
 		}
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
 			f.Code, f.Path = schema.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
@@ -262,8 +264,8 @@ func wrongFormat(detail string) (of, format, path string, ok bool) {
 	if !ok {
 		return "", "", "", false
 	}
-	of, rest, _ = strings.Cut(rest, " with format ")
-	format, path, ok = strings.Cut(rest, " in ")
+	of, path, ok = strings.Cut(rest, " in ")
+	of, format, _ = strings.Cut(strings.TrimSuffix(of, " (default format)"), " with format ")
 	return of, format, path, ok
 }
 

@@ -207,7 +207,14 @@ func childFindings(js *jobset.JobSet, refused schema.Findings) schema.Findings {
 		}
 	}
 	checkJobs(js, id, func(f schema.Finding, path schema.Path) {
-		f.Claims = []schema.Claim{{Layer: schema.JobSet, Value: schema.Presence{}, Source: path}}
+		source := path
+		if made, ok := madeFrom(&js.Spec, path); ok {
+			source = made
+			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(schema.Field("name"))) {
+				return // the name is refused
+			}
+		}
+		f.Claims = []schema.Claim{{Layer: schema.JobSet, Value: schema.Presence{}, Source: source}}
 		found.add(f)
 	})
 	return found.all
@@ -231,7 +238,11 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 		return nil, found.all
 	}
 	o.validate(ctx, nil, found)
+	nameless := found.errorWithin(o.id, schema.Fields("metadata", "name"))
 	checkJobSet(js, func(code schema.Code, path schema.Path, message, help string) {
+		if code == schema.CodeJobSetName && nameless {
+			return // the names of Jobs are made of the JobSet's
+		}
 		found.add(schema.Finding{Code: code, Severity: schema.Error, Object: o.id, Path: path, Message: message, Help: help})
 	})
 	return js, found.all

@@ -86,6 +86,7 @@ func checkCoordinator(js *jobset.JobSet, report reporter) {
 	switch {
 	case job == nil:
 		refuse("replicatedJob", fmt.Sprintf("there is no replicated job %q", coordinator.ReplicatedJob), "name one of "+jobNames(&js.Spec))
+		return
 	case coordinator.JobIndex < 0 || coordinator.JobIndex >= int(job.Replicas):
 		refuse("jobIndex", fmt.Sprintf("%q has %d Jobs, and none of index %d", job.Name, job.Replicas, coordinator.JobIndex), "count from 0")
 	case job.Template.Spec.CompletionMode == nil || *job.Template.Spec.CompletionMode != batchv1.IndexedCompletion || job.Template.Spec.Completions == nil:

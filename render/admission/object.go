@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,7 +203,9 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		})
 		return
 	}
-	inMetadata := o.metadata(old)
+	inMetadata := slices.CompactFunc(o.metadata(old), func(a, b *field.Error) bool {
+		return a.Type == b.Type && a.Field == b.Field && a.Type == field.ErrorTypeInvalid && reflect.DeepEqual(a.BadValue, b.BadValue)
+	})
 	for _, err := range inMetadata {
 		found.add(o.metadataFinding(err))
 	}

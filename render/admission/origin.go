@@ -44,31 +44,42 @@ func (c *checker) origin(path schema.Path) schema.Claim {
 
 // madeFrom is the origin of what the JobSet controller makes of names: labels, and the subdomain of Pods.
 func (c *checker) madeFrom(path schema.Path) (schema.Claim, bool) {
-	if c.merged == nil || len(path) < 4 || !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) || len(c.owners[path.String()]) > 0 {
+	if c.merged == nil || len(c.owners[path.String()]) > 0 {
 		return schema.Claim{}, false
 	}
-	inRuntime := func(rest ...schema.Step) (schema.Claim, bool) {
-		return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(rest...)}, true
+	source, ok := madeFrom(&c.merged.Template.Spec, path)
+	if !ok || source.HasPrefix(schema.Fields("metadata")) {
+		return schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: source}, ok
 	}
-	name := schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: schema.Fields("metadata", "name")}
+	return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(source...)}, true
+}
+
+// madeFrom returns the field of a JobSet that its controller makes a label, or the subdomain of Pods, of.
+func madeFrom(spec *jobset.JobSetSpec, path schema.Path) (schema.Path, bool) {
+	if len(path) < 4 || !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) {
+		return nil, false
+	}
+	name, jobName := schema.Fields("metadata", "name"), path[:3].Append(schema.Field("name"))
 	last := path[len(path)-1]
 	key, _ := last.Key()
 	switch {
 	case last == schema.Field("subdomain"):
-		if network := c.merged.Template.Spec.Network; network != nil && network.Subdomain != "" {
-			return inRuntime(schema.Fields("spec", "network", "subdomain")...)
+		if spec.Network != nil && spec.Network.Subdomain != "" {
+			return schema.Fields("spec", "network", "subdomain"), true
 		}
 		return name, true
 	case key == jobset.ReplicatedJobNameKey:
-		return inRuntime(path[:3].Append(schema.Field("name"))...)
+		return jobName, true
 	case key == jobset.GroupNameKey:
-		return inRuntime(path[:3].Append(schema.Field("groupName"))...)
+		return path[:3].Append(schema.Field("groupName")), true
 	case key == jobset.CoordinatorKey:
-		return inRuntime(schema.Fields("spec", "coordinator")...)
+		return schema.Fields("spec", "coordinator"), true
 	case key == jobset.JobSetNameKey, key == "job-name", key == batchv1.JobNameLabel:
 		return name, true
+	case key == jobset.JobSetUIDKey:
+		return schema.Fields("metadata", "uid"), true
 	}
-	return schema.Claim{}, false
+	return nil, false
 }
 
 // indexOwners makes the merge's claims findable by their field, when the first one is asked for.
@@ -86,6 +97,8 @@ func (c *checker) indexOwners() {
 func (c *checker) fromTrainJob(path schema.Path) (schema.Path, bool) {
 	text := path.String()
 	switch {
+	case text == ".metadata.namespace":
+		return path, true
 	case strings.HasPrefix(text, ".metadata.name"):
 		return schema.Fields("metadata", "name"), true
 	case text == ".spec.suspend":

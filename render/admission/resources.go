@@ -184,7 +184,7 @@ func (p *podChecker) checkPodResources() {
 	p.checkRequirements(r, podResource, at)
 	for _, name := range sortedKeys(r.Requests) {
 		whole, sum := r.Requests[name], p.requested(name)
-		if sum.Cmp(whole) > 0 {
+		if sum.Cmp(whole) > 0 && whole.Sign() >= 0 {
 			p.report(schema.CodeResources, at.Append(schema.Field("requests"), schema.Key(string(name))),
 				fmt.Sprintf("is %s, and the containers request %s together", whole.String(), sum.String()), "raise it, or lower what the containers request")
 		}

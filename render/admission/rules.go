@@ -33,10 +33,10 @@ func between[T int32 | int64 | int](report reporter, code schema.Code, path sche
 	}
 }
 
-// oneOf refuses a word that is not among those allowed.
-func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value T, allowed ...T) {
+// oneOf refuses a word that is not among those allowed. It reports whether the word is.
+func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value T, allowed ...T) bool {
 	if slices.Contains(allowed, value) {
-		return
+		return true
 	}
 	words := make([]string, len(allowed))
 	for i := range allowed {
@@ -46,6 +46,7 @@ func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value
 		}
 	}
 	report(code, path, fmt.Sprintf("%q is not among the values that the field takes", string(value)), "write one of "+strings.Join(words, ", "))
+	return false
 }
 
 // required refuses an empty text.

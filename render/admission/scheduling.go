@@ -242,8 +242,7 @@ func (p *podChecker) checkSpread(i int) {
 		path := at.Append(schema.Field("minDomains"))
 		if *n <= 0 {
 			p.report(schema.CodeScheduling, path, "is "+strconv.Itoa(int(*n))+", and must be 1 or more", "write 1 or more")
-		}
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+		} else if c.WhenUnsatisfiable != corev1.DoNotSchedule {
 			p.report(schema.CodeScheduling, path, "is only beside whenUnsatisfiable: DoNotSchedule", "drop it")
 		}
 	}

@@ -193,6 +193,7 @@ func (p *podChecker) checkDriver(driver string, path schema.Path) {
 	}
 	if len(driver) > longestDriver {
 		p.report(schema.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
+		return
 	}
 	dnsSubdomain(p.report, schema.CodeVolume, path, "a driver", strings.ToLower(driver))
 }

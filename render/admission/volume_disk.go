@@ -170,7 +170,9 @@ func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at schema.P
 	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
 	if d.Kind != nil {
 		kind = *d.Kind
-		oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk)
+		if !oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
+			return // the kind decides on the address
+		}
 	}
 	begins := "https://"
 	if kind == corev1.AzureManagedDisk {
