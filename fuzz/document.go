@@ -149,6 +149,9 @@ func (g *generator) documents(seed uint64) *Documents {
 	if g.chance(0.35) {
 		twists[g.rng.IntN(len(twists))](g, d)
 	}
+	if g.chance(0.25) {
+		g.contest(d)
+	}
 	g.sprinkle(d)
 	return d
 }

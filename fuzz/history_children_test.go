@@ -19,10 +19,8 @@ func TestChildHistory(t *testing.T) {
 	t.Parallel()
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.MPI, fuzz.Coscheduling, fuzz.Volcano}}
 	n, jobs, pods := 0, 0, 0
-	for seed := range pairSeeds(t) {
-		if n++; n > 1000 {
-			break
-		}
+	for seed := range pairSeeds(t, 400) {
+		n++
 		p := fuzz.Render(seed, opts)
 		render.DefaultTrainJob(p.TrainJob)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)

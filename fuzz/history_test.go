@@ -32,7 +32,7 @@ func TestHistory(t *testing.T) {
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{
 		fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
 	}}
-	for seed := range pairSeeds(t) {
+	for seed := range pairSeeds(t, 1500) {
 		p := fuzz.Render(seed, opts)
 		broken := historyHolds(p)
 		if broken == "" {
@@ -56,13 +56,13 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// pairSeeds are 5,000 seeds: half of them the same in every run, half of them new.
-func pairSeeds(t *testing.T) func(yield func(uint64) bool) {
+// pairSeeds are n seeds, or as many as TRAINWELD_PAIRS says: half of them the same in every run, half of them new.
+func pairSeeds(t *testing.T, n int) func(yield func(uint64) bool) {
 	t.Helper()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		return slices.Values([]uint64{seed})
 	}
-	n := min(5000, cases(t))
+	n = int(testenv.NumberOr(t, "TRAINWELD_PAIRS", uint64(min(n, cases(t)))))
 	series := testenv.Seed(t)
 	return func(yield func(uint64) bool) {
 		fixed, fresh := rand.New(rand.NewPCG(1, 3)), rand.New(rand.NewPCG(series, 3))

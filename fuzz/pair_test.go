@@ -19,7 +19,7 @@ func TestPairsReachEveryRule(t *testing.T) {
 		t.Skip("counts what is generated; nothing here runs concurrently")
 	}
 	t.Parallel()
-	const seeds = 2000
+	const seeds = 1000
 	opts := fuzz.PairOptions{Policies: []fuzz.Policy{
 		fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
 	}}

@@ -85,9 +85,3 @@ func (s *source) digit(n int) string {
 	}
 	return strconv.Itoa(i)
 }
-
-// policyEnv are variables that some policy writes or reads.
-var policyEnv = []string{
-	"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "STORAGE_URI",
-	"JAX_NUM_PROCESSES", "DMLC_NUM_WORKER", "OMPI_MCA_orte_default_hostfile", "FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE",
-}

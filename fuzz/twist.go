@@ -75,10 +75,6 @@ var twists = []func(g *generator, d *Documents){
 		}
 	},
 	func(g *generator, d *Documents) { child(d.TrainJob, "spec")["suspend"] = true },
-	func(g *generator, d *Documents) {
-		t := child(d.TrainJob, "spec", "trainer")
-		t["env"] = append(anyList(t["env"]), object{"name": pickOf(g.rng, policyEnv...), "value": "x"})
-	},
 }
 
 func jobsOf(d *Documents) []object {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -60,13 +59,10 @@ func TestFindingsWithoutOwners(t *testing.T) {
 	}
 	shadowed = 0
 	next := rand.New(rand.NewPCG(testenv.Seed(t), 7))
-	for i := range 600 {
+	for range 600 {
 		p := fuzz.Render(next.Uint64(), fuzz.PairOptions{Policies: []fuzz.Policy{
 			fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
 		}})
-		if i%4 == 0 {
-			contestPodGroup(p)
-		}
 		render.DefaultTrainJob(p.TrainJob)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
 		same(p.String(), render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec})
@@ -78,24 +74,6 @@ func TestFindingsWithoutOwners(t *testing.T) {
 		t.Errorf("only %d writes replaced something: what is lost was hardly looked at", shadowed)
 	}
 	t.Logf("%d writes replaced something", shadowed)
-}
-
-// contestPodGroup lets a manager set the label of Pods that the gang scheduler writes: generated patches leave it alone.
-func contestPodGroup(p *fuzz.Pair) {
-	jobs := p.Runtime.Spec.Template.Spec.ReplicatedJobs
-	if len(jobs) == 0 {
-		return
-	}
-	p.Runtime.Spec.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{Coscheduling: &trainer.CoschedulingPodGroupPolicySource{}}}
-	pod := &trainer.PodTemplatePatch{Metadata: &metav1.ObjectMeta{Labels: map[string]string{"scheduling.x-k8s.io/pod-group": "other"}}}
-	p.TrainJob.Spec.RuntimePatches = append(p.TrainJob.Spec.RuntimePatches, trainer.RuntimePatch{
-		Manager: "group.example.com/x",
-		TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: &trainer.JobSetSpecPatch{
-			ReplicatedJobs: []trainer.ReplicatedJobPatch{{
-				Name: jobs[0].Name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
-			}},
-		}}},
-	})
 }
 
 func asText(t *testing.T, values ...any) string {
