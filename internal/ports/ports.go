@@ -32,12 +32,12 @@ func Plain(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	return plain
 }
 
-// Spell gives the JobSet's ports the protocol that the runtime spells out for the port of that
-// number, where a policy has replaced the port and lost it: the JobSet's CRD fills in the same.
+// Spell gives TCP to the JobSet's ports without a protocol where the runtime spells out a protocol for a port of that number,
+// which a policy has replaced: the JobSet's CRD fills it in.
 func Spell(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
 	spelled := map[portKey]bool{}
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {
-		spelled[key] = p.Protocol == corev1.ProtocolTCP
+		spelled[key] = spelled[key] || p.Protocol != ""
 	})
 	eachPort(js.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {
 		if p.Protocol == "" && spelled[key] {
