@@ -82,15 +82,8 @@ const aims = 6
 // Document generates a runtime and a TrainJob. Each seed is about one field of the Go types, in turn, and about others by
 // chance: len(Fields()) seeds in a row reach every field.
 func Document(seed uint64, opts DocumentOptions) *Documents {
-	if len(opts.Policies) == 0 {
-		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
-	}
-	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{}, hints: map[string]int{}}
-	acceptable, all := acceptableFields(), fieldsOfTypes().all
-	g.want(acceptable[seed%uint64(len(acceptable))])
-	for range aims - 1 {
-		g.want(acceptable[g.rng.IntN(len(acceptable))])
-	}
+	g := newGenerator(seed, opts)
+	all := fieldsOfTypes().all
 	var changed []*node
 	for i := range opts.Changes {
 		// The products of these primes and a seed meet every field in as many seeds as there are fields.
@@ -105,6 +98,43 @@ func Document(seed uint64, opts DocumentOptions) *Documents {
 		}
 	}
 	return d
+}
+
+// Update generates documents that are meant to be accepted, and the same with another value at one of the fields whose paths begin
+// with the given text, such as trainJob:spec. In two of five both the TrainJob and the JobSet are suspended.
+func Update(seed uint64, within string) (before, after *Documents) {
+	g := newGenerator(seed, DocumentOptions{})
+	fields := slices.DeleteFunc(slices.Clone(fieldsOfTypes().all), func(n *node) bool { return !strings.HasPrefix(n.path, within) })
+	n := fields[seed*7919%uint64(len(fields))]
+	if n.refused == "" {
+		g.want(n)
+	}
+	before = g.documents(seed)
+	if g.chance(0.4) {
+		child(before.TrainJob, "spec")["suspend"] = true
+		child(before.Runtime, "spec", "template", "spec")["suspend"] = true
+	}
+	after = before.Clone()
+	if places := g.places(after, n, true); g.chance(0.6) && len(places) > 0 && n.refused == "" {
+		pickOf(g.rng, places...)[n.name] = g.value(n)
+		after.Changes = append(after.Changes, n.path)
+		return before, after
+	}
+	g.change(after, n)
+	return before, after
+}
+
+func newGenerator(seed uint64, opts DocumentOptions) *generator {
+	if len(opts.Policies) == 0 {
+		opts.Policies = []Policy{Plain, Torch, JAX, XGBoost, MPI, Flux, Coscheduling, Volcano}
+	}
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 21)), opts: opts, wanted: map[*node]bool{}, hints: map[string]int{}}
+	acceptable := acceptableFields()
+	g.want(acceptable[seed%uint64(len(acceptable))])
+	for range aims - 1 {
+		g.want(acceptable[g.rng.IntN(len(acceptable))])
+	}
+	return g
 }
 
 // want makes the case be about the field.

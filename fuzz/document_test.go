@@ -1,6 +1,7 @@
 package fuzz_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/trainweld/trainweld/fuzz"
@@ -58,5 +59,29 @@ func TestDocuments_Accepted(t *testing.T) {
 		if accepted < bounds[0] || accepted > bounds[1] {
 			t.Errorf("%d changes: %d of %d accepted, want %d to %d", changes, accepted, n, bounds[0], bounds[1])
 		}
+	}
+}
+
+// TestUpdate_OneField: the documents before and after differ by what Changes says, mostly, and the former are accepted.
+func TestUpdate_OneField(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	accepted, same := 0, 0
+	for seed := range uint64(n) {
+		before, after := fuzz.Update(seed, []string{"trainJob:spec", "runtime:spec.template.spec"}[seed%2])
+		if len(after.Changes) != 1 {
+			t.Errorf("seed %d: changes %q, want one", seed, after.Changes)
+		}
+		if bytes.Equal(before.YAML(), after.YAML()) {
+			same++
+		}
+		runtime, found := admission.AdmitRuntime(t.Context(), before.Runtime, "default")
+		if append(found, admission.Check(t.Context(), admission.Input{TrainJob: before.TrainJob, Runtime: runtime, OnConflict: render.Last})...).Err() == nil {
+			accepted++
+		}
+	}
+	t.Logf("%d of %d are accepted before, and %d do not change", accepted, n, same)
+	if accepted < n/2 || same > n/4 {
+		t.Errorf("%d of %d are accepted before, and %d do not change", accepted, n, same)
 	}
 }

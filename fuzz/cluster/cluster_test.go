@@ -9,21 +9,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
 )
 
 var (
-	cases = flag.Int("cases", 50, "how many generated cases are compared")
-	seed  = flag.Uint64("seed", 1, "seed of the first case")
-	lanes = flag.Int("lanes", 8, "how many cases are recorded at a time")
+	cases   = flag.Int("cases", 50, "how many generated cases are compared")
+	updates = flag.Int("updates", 20, "how many changes are compared, each of four sorts")
+	seed    = flag.Uint64("seed", 1, "seed of the first case")
+	lanes   = flag.Int("lanes", 8, "how many cases are recorded at a time")
 )
 
-// TestAgainstCluster compares the program's verdicts and objects with those of a running control plane, for generated documents:
-// a third as they are, a third with one change, and a third with three.
+// TestAgainstCluster compares the program with a running control plane: its verdicts, the fields that it names and its objects for
+// generated documents, a third as they are, a third with one change, and a third with three; and its verdicts for changes
+// of TrainJobs and JobSets that are there.
 func TestAgainstCluster(t *testing.T) {
 	program := build(t)
 	dir := t.TempDir()
@@ -34,32 +39,52 @@ func TestAgainstCluster(t *testing.T) {
 	if err := c.namespace("dry-run"); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("seeds %d to %d", *seed, *seed+uint64(*cases)-1)
-	var group sync.WaitGroup
-	free := make(chan struct{}, *lanes)
-	results := make([]result, *cases)
-	for i := range results {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
-			results[i] = c.try(t.Context(), program, t.TempDir(), *seed+uint64(i))
-		})
-	}
-	group.Wait()
-	counts := map[string]int{}
-	for i, r := range results {
-		counts[r.outcome]++
-		if r.difference != "" {
-			t.Errorf("seed %d: %s\n%s", *seed+uint64(i), r.difference, r.documents)
+	t.Run("cases", func(t *testing.T) {
+		counts := inLanes(t, *cases, func(seed uint64, dir string) result { return c.try(t.Context(), program, dir, seed) })
+		if counts[Undecided]*20 > *cases {
+			t.Errorf("%d of %d cases did not come to rest", counts[Undecided], *cases)
 		}
-	}
-	t.Logf("outcomes: %v", counts)
-	if counts[Undecided]*20 > *cases {
-		t.Errorf("%d of %d cases did not come to rest", counts[Undecided], *cases)
+	})
+	// Most fields cannot be changed; the second and fourth have those that can.
+	for _, within := range []string{
+		"trainJob:spec", "trainJob:spec.runtimePatches", "runtime:spec.template.spec", "runtime:spec.template.spec.replicatedJobs[].template.spec.template",
+	} {
+		t.Run("updates of "+within, func(t *testing.T) {
+			inLanes(t, *updates, func(seed uint64, dir string) result { return c.tryUpdate(t.Context(), program, dir, seed, within) })
+		})
 	}
 }
 
 type result struct{ outcome, difference, documents string }
+
+// inLanes tries n seeds, and tells differences as they come.
+func inLanes(t *testing.T, n int, try func(seed uint64, dir string) result) map[string]int {
+	t.Helper()
+	t.Logf("seeds %d to %d", *seed, *seed+uint64(n)-1)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	counts, done := map[string]int{}, 0
+	free := make(chan struct{}, *lanes)
+	for i := range uint64(n) {
+		seed := *seed + i
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			r := try(seed, t.TempDir())
+			if r.difference != "" {
+				t.Errorf("seed %d: %s\n%s", seed, r.difference, r.documents)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			counts[r.outcome]++
+			if done++; done%100 == 0 || done == n {
+				t.Logf("%d of %d: %v", done, n, counts)
+			}
+		})
+	}
+	group.Wait()
+	return counts
+}
 
 func (c *ControlPlane) try(ctx context.Context, program Program, dir string, seed uint64) result {
 	documents := fuzz.Document(seed, fuzz.DocumentOptions{Changes: []int{0, 1, 3}[seed%3]})
@@ -72,26 +97,18 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	if err := os.WriteFile(file, documents.YAML(), 0o600); err != nil {
 		return fail("%v", err)
 	}
-	var objects []Object
-	for _, document := range []Object{documents.Runtime, documents.TrainJob} {
-		data, err := json.Marshal(document)
-		if err != nil {
-			return fail("%v", err)
-		}
-		var object Object
-		if err := exact(data, &object); err != nil {
-			return fail("%v", err)
-		}
-		objects = append(objects, object)
+	objects, err := exactly(documents.Runtime, documents.TrainJob)
+	if err != nil {
+		return fail("%v", err)
 	}
 	recorded, err := c.Record(ctx, objects)
 	if err != nil {
 		return fail("%v", err)
 	}
 	out.outcome = recorded.Outcome
-	taken, said, err := program.Verdict(file)
+	taken, found, err := program.Verdict(file)
 	if err != nil {
-		return fail("check: %v: %s", err, said)
+		return fail("check: %v: %s", err, found)
 	}
 	refused := recorded.Outcome == Rejected || recorded.Outcome == Blocked
 	switch {
@@ -110,7 +127,9 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		// What was refused came after the end.
 		return out
 	case taken == refused:
-		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), said)
+		return fail("the cluster: %s %s\n%s\nthe program: %s", recorded.Outcome, recorded.Words, strings.Join(recorded.said(), "\n"), found)
+	case refused && !recorded.Names(found):
+		return fail("the cluster: %s\nthe program names other fields: %s", strings.Join(recorded.said(), "\n"), found)
 	case recorded.Outcome != Accepted && recorded.Outcome != Suspended || recorded.Finished:
 		return out
 	}
@@ -123,6 +142,90 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 		return fail("%s %v", difference, err)
 	}
 	return out
+}
+
+// tryUpdate compares what becomes of a change.
+func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir string, seed uint64, within string) result {
+	before, after := fuzz.Update(seed, within)
+	documents := [2][]Object{{before.Runtime, before.TrainJob}, {after.Runtime, after.TrainJob}}
+	if strings.HasPrefix(within, "runtime:") {
+		documents = [2][]Object{{jobSetOf(before)}, {jobSetOf(after)}}
+	}
+	var out result
+	fail := func(format string, values ...any) result {
+		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " + strings.Join(after.Changes, ", ")
+		return out
+	}
+	var objects [2][]Object
+	for i, of := range documents {
+		var err error
+		if objects[i], err = exactly(of...); err != nil {
+			return fail("%v", err)
+		}
+	}
+	changed := objects[1][len(objects[1])-1]
+	change, err := c.Update(ctx, objects[0], changed)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if out.outcome = "no base"; change.Before == nil {
+		return out
+	}
+	objects[0][len(objects[0])-1]["status"] = change.Before["status"]
+	var files []string
+	for i, name := range []string{"old", "new"} {
+		var text []byte
+		for _, object := range objects[i] {
+			data, err := yaml.Marshal(object)
+			if err != nil {
+				return fail("%v", err)
+			}
+			text = append(append(text, "---\n"...), data...)
+		}
+		files = append(files, filepath.Join(dir, name+".yaml"))
+		if err := os.WriteFile(files[i], text, 0o600); err != nil {
+			return fail("%v", err)
+		}
+		out.documents += "# " + name + "\n" + string(text)
+	}
+	taken, found, err := program.Verdict(files[1], "--old", files[0])
+	if err != nil {
+		return fail("check: %v: %s", err, found)
+	}
+	out.outcome = "taken"
+	if len(change.Said) > 0 {
+		out.outcome = "refused"
+	}
+	if slices.ContainsFunc(change.Said, needsCluster.MatchString) {
+		return out
+	}
+	if taken != (len(change.Said) == 0) {
+		return fail("the cluster: %s\n%s\nthe program: %s", out.outcome, strings.Join(change.Said, "\n"), found)
+	}
+	return out
+}
+
+// jobSetOf is the runtime's template as a JobSet of its own.
+func jobSetOf(documents *fuzz.Documents) Object {
+	spec, _ := documents.Runtime["spec"].(Object)
+	template, _ := spec["template"].(Object)
+	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
+}
+
+// exactly is the documents as JSON has them, with their numbers as they are written.
+func exactly(documents ...Object) (objects []Object, err error) {
+	for _, document := range documents {
+		data, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		var object Object
+		if err := exact(data, &object); err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
 }
 
 // shortDeadline tells a TrainJob that may run for less than an hour.

@@ -20,14 +20,60 @@ import (
 // Program is the program that is compared with the cluster: a path.
 type Program string
 
-// Verdict is whether the program takes a case, and what it prints.
-func (p Program) Verdict(file string) (taken bool, text string, err error) {
-	out, err := p.run("check", file, "--on-conflict=last")
+// Finding is one that the program reports.
+type Finding struct{ Code, Severity, Path, Message string }
+
+// Verdict is whether the program takes a case, and what it finds.
+func (p Program) Verdict(file string, flags ...string) (taken bool, found []Finding, err error) {
+	out, err := p.run(append([]string{"check", file, "--on-conflict=last", "-o", "json"}, flags...)...)
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return false, out, nil
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		return false, nil, fmt.Errorf("%w: %s", err, out)
 	}
-	return true, out, err
+	var report struct{ Findings []Finding }
+	if failure := json.Unmarshal([]byte(out), &report); failure != nil {
+		return false, nil, fmt.Errorf("%w: %s", failure, out)
+	}
+	return err == nil, report.Findings, nil
+}
+
+// Names tells whether an error of the program's is at a field that the cluster names, or the cluster names none. The paths of
+// Pods and Jobs end those of JobSets.
+func (c *Case) Names(found []Finding) bool {
+	var named []string
+	for _, refusal := range c.Refusals {
+		named = append(named, refusal.Fields...)
+	}
+	for _, line := range c.said() {
+		for _, path := range pathInText.FindAllStringSubmatch(line, -1) {
+			named = append(named, path[1])
+		}
+	}
+	for _, name := range named {
+		name = plainPath(name)
+		for _, f := range found {
+			at := plainPath(f.Path)
+			if f.Severity == "error" && (inside(at, name) || inside(name, at)) {
+				return true
+			}
+		}
+	}
+	return len(named) == 0
+}
+
+var (
+	pathInText = regexp.MustCompile(`(?:^|[\s:,\[(])((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*(?:\[[^\]]*\])*)+)`)
+	brackets   = regexp.MustCompile(`\[[^\]]*\]`)
+)
+
+// plainPath is a path without its items' keys, in lower case, since the API server writes some fields otherwise.
+func plainPath(path string) string {
+	return strings.ToLower(strings.Trim(brackets.ReplaceAllString(path, ""), "."))
+}
+
+// inside tells whether a path lies within the other, or ends with it.
+func inside(a, b string) bool {
+	return a == b || a != "" && b != "" && (strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "."+b))
 }
 
 // Objects are what the program renders, as stored: the JobSet and its companions, Jobs with their Service and claims, and Pods.

@@ -1,21 +1,17 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,9 +20,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
-
-// Object is an object as JSON.
-type Object = map[string]any
 
 // The outcomes of a case.
 const (
@@ -60,111 +53,10 @@ type Case struct {
 }
 
 // Refusal is an object that admission refused.
-type Refusal struct{ Kind, Name, Text string }
-
-// resource is where the objects of a kind are.
-type resource struct {
-	apiVersion, plural string
-	namespaced         bool
-}
-
-func (r resource) path(namespace string) string {
-	prefix := "/apis/" + r.apiVersion
-	if !strings.Contains(r.apiVersion, "/") {
-		prefix = "/api/" + r.apiVersion
-	}
-	if r.namespaced {
-		prefix += "/namespaces/" + namespace
-	}
-	return prefix + "/" + r.plural
-}
-
-// What a case may consist of, and what a TrainJob comes to. Deletion follows this order.
-var kinds = []struct {
-	kind string
-	resource
-}{
-	{"TrainJob", resource{"trainer.kubeflow.org/v1alpha1", "trainjobs", true}},
-	{"JobSet", resource{"jobset.x-k8s.io/v1alpha2", "jobsets", true}},
-	{"Job", resource{"batch/v1", "jobs", true}},
-	{"Pod", resource{"v1", "pods", true}},
-	{"Service", resource{"v1", "services", true}},
-	{"ConfigMap", resource{"v1", "configmaps", true}},
-	{"Secret", resource{"v1", "secrets", true}},
-	{"PodGroup", resource{"scheduling.x-k8s.io/v1alpha1", "podgroups", true}},
-	{"PodGroup", resource{"scheduling.volcano.sh/v1beta1", "podgroups", true}},
-	{"PersistentVolumeClaim", resource{"v1", "persistentvolumeclaims", true}},
-	{"NetworkPolicy", resource{"networking.k8s.io/v1", "networkpolicies", true}},
-	{"TrainingRuntime", resource{"trainer.kubeflow.org/v1alpha1", "trainingruntimes", true}},
-	{"ClusterTrainingRuntime", resource{"trainer.kubeflow.org/v1alpha1", "clustertrainingruntimes", false}},
-	{"PriorityClass", resource{"scheduling.k8s.io/v1", "priorityclasses", false}},
-	{"RuntimeClass", resource{"node.k8s.io/v1", "runtimeclasses", false}},
-}
-
-func resourceOf(object Object) (resource, bool) {
-	group, _, _ := strings.Cut(text(object, "apiVersion"), "/")
-	for _, k := range kinds {
-		if of, _, _ := strings.Cut(k.apiVersion, "/"); k.kind == object["kind"] && of == group {
-			return k.resource, true
-		}
-	}
-	return resource{}, false
-}
-
-func text(object Object, path ...string) string {
-	for _, key := range path[:len(path)-1] {
-		object, _ = object[key].(Object)
-	}
-	value, _ := object[path[len(path)-1]].(string)
-	return value
-}
-
-// Namespace creates a namespace whose name is as long as default's, so that limits of length are the same.
-func (c *ControlPlane) Namespace() (string, error) {
-	c.mu.Lock()
-	c.next++
-	name := fmt.Sprintf("ns%05d", c.next)
-	c.mu.Unlock()
-	return name, c.namespace(name)
-}
-
-func (c *ControlPlane) namespace(name string) error {
-	answer, err := c.Do(http.MethodPost, "/api/v1/namespaces", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`))
-	if err == nil && answer.Status != http.StatusCreated {
-		err = fmt.Errorf("namespace %s: %s", name, answer.Refusal())
-	}
-	return err
-}
-
-// Create posts an object, strictly. An object without a namespace or of default goes to the given one.
-func (c *ControlPlane) Create(object Object, namespace, query string) (Answer, error) {
-	where, known := resourceOf(object)
-	if !known {
-		return Answer{Status: http.StatusNotFound, Body: []byte("the server has no such resource")}, nil
-	}
-	// A version that is not served is the server's to refuse.
-	where.apiVersion = text(object, "apiVersion")
-	body, err := json.Marshal(inNamespace(object, namespace))
-	if err != nil {
-		return Answer{}, err
-	}
-	return c.Do(http.MethodPost, where.path(namespace)+"?fieldValidation=Strict&fieldManager=case"+query, body)
-}
-
-func inNamespace(object Object, namespace string) Object {
-	metadata, isMap := object["metadata"].(Object)
-	if !isMap || metadata["namespace"] != "default" {
-		return object
-	}
-	out, changed := Object{}, Object{}
-	for key, value := range object {
-		out[key] = value
-	}
-	for key, value := range metadata {
-		changed[key] = value
-	}
-	changed["namespace"], out["metadata"] = namespace, changed
-	return out
+type Refusal struct {
+	Kind, Name, Text string
+	// Fields are the paths that the API server names.
+	Fields []string
 }
 
 // Record creates the objects of a case, runtimes first, waits until the controllers have come to rest, reads what
@@ -173,21 +65,33 @@ func (c *ControlPlane) Record(ctx context.Context, objects []Object) (*Case, err
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b Object) int { return later(a) - later(b) })
 	defer c.reserve(objects)()
-	namespace, err := c.Namespace()
+	r, err := c.record()
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}
 	defer r.clean(objects)
+	if err := r.play(ctx, objects); err != nil {
+		return nil, err
+	}
+	return r.plain(), nil
+}
+
+func (c *ControlPlane) record() (*recording, error) {
+	namespace, err := c.Namespace()
+	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}, err
+}
+
+// play creates the objects, waits, and reads.
+func (r *recording) play(ctx context.Context, objects []Object) error {
 	var trainjob Object
 	for _, object := range objects {
 		answer, err := r.create(ctx, object)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if answer.Status == http.StatusCreated && object["kind"] == "TrainJob" {
 			if err := json.Unmarshal(answer.Body, &trainjob); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
@@ -196,18 +100,18 @@ func (c *ControlPlane) Record(ctx context.Context, objects []Object) (*Case, err
 		if len(r.out.Refusals) == 0 {
 			r.out.Outcome, r.out.Words = Accepted, "no TrainJob"
 		}
-		return r.plain(), nil
+		return nil
 	}
 	if err := r.watch(ctx, text(trainjob, "metadata", "name")); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.read(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.out.Outcome == Blocked && strings.HasPrefix(r.out.Words, "BLOCKED: pods refused") && !slices.ContainsFunc(r.out.Events, refusesForGood) {
 		r.out.Outcome, r.out.Waits = Accepted, true
 	}
-	return r.plain(), nil
+	return nil
 }
 
 // refusesForGood tells whether an event is about more than a follower that waits for its leader's node.
@@ -293,7 +197,7 @@ func (r *recording) create(ctx context.Context, object Object) (Answer, error) {
 	}
 	r.out.Warnings = append(r.out.Warnings, answer.Warnings...)
 	if answer.Status != http.StatusCreated {
-		r.out.Refusals = append(r.out.Refusals, Refusal{text(object, "kind"), text(object, "metadata", "name"), answer.Refusal()})
+		r.out.Refusals = append(r.out.Refusals, Refusal{text(object, "kind"), text(object, "metadata", "name"), answer.Refusal(), answer.Fields()})
 		return answer, nil
 	}
 	return answer, r.c.known(ctx, answer.Body)
@@ -325,14 +229,6 @@ func (c *ControlPlane) known(ctx context.Context, created []byte) error {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return fmt.Errorf("the trainer does not see %s %s", object.Kind, object.Name)
-}
-
-// state is what a case has come to.
-type state struct {
-	jobs, pods, claims int
-	failures           int
-	outcome, words     string
-	waits              bool // for Pods to become ready or to complete
 }
 
 // How long a state must last before it is taken for the last.
@@ -380,190 +276,6 @@ func (r *recording) watch(ctx context.Context, name string) error {
 	}
 }
 
-// lines are the failures that do not pass by themselves.
-func (r *recording) lines() []string {
-	kept, any := r.c.failures.Load(r.namespace)
-	if !any {
-		return nil
-	}
-	lines := kept.(*failures).all()
-	for i, line := range lines {
-		// The trainer reads the JobSet that it has not made yet, in the same pass.
-		line, _, _ = strings.Cut(line, `\nJobSet.jobset.x-k8s.io "`)
-		lines[i] = line
-	}
-	slices.Sort(lines)
-	return slices.DeleteFunc(slices.Compact(lines), func(line string) bool {
-		return strings.HasPrefix(line, "trainer: ") && strings.HasSuffix(line, " not found") && strings.Contains(line, ": JobSet.jobset.x-k8s.io ") || strings.Contains(line, "already exists") || strings.Contains(line, "the object has been modified") ||
-			strings.Contains(line, "StorageError") || strings.Contains(line, "Precondition failed")
-	})
-}
-
-// look reads the state from the managers' caches, and if it is calm the Pods that were refused.
-func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, error) {
-	var s state
-	from := client.InNamespace(r.namespace)
-	var trainjob trainer.TrainJob
-	if err := r.c.trainer.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &trainjob); err != nil {
-		s.outcome, s.words = Undecided, "TIMEOUT: the trainer does not see the TrainJob"
-		return s, client.IgnoreNotFound(err)
-	}
-	cache := r.c.jobset.GetClient()
-	var jobs batchv1.JobList
-	var pods corev1.PodList
-	if err := cache.List(ctx, &jobs, from); err != nil {
-		return s, err
-	}
-	if err := cache.List(ctx, &pods, from); err != nil {
-		return s, err
-	}
-	lines := r.lines()
-	s.jobs, s.pods, s.failures = len(jobs.Items), len(pods.Items), len(lines)
-	by := func(manager string) bool {
-		return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, manager+": ") })
-	}
-	if by := trainjob.Spec.ManagedBy; by != nil && *by != "trainer.kubeflow.org/trainjob-controller" {
-		s.outcome, s.words = Ignored, "nothing created"
-		return s, nil
-	}
-	var set jobset.JobSet
-	if err := cache.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &set); err != nil {
-		s.outcome, s.words = Undecided, "TIMEOUT: no JobSet"
-		r.out.Finished = r.out.Finished || r.made
-		for _, condition := range trainjob.Status.Conditions {
-			if condition.Type == trainer.TrainJobFailed && condition.Status == metav1.ConditionTrue {
-				s.outcome, s.words = Blocked, "failed: the TrainJob is Failed: "+condition.Reason
-			}
-		}
-		if by("trainer") {
-			s.outcome, s.words = Blocked, "BLOCKED: the trainer keeps failing to build the JobSet (controller-errors.txt)"
-		}
-		return s, client.IgnoreNotFound(err)
-	}
-	r.made = true
-	r.out.Finished = r.out.Finished || finishedBy(&set) != "" ||
-		slices.ContainsFunc(jobs.Items, func(job batchv1.Job) bool { return isOver(&job) || job.DeletionTimestamp != nil }) ||
-		slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
-	if by := set.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
-		s.outcome, s.words = Ignored, "JobSet managed by another controller: no Jobs"
-		return s, nil
-	}
-	r.compareCounts(&s, &set, jobs.Items, pods.Items)
-	if isCalm && strings.HasPrefix(s.words, shortOfPods) && r.refusesPods() {
-		s.outcome, s.words = Blocked, "BLOCKED: pods refused: "+strings.TrimPrefix(s.words, shortOfPods)
-	}
-	isSuspended := trainjob.Spec.Suspend != nil && *trainjob.Spec.Suspend
-	switch finished := finishedBy(&set); {
-	case isSuspended && !by("jobset") && (s.outcome == Accepted || s.waits):
-		// Jobs that wait for others are made only when it resumes.
-		s.outcome, s.words, s.waits = Suspended, "suspended", false
-	case s.outcome == Accepted:
-	case finished != "" && strings.HasPrefix(s.words, "PARTIAL"):
-		s.outcome, s.words = Partial, "PARTIAL: JobSet "+finished+" before Jobs were made for: "+strings.TrimPrefix(s.words, "PARTIAL: ")
-	case by("jobset"):
-		s.outcome, s.words, s.waits = Blocked, "BLOCKED: the JobSet controller fails (controller-errors.txt)", false
-	case strings.HasPrefix(s.words, "PARTIAL"):
-		s.words = "TIMEOUT: jobs missing: " + s.words
-	}
-	return s, nil
-}
-
-func finishedBy(set *jobset.JobSet) string {
-	for _, condition := range set.Status.Conditions {
-		if (condition.Type == string(jobset.JobSetCompleted) || condition.Type == string(jobset.JobSetFailed)) && condition.Status == metav1.ConditionTrue {
-			return condition.Type
-		}
-	}
-	return ""
-}
-
-const shortOfPods = "TIMEOUT: pods missing: "
-
-// compareCounts compares the Jobs and Pods with those that the JobSet asks for.
-func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.Job, pods []corev1.Pod) {
-	owned := map[string]int{}
-	for _, pod := range pods {
-		owned[pod.Labels[batchv1.JobNameLabel]]++
-	}
-	of := map[string]int{}
-	var short []string
-	claims := 0
-	for _, job := range jobs {
-		of[job.Labels[jobset.ReplicatedJobNameKey]]++
-		want, have := podsOf(&job), owned[job.Name]
-		if have < want {
-			short = append(short, fmt.Sprintf("job %s: %d/%d pods", job.Name, have, want))
-		}
-		for _, volume := range job.Spec.Template.Spec.Volumes {
-			if volume.Ephemeral != nil {
-				claims += want
-			}
-		}
-	}
-	var missing []string
-	for _, replicated := range set.Spec.ReplicatedJobs {
-		if of[replicated.Name] < int(replicated.Replicas) {
-			missing = append(missing, replicated.Name)
-		}
-	}
-	slices.Sort(short)
-	s.outcome, s.words = Undecided, ""
-	switch {
-	case len(short) > 0:
-		s.words = shortOfPods + strings.Join(short, "; ")
-	case len(missing) > 0:
-		s.words, s.waits = "PARTIAL: "+strings.Join(missing, ", "), len(jobs) > 0
-	default:
-		if claims > 0 {
-			items, _ := r.list(resource{"v1", "persistentvolumeclaims", true}, "")
-			owned := 0
-			for _, item := range items {
-				metadata, _ := item["metadata"].(Object)
-				owners, _ := metadata["ownerReferences"].([]any)
-				for _, owner := range owners {
-					if owner, isMap := owner.(Object); isMap && owner["kind"] == "Pod" {
-						owned++
-					}
-				}
-			}
-			if s.claims = owned; owned < claims {
-				s.words = fmt.Sprintf("TIMEOUT: %d of %d claims", owned, claims)
-				return
-			}
-		}
-		s.outcome, s.words = Accepted, "complete"
-	}
-}
-
-// podsOf is how many Pods a Job starts with.
-func podsOf(job *batchv1.Job) int {
-	if job.Spec.Suspend != nil && *job.Spec.Suspend || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName {
-		return 0
-	}
-	if isOver(job) {
-		return 0
-	}
-	want := 1
-	if job.Spec.Parallelism != nil {
-		want = int(*job.Spec.Parallelism)
-	}
-	if job.Spec.Completions != nil {
-		want = min(want, int(*job.Spec.Completions))
-	}
-	return want
-}
-
-func isOver(job *batchv1.Job) bool {
-	return slices.ContainsFunc(job.Status.Conditions, func(condition batchv1.JobCondition) bool {
-		return (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue
-	})
-}
-
-func (r *recording) refusesPods() bool {
-	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
-	return err == nil && slices.ContainsFunc(events, func(event Object) bool { return event["reason"] == "FailedCreate" })
-}
-
 // playKubelet makes the Pods of Jobs that others wait for ready or complete, once they have been read.
 func (r *recording) playKubelet(ctx context.Context, name string) error {
 	var set jobset.JobSet
@@ -600,22 +312,6 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 		}
 	}
 	return nil
-}
-
-func (r *recording) list(from resource, query string) ([]Object, error) {
-	answer, err := r.c.Do(http.MethodGet, from.path(r.namespace)+query, nil)
-	if err != nil || answer.Status != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: %w", from.plural, answer.Refusal(), err)
-	}
-	var list struct {
-		Kind  string
-		Items []Object
-	}
-	err = exact(answer.Body, &list)
-	for _, item := range list.Items {
-		item["apiVersion"], item["kind"] = from.apiVersion, strings.TrimSuffix(list.Kind, "List")
-	}
-	return list.Items, err
 }
 
 // read reads what the controllers made.
@@ -660,13 +356,6 @@ func (r *recording) plain() *Case {
 	return &out
 }
 
-// exact reads JSON and keeps its numbers as they are written.
-func exact(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	return decoder.Decode(into)
-}
-
 // jobKey is the label by which JobSet finds a Job's Pods.
 func jobKey(namespace, name string) string {
 	sum := sha1.Sum([]byte(namespace + "/" + name))
@@ -702,20 +391,4 @@ func (r *recording) clean(objects []Object) {
 		}
 	}
 	r.c.failures.Delete(r.namespace)
-}
-
-// remove deletes an object of the cluster, and waits until it is gone.
-func (c *ControlPlane) remove(from resource, namespace, name string) error {
-	path := from.path(namespace) + "/" + url.PathEscape(name)
-	for range 100 {
-		if _, err := c.Do(http.MethodDelete, path, nil); err != nil {
-			return err
-		}
-		answer, err := c.Do(http.MethodPatch, path, []byte(`{"metadata":{"finalizers":null}}`))
-		if err != nil || answer.Status == http.StatusNotFound {
-			return err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return fmt.Errorf("%s %s is still there", from.plural, name)
 }

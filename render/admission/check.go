@@ -197,6 +197,9 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < schema.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // what would become of a value that is refused
 		}
+		if f.Severity == schema.Error && refusedLater[f.Code] && createsNothing(c.output) {
+			f.Severity = schema.Warning
+		}
 		c.add(f)
 	}
 	c.warn()
@@ -210,6 +213,15 @@ func (c *checker) follow(ctx context.Context) {
 		return
 	}
 	c.jobs(js)
+}
+
+// refusedLater are errors of rendering that only a Job shows.
+var refusedLater = map[schema.Code]bool{schema.CodeValueAndValueFrom: true, schema.CodeEnvWithoutName: true, schema.CodeTwoSources: true}
+
+// createsNothing reports whether this cluster's controllers leave the TrainJob or its JobSet to others.
+func createsNothing(out *render.Output) bool {
+	return slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedByOther }) ||
+		out.JobSet != nil && leftToOthers(out.JobSet)
 }
 
 // renderInput is the TrainJob over a runtime.

@@ -83,7 +83,7 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 		return
 	}
 	suspended := js.Spec.Suspend != nil && *js.Spec.Suspend
-	if by := js.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+	if leftToOthers(js) {
 		report := add
 		add = func(f schema.Finding, path schema.Path) {
 			f.Severity = schema.Warning // this cluster's controllers create nothing
@@ -113,6 +113,11 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 			})
 		}
 	}
+}
+
+// leftToOthers reports whether JobSet's own controller makes nothing of the JobSet.
+func leftToOthers(js *jobset.JobSet) bool {
+	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
 // checkPods says what the API server refuses when the Job controller creates the first Pod of each Job. A suspended

@@ -139,9 +139,14 @@ func indented(text string, depth int) string {
 
 // Each row is a change to a valid TrainJob or its runtime, and the errors that it leads to.
 func TestObjectRules(t *testing.T) {
+	const (
+		pod     = "\t\t\t\t\t\t\t\tcontainers:"
+		sources = "\t\t\t\t\t\t\t\tvolumes: [{name: v, emptyDir: {}, hostPath: {path: /v}}]\n"
+	)
 	for _, c := range []struct {
 		name         string
 		job, runtime [2]string // old and new text
+		also         [2]string // in the runtime as well
 		want, reason string
 	}{
 		{name: "empty status", job: [2]string{"spec:", "status: {}\nspec:"}, reason: "the API server ignores the status of a request"},
@@ -154,6 +159,9 @@ func TestObjectRules(t *testing.T) {
 		{name: "priority", runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, want: "TW615", reason: "no class gives it"},
 		{name: "priority, suspended", job: [2]string{"spec:\n", "spec:\n\tsuspend: true\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, reason: "a suspended Job creates no Pods"},
 		{name: "priority, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{"\t\t\t\t\t\t\t\tcontainers:", "\t\t\t\t\t\t\t\tpriority: 5\n\t\t\t\t\t\t\t\tcontainers:"}, reason: "this cluster's controllers create nothing"},
+		{name: "two sources", runtime: [2]string{pod, sources + pod}, want: "TW207", reason: "the Job is refused"},
+		{name: "two sources, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{pod, sources + pod}, reason: "this cluster makes no Job"},
+		{name: "two sources, JobSet managed elsewhere", runtime: [2]string{"\t\t\treplicatedJobs:", "\t\t\tmanagedBy: example.com/x\n\t\t\treplicatedJobs:"}, also: [2]string{pod, sources + pod}, reason: "as of the TrainJob"},
 		{name: "empty topology", runtime: [2]string{"\ttemplate:\n", "\ttemplate:\n\t\tmetadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610", reason: "the Pods get it as a topologyKey"},
 		{name: "empty topology of a job", runtime: [2]string{"trainjob-ancestor-step: trainer}", "trainjob-ancestor-step: trainer}, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610", reason: "as of the JobSet"},
 		{name: "deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"}, reason: "the longest duration"},
@@ -164,7 +172,7 @@ func TestObjectRules(t *testing.T) {
 			job = strings.Replace(job, c.job[0], c.job[1], 1)
 		}
 		if c.runtime[0] != "" {
-			runtime = strings.Replace(runtime, c.runtime[0], c.runtime[1], 1)
+			runtime = strings.Replace(strings.Replace(runtime, c.runtime[0], c.runtime[1], 1), c.also[0], c.also[1], 1)
 		}
 		r, found := admission.AdmitRuntime(t.Context(), object(t, runtime), "default")
 		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
