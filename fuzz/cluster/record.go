@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -81,6 +82,9 @@ func (c *ControlPlane) record() (*recording, error) {
 	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}, err
 }
 
+// mustBeThere is what the TrainJob's webhook says of a runtime that it does not see yet, or no more on a busy machine.
+const mustBeThere = "must be created before the TrainJob is created"
+
 // play creates the objects, waits, and reads.
 func (r *recording) play(ctx context.Context, objects []Object) error {
 	var trainjob Object
@@ -97,6 +101,9 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	}
 	if trainjob == nil {
 		r.out.Outcome = Rejected
+		if slices.ContainsFunc(r.out.Refusals, func(refusal Refusal) bool { return strings.HasSuffix(refusal.Text, mustBeThere) }) {
+			r.out.Outcome, r.out.Words = Undecided, "the webhook has lost sight of the runtime"
+		}
 		if len(r.out.Refusals) == 0 {
 			r.out.Outcome, r.out.Words = Accepted, "no TrainJob"
 		}
@@ -218,7 +225,7 @@ func (c *ControlPlane) known(ctx context.Context, created []byte) error {
 	default:
 		return nil
 	}
-	for range 400 {
+	for range 3000 {
 		err := c.trainer.GetClient().Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, cached)
 		if err == nil && cached.GetUID() == object.UID {
 			return nil
@@ -333,9 +340,19 @@ func (r *recording) read() error {
 	}
 	events, err := r.list(resource{"v1", "events", true}, "?fieldSelector=type%3DWarning")
 	r.out.Events = events
-	r.out.Finished = r.out.Finished || r.made && len(r.out.Objects["jobsets"]) == 0
+	r.out.Finished = r.out.Finished || r.made && len(r.out.Objects["jobsets"]) == 0 || slices.ContainsFunc(r.out.Objects["jobs"], isEnding)
 	r.out.Failures = r.lines()
 	return err
+}
+
+// isEnding tells a Job whose Pods go, or have gone.
+func isEnding(job Object) bool {
+	status, _ := job["status"].(Object)
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(condition any) bool {
+		c, _ := condition.(Object)
+		return c["type"] != string(batchv1.JobSuspended) && c["status"] == string(metav1.ConditionTrue)
+	})
 }
 
 // plain is the case with default for its namespace.
