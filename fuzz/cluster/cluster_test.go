@@ -87,7 +87,7 @@ func inLanes(t *testing.T, n int, try func(seed uint64, dir string) result) map[
 }
 
 func (c *ControlPlane) try(ctx context.Context, program Program, dir string, seed uint64) result {
-	documents := fuzz.Document(seed, fuzz.DocumentOptions{Changes: []int{0, 1, 3}[seed%3]})
+	documents := fuzz.Document(seed, fuzz.DocumentOptions{Changes: []int{0, 1, 3}[seed%3], Managers: []int{0, 0, 3, 5}[seed/3%4]})
 	out := result{documents: string(documents.YAML())}
 	fail := func(format string, values ...any) result {
 		out.difference = fmt.Sprintf(format, values...) + "\nchanged: " + strings.Join(documents.Changes, ", ")
@@ -168,10 +168,12 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	if err != nil {
 		return fail("%v", err)
 	}
-	if out.outcome = "no base"; change.Before == nil {
-		return out
+	isRefused := len(change.Said) > 0
+	if out.outcome = "no base"; change.Before != nil {
+		objects[0][len(objects[0])-1]["status"] = change.Before["status"]
+	} else if !isRefused || strings.Contains(change.Said[0], "failed to create typed patch object") {
+		return out // also what only server-side apply refuses
 	}
-	objects[0][len(objects[0])-1]["status"] = change.Before["status"]
 	var files []string
 	for i, name := range []string{"old", "new"} {
 		var text []byte
@@ -188,18 +190,22 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		}
 		out.documents += "# " + name + "\n" + string(text)
 	}
-	taken, found, err := program.Verdict(files[1], "--old", files[0])
+	flags := []string{files[0]}
+	if change.Before != nil {
+		flags = []string{files[1], "--old", files[0]}
+		out.outcome = "taken"
+		if isRefused {
+			out.outcome = "refused"
+		}
+	}
+	taken, found, err := program.Verdict(flags[0], flags[1:]...)
 	if err != nil {
 		return fail("check: %v: %s", err, found)
-	}
-	out.outcome = "taken"
-	if len(change.Said) > 0 {
-		out.outcome = "refused"
 	}
 	if slices.ContainsFunc(change.Said, needsCluster.MatchString) {
 		return out
 	}
-	if taken != (len(change.Said) == 0) {
+	if taken == isRefused {
 		return fail("the cluster: %s\n%s\nthe program: %s", out.outcome, strings.Join(change.Said, "\n"), found)
 	}
 	return out

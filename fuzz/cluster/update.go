@@ -18,7 +18,8 @@ import (
 type Change struct {
 	// Before is the object as it was in the cluster when it was changed; nil where it had not come that far.
 	Before Object
-	// Said is what the API server refused the change with, or what the controllers and Warning events said after it.
+	// Said is what the API server refused the change with, or what the controllers and Warning events said after it. Of a JobSet that
+	// was not changed, it is what they said of that.
 	Said []string
 }
 
@@ -39,10 +40,16 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	if where.plural == "jobsets" {
 		answer, err := r.apply(path, objects[0])
 		if err != nil || answer.Status != http.StatusCreated {
-			return &Change{}, err
+			return &Change{Said: []string{answer.Refusal()}}, err
 		}
-		if err := r.rest(ctx); err != nil || len(r.lines()) > 0 {
-			return &Change{}, err
+		if err := r.rest(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		if said := r.saidSince(nil); len(said) > 0 {
+			return &Change{Said: said}, nil
 		}
 	} else if err := r.play(ctx, objects); err != nil || r.out.Outcome != Accepted && r.out.Outcome != Suspended {
 		return &Change{}, err
@@ -58,10 +65,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for _, event := range r.out.Events {
-		known[nameOfEvent(event)] = true
-	}
+	known := r.out.Events
 	c.failures.Delete(r.namespace)
 	if where.plural == "jobsets" {
 		answer, err = r.apply(path, changed)
@@ -81,17 +85,21 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	change.Said = slices.Clone(r.out.Failures)
-	for _, event := range r.out.Events {
-		if !known[nameOfEvent(event)] && refusesForGood(event) {
-			change.Said = append(change.Said, text(event, "message"))
-		}
-	}
+	change.Said = r.saidSince(known)
 	return change, nil
 }
 
-func nameOfEvent(event Object) string {
-	return fmt.Sprint(text(event, "metadata", "name"), event["count"])
+// saidSince is what the controllers and new Warning events say.
+func (r *recording) saidSince(known []Object) []string {
+	name := func(event Object) string { return fmt.Sprint(text(event, "metadata", "name"), event["count"]) }
+	said := slices.Clone(r.out.Failures)
+	for _, event := range r.out.Events {
+		isKnown := slices.ContainsFunc(known, func(k Object) bool { return name(k) == name(event) })
+		if !isKnown && refusesForGood(event) {
+			said = append(said, text(event, "message"))
+		}
+	}
+	return said
 }
 
 func (r *recording) apply(path string, object Object) (Answer, error) {
