@@ -93,7 +93,7 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named schema.Objec
 			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.namespace)
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, cmp.Or(j.flags.namespace, "default"))
+		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, j.flags.namespace)
 	})
 	return held.runtime, held.found
 }

@@ -55,7 +55,7 @@ func TestAgainstCluster(t *testing.T) {
 	}
 }
 
-type result struct{ outcome, difference, documents string }
+type result struct{ outcome, words, difference, documents string }
 
 // inLanes tries n seeds, and tells differences as they come.
 func inLanes(t *testing.T, n int, try func(seed uint64, dir string) result) map[string]int {
@@ -76,7 +76,9 @@ func inLanes(t *testing.T, n int, try func(seed uint64, dir string) result) map[
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			counts[r.outcome]++
+			if counts[r.outcome]++; r.words != "" {
+				t.Logf("seed %d: %s", seed, r.words)
+			}
 			if done++; done%100 == 0 || done == n {
 				t.Logf("%d of %d: %v", done, n, counts)
 			}
@@ -105,7 +107,9 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	if err != nil {
 		return fail("%v", err)
 	}
-	out.outcome = recorded.Outcome
+	if out.outcome = recorded.Outcome; out.outcome == Undecided {
+		out.words = recorded.Words
+	}
 	taken, found, err := program.Verdict(file)
 	if err != nil {
 		return fail("check: %v: %s", err, found)

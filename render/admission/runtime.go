@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,7 +42,7 @@ const (
 // AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission: unknown fields,
 // defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or
 // YAML, or as Encode makes it of a Go value; it is never changed. Where it names no namespace, the given
-// one counts.
+// one counts, or else default.
 //
 // The runtime is nil where the object cannot be read as one; errors in the findings say why. A runtime
 // that the cluster would refuse is returned all the same, so that the TrainJobs that name it can be
@@ -66,7 +67,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 		})
 		return nil, nil
 	}
-	o := d.decode(fields, namespace, found)
+	o := d.decode(fields, cmp.Or(namespace, "default"), found)
 	o.validate(ctx, old, found)
 	if o.broken {
 		return nil, nil

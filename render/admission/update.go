@@ -70,7 +70,7 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 		})
 		return nil, found.all
 	}
-	stored := before.decode(old, namespace, &findings{})
+	stored := before.decode(old, cmp.Or(namespace, "default"), &findings{})
 	r, _ := admitRuntime(ctx, new, namespace, stored, found)
 	if r != nil {
 		r.findings = found.all
