@@ -36,10 +36,10 @@ test-hosts:
 	cd examples/webhook && go vet ./... && go test -count=1 ./... && go mod tidy -diff
 	go test -count=1 -run TestRelease ./internal/release -build
 
-# The random tests of pairs, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
+# The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
 differential:
-	TRAINWELD_PAIRS=10000 go test -count=1 -timeout 1h -run 'History$$' ./fuzz
+	TRAINWELD_CASES=50000 TRAINWELD_PAIRS=10000 go test -count=1 -timeout 2h ./fuzz
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .

@@ -47,7 +47,7 @@ func lawFor(t *testing.T, n int, opts fuzz.Options, holds func(c *fuzz.Case) str
 // cases is how many cases each law sees.
 func cases(t *testing.T) int {
 	t.Helper()
-	n := uint64(10_000)
+	n := uint64(4_000)
 	if testing.Short() {
 		n = 500
 	}

@@ -101,7 +101,7 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	}
 	if trainjob == nil {
 		r.out.Outcome = Rejected
-		if slices.ContainsFunc(r.out.Refusals, func(refusal Refusal) bool { return strings.HasSuffix(refusal.Text, mustBeThere) }) {
+		if refused := r.out.Refusals; len(refused) == 1 && refused[0].Kind == "TrainJob" && strings.HasSuffix(refused[0].Text, mustBeThere) {
 			r.out.Outcome, r.out.Words = Undecided, "the webhook has lost sight of the runtime"
 		}
 		if len(r.out.Refusals) == 0 {
