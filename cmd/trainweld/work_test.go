@@ -38,6 +38,7 @@ func TestWorkIsLinear(t *testing.T) {
 		{"check unknown fields", []string{"check", "-o", "json"}, trainJobOf(lines("    unknown%d: 1\n")), 300},
 		{"check labels", []string{"check", "-o", "json"}, trainJobOf(patched("metadata: {labels: {%s}}", `k%d: "-"`)), 300},
 		{"check node selectors", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300},
+		{"check one long line", []string{"check", "-o", "junit"}, trainJobOf(patched("spec: {nodeSelector: {%s}}", `"k %d": a`)), 300},
 		{"check tolerations", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {tolerations: [%s]}", `{key: "a %d"}`)), 300},
 		{"check volumes", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {volumes: [%s]}", `{name: V%d, emptyDir: {}}`)), 300},
 		{"check pull secrets", []string{"check", "-o", "json"}, trainJobOf(patched("spec: {imagePullSecrets: [%s]}", `{name: a%d}`)), 300},

@@ -16,6 +16,7 @@ import (
 const (
 	longestSnippet = 100
 	beforeCaret    = 60
+	nearCaret      = 4 * longestSnippet // characters on either side that are measured: a long line may have many findings
 )
 
 // snippet writes the source line of a finding with a caret under its column. The number of the line
@@ -27,7 +28,10 @@ func (t text) snippet(f schema.Finding) {
 		return
 	}
 	number := strconv.Itoa(f.Position.Line)
-	shown, under := cut(visible(line), f.Position.Column-1)
+	runes := []rune(line)
+	at := min(max(f.Position.Column-1, 0), len(runes))
+	from := max(at-nearCaret, 0)
+	shown, under := cut(visible(runes[from:min(at+nearCaret, len(runes))]), at-from)
 	fmt.Fprintf(t.w, "  %s | %s\n", number, shown)
 	if f.Position.Column > 0 {
 		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under, t.paint(colorOf(f.Severity), "^"))
@@ -36,8 +40,7 @@ func (t text) snippet(f schema.Finding) {
 
 // visible replaces each character that a terminal would act on by one that shows, so that columns
 // stay what they are. Tabs stay: the line of the caret repeats them.
-func visible(line string) []rune {
-	runes := []rune(line)
+func visible(runes []rune) []rune {
 	for i, r := range runes {
 		switch {
 		case r == '\t' || shows(r):
@@ -60,7 +63,6 @@ func visible(line string) []rune {
 // cut returns a line, or the part of a long one around the character at, and blanks as wide as what
 // stands before that character.
 func cut(line []rune, at int) (shown, under string) {
-	at = min(max(at, 0), len(line))
 	from, to := 0, len(line)
 	if columns(line) > longestSnippet {
 		for before := columns(line[:at]); before > beforeCaret; from++ {
@@ -105,6 +107,8 @@ func columns(runes []rune) int {
 // marks that go onto the one before. A tab counts as if it took all that it can.
 func columnsOf(r rune) int {
 	switch {
+	case ' ' <= r && r <= '~':
+		return 1
 	case r == '\t':
 		return 8
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
