@@ -51,6 +51,7 @@ func (c *childFlags) check(to, format string, jobs bool) error {
 		{"--index", c.index != "", []string{"pods"}},
 		{"--all-indexes", c.allIndexes, []string{"pods"}},
 		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
+		{"--max-pods", c.podLimit() != render.MaxPods, []string{"pods"}},
 		{"--explain", c.explain, []string{"jobs"}},
 	} {
 		if f.set && !slices.Contains(f.with, to) {

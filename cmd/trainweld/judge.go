@@ -217,7 +217,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	found := j.past.check(ctx, in, job.TrainJob)
 	switch {
 	case missing != nil:
-		if !hasError(found, schema.Fields("spec", "runtimeRef")) {
+		if ref := schema.Fields("spec", "runtimeRef"); !hasError(found, ref) && !hasError(d.Findings, ref) {
 			found = append(schema.Findings{*missing}, found...)
 		}
 	case in.Runtime == nil || held.document.Broken:

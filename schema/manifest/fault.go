@@ -23,6 +23,10 @@ func (s *source) fault(line int, err error, problem string) schema.Position {
 	case errors.As(err, &node):
 		return s.position(node.at)
 	case errors.As(err, &trailing):
+		if m = startOfTemplate().FindSubmatchIndex(text); m != nil && bytes.Count(text[:m[2]], []byte("\n")) < trailing.line {
+			return s.at(m[2]) // a line of a template reads as a value of its own
+		}
+		m = nil
 		if trailing.column > 0 {
 			return s.position(&yaml.Node{Line: trailing.line, Column: trailing.column})
 		}

@@ -210,10 +210,10 @@ func (d *decoder) syntax(s *source, err error) {
 		f.Message, f.Help = "is "+problem, "take levels out of it; manifests need fewer than 40"
 	case errors.Is(err, errBomb), errors.Is(err, errCycle):
 		f.Message, f.Help = "is refused: "+problem, "write the values out instead of using YAML aliases"
-	case errors.As(err, new(trailingError)):
-		f.Help = `put "---" between two documents, and begin the lines of one at the same column`
 	case errors.Is(err, errTemplate), templated(s.text):
 		f.Help = "if it is a template, render it first"
+	case errors.As(err, new(trailingError)):
+		f.Help = `put "---" between two documents, and begin the lines of one at the same column`
 	case strings.HasPrefix(problem, unknownAnchor):
 		f.Help = "quote a text that begins with *, or define the anchor before this alias"
 	case problem == "control characters are not allowed":
