@@ -127,11 +127,7 @@ func (in *input) conflicts(force []string, namespace string) schema.Findings {
 	}
 	for _, d := range in.refused {
 		if job := in.salvaged(d, namespace); job != nil {
-			for _, f := range in.conflictsOf(*job, further, force) {
-				if f.Code == schema.CodeOverlap || f.Code == schema.CodeUnion || f.Code == schema.CodeForced {
-					found = append(found, f)
-				}
-			}
+			found = append(found, disagreements(in.conflictsOf(*job, further, force))...)
 		}
 	}
 	if len(in.jobs) == 0 && found == nil {
@@ -162,19 +158,28 @@ func (in *input) salvaged(d *manifest.Document, namespace string) *job {
 	return &job{of, d}
 }
 
-// conflictsOf are the conflicts of one TrainJob, or why nobody can tell.
+// conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
+// merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
 func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []string) schema.Findings {
 	spec, missing := in.runtimes.Find(j.TrainJob)
-	var found schema.Findings
-	switch {
-	case missing == nil:
-		found = render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.overrides()}, render.Options{ForceManagers: force})
-	case in.broken[render.RuntimeOf(j.TrainJob)]:
-		return nil // its own findings say what is wrong with it
-	default:
-		found = schema.Findings{*missing}
+	if missing != nil {
+		spec = &trainer.TrainingRuntimeSpec{}
+	}
+	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.overrides()}, render.Options{ForceManagers: force})
+	if missing != nil {
+		found = disagreements(found)
+		if !in.broken[render.RuntimeOf(j.TrainJob)] { // a broken one has findings of its own
+			found = append(found, *missing)
+		}
 	}
 	in.locate(j, found)
 	found.Sort()
 	return found
+}
+
+// disagreements are the findings on managers that disagree.
+func disagreements(found schema.Findings) schema.Findings {
+	return slices.DeleteFunc(found, func(f schema.Finding) bool {
+		return f.Code != schema.CodeOverlap && f.Code != schema.CodeUnion && f.Code != schema.CodeForced
+	})
 }
