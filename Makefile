@@ -43,7 +43,7 @@ differential:
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
-	cd fuzz/cluster && go test -count=1 -vet=off -timeout 3h . -cases 2000
+	cd fuzz/cluster && go test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300
 
 # Also that the library builds for a browser.
 lint:

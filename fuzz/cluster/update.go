@@ -124,7 +124,6 @@ func (r *recording) replace(path string, object Object, version string) (Answer,
 		return Answer{}, fmt.Errorf("an object without metadata")
 	}
 	metadata["resourceVersion"] = version
-	delete(metadata, "uid") // of another object
 	if data, err = json.Marshal(copied); err != nil {
 		return Answer{}, err
 	}
