@@ -217,7 +217,9 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	found := j.past.check(ctx, in, job.TrainJob)
 	switch {
 	case missing != nil:
-		if ref := schema.Fields("spec", "runtimeRef"); !hasError(found, ref) && !hasError(d.Findings, ref) {
+		ref := schema.Fields("spec", "runtimeRef")
+		unread := slices.ContainsFunc(d.Findings, func(f schema.Finding) bool { return f.Severity == schema.Error && ref.HasPrefix(f.Path) })
+		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
 			found = append(schema.Findings{*missing}, found...)
 		}
 	case in.Runtime == nil || held.document.Broken:

@@ -99,7 +99,9 @@ func TestStreams(t *testing.T) {
 			[]string{"5:3 TrainJob a", "6:3 TrainingRuntime b"}, nil, "its items need not say what they are"},
 		{"empty List", "apiVersion: v1\nkind: List\n---\napiVersion: v1\nkind: List\nitems: []\n---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: null\n", nil, nil, "no items, no objects"},
 		{"misspelt List", "apiVersion: v1\nkind: List\nitem: []\n", nil, []string{"3:1 error TW101 .item"}, "a List that loses its items"},
-		{"List of other values", "apiVersion: v1\nkind: List\nitems: [a]\n", []string{"1:1 List (not read)"}, nil, "not ours to judge"},
+		{"List of other values", "apiVersion: v1\nkind: List\nitems: [a]\n", nil, []string{"3:9 error TW107"}, "its items are objects"},
+		{"List of a map", "apiVersion: v1\nkind: List\nitems: {a: {}}\n", nil, []string{"3:8 error TW103 .items"}, "objects may hide in it"},
+		{"List of another group", "apiVersion: example.com/v1\nkind: List\nitems: [a]\n", []string{"1:1 List (not read)"}, nil, "not ours to judge"},
 		{"a kind that ends in List", "apiVersion: example.com/v1\nkind: AllowList\nitems: [10.0.0.1]\nspec: {}\n", []string{"1:1 AllowList (not read)"}, nil, "no List of objects"},
 		{"Lists in Lists", strings.Repeat(`{"kind":"List","apiVersion":"v1","items":[`, 20) + strings.Repeat("]}", 20), nil, []string{"1:337 error TW100"}, "nobody writes that; each level is read again"},
 	} {

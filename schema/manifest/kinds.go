@@ -162,12 +162,13 @@ func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	if !strings.HasSuffix(id.kind, "List") {
 		return false, false
 	}
-	known = id.kind == "List"
 	group, _ := id.group()
+	sure := id.kind == "List" && group == ""
 	for _, r := range readables(further) {
-		known = known || r.group == group && r.kind+"List" == id.kind
+		sure = sure || r.group == group && r.kind+"List" == id.kind
 	}
-	return known && items != otherItems || items == objectItems, known
+	known = sure || id.kind == "List"
+	return sure || known && items != otherItems || items == objectItems, known
 }
 
 // listItems is what the items field of an object holds.
