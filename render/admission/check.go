@@ -197,7 +197,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < schema.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // what would become of a value that is refused
 		}
-		if f.Severity == schema.Error && refusedLater[f.Code] && createsNothing(c.output) {
+		if f.Severity == schema.Error && leftAlone(c.output, f.Code) {
 			f.Severity = schema.Warning
 		}
 		c.add(f)
@@ -215,13 +215,18 @@ func (c *checker) follow(ctx context.Context) {
 	c.jobs(js)
 }
 
-// refusedLater are errors of rendering that only a Job shows.
-var refusedLater = map[schema.Code]bool{schema.CodeValueAndValueFrom: true, schema.CodeEnvWithoutName: true, schema.CodeTwoSources: true}
+// Errors of rendering that only a Job shows, and those that only the Trainer's controller shows.
+var (
+	ofJobs    = []schema.Code{schema.CodeValueAndValueFrom, schema.CodeEnvWithoutName, schema.CodeTwoSources, schema.CodeFluxCommand}
+	ofTrainer = []schema.Code{schema.CodePortsTakenForOne, schema.CodeFluxNodes, schema.CodeMPIImplementation, schema.CodeHostfile}
+)
 
-// createsNothing reports whether this cluster's controllers leave the TrainJob or its JobSet to others.
-func createsNothing(out *render.Output) bool {
-	return slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedByOther }) ||
-		out.JobSet != nil && leftToOthers(out.JobSet)
+// leftAlone reports whether nobody in this cluster comes upon an error, since the TrainJob or its JobSet is left to others.
+func leftAlone(out *render.Output, code schema.Code) bool {
+	if slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedByOther }) {
+		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
+	}
+	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
 }
 
 // renderInput is the TrainJob over a runtime.

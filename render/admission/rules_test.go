@@ -162,6 +162,8 @@ func TestObjectRules(t *testing.T) {
 		{name: "two sources", runtime: [2]string{pod, sources + pod}, want: "TW207", reason: "the Job is refused"},
 		{name: "two sources, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{pod, sources + pod}, reason: "this cluster makes no Job"},
 		{name: "two sources, JobSet managed elsewhere", runtime: [2]string{"\t\t\treplicatedJobs:", "\t\t\tmanagedBy: example.com/x\n\t\t\treplicatedJobs:"}, also: [2]string{pod, sources + pod}, reason: "as of the TrainJob"},
+		{name: "flux without nodes", runtime: [2]string{"torch: {}", "flux: {}"}, want: "TW447", reason: "the controller crashes"},
+		{name: "flux without nodes, managed elsewhere", job: [2]string{"spec:\n", "spec:\n\tmanagedBy: kueue.x-k8s.io/multikueue\n"}, runtime: [2]string{"torch: {}", "flux: {}"}, reason: "this cluster's controller passes it over"},
 		{name: "empty topology", runtime: [2]string{"\ttemplate:\n", "\ttemplate:\n\t\tmetadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}}\n"}, want: "TW610", reason: "the Pods get it as a topologyKey"},
 		{name: "empty topology of a job", runtime: [2]string{"trainjob-ancestor-step: trainer}", "trainjob-ancestor-step: trainer}, annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: ''}"}, want: "TW610", reason: "as of the JobSet"},
 		{name: "deadline", job: [2]string{"spec:\n", "spec:\n\tactiveDeadlineSeconds: 9223372036\n"}, reason: "the longest duration"},
