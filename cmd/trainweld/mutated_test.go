@@ -50,7 +50,7 @@ spec:
               spec:
                 template:
                   spec:
-                    nodeSelector: &s {x: y}
+                    nodeSelector: &s {x: q}
                     containers:
                     - name: side
                       env:

@@ -187,6 +187,7 @@ func TestProblems(t *testing.T) {
 		{"template", "a: {{ .Values.a }}\n", []string{"1:4 error TW100"}, "a Helm template is no YAML"},
 		{"template of a part", job + "spec:\n  trainer:\n    image: {{ .a }}:{{ .b }}\n", []string{"5:12 error TW100"}, "its braces are meant"},
 		{"template of a line", job + "spec:\n{{- if .a }}\n  suspend: true\n{{- end }}\n", []string{"4:1 error TW100"}, "its braces are meant"},
+		{"comment in a key", "apiVersion #: v1\nkind: TrainJob\n", []string{"1:1 error TW107"}, "one library reads a bare value, the other nothing"},
 		{"template of a document", "{{ if .a }}\n" + job + "{{ end }}\n", []string{"1:1 error TW100"}, "its braces are meant"},
 		{"template behind a comment", "# {{ x }}\n" + job + "metadata: {name: \"{{ y }}\"}\nspec: {{ z }}\n", []string{"5:7 error TW100"}, "braces in comments and quotes are text"},
 		{"no template", job + "metadata: {name: \"{{ y }}\"}\nspec: {a: b: c}\n", []string{"4:1 error TW100"}, "quoted braces are not to blame"},

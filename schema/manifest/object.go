@@ -202,7 +202,9 @@ func notAnObject(message string) *schema.Finding {
 // notAnObject reports a value that is no object at all.
 func (d *decoder) notAnObject(s *source, at schema.Path, message string) {
 	f := notAnObject(message)
-	f.Position = s.position(s.find(at, nil))
+	if f.Position = s.position(s.find(at, nil)); f.Position.Column == 0 {
+		f.Position = s.at(len(s.text) - len(bytes.TrimLeft(s.text, " \t\r\n"))) // a value that only one library reads
+	}
 	d.findings = append(d.findings, *f)
 }
 

@@ -169,6 +169,10 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 		return next
 	}
 	switch n.Kind {
+	case yaml.ScalarNode:
+		if isLastApplied(n.Value) {
+			w.hideLines(n, next) // a key without a blank behind its colon is text
+		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
 			w.value(item, behind(i))
@@ -263,9 +267,12 @@ func extentOf(n *yaml.Node) (first, last int) {
 // isSecretKey reports whether what is written behind a key may be secret.
 func isSecretKey(name string) bool {
 	lower := strings.ToLower(name)
-	return lower == "value" || strings.HasPrefix(lower, "env") || strings.Contains(lower, "last-applied") ||
+	return lower == "value" || strings.HasPrefix(lower, "env") || isLastApplied(name) ||
 		len(lower) <= len("binaryData")+2 && schema.Nearest(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
 }
+
+// isLastApplied reports whether a text names the annotation with the configuration that was applied last.
+func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
 
 // broken hides, in a document that cannot be parsed, what is indented below a key of a secret or follows it.
 func (q *quotes) broken(s *source) {

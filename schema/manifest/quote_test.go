@@ -24,6 +24,7 @@ func TestQuotes(t *testing.T) {
 		{"env in flow style", object + "spec: {env: [{name: A, value: S}], image: x}\n", object + "spec: {env: ***\n", "on one line"},
 		{"env in flow style over lines", object + "spec: {env: [{name: A,\n  value: S}], image: x,\n  name: y}\n", object + "spec: {env: ***\n-\n  name: y}\n", "on several"},
 		{"misspelled", object + "Env:\n- Value: S\nevn:\n- valeu: S\nenvs: S\n", object + "Env:\n-\nevn:\n-\nenvs: ***\n", "a typo is what reports are about"},
+		{"annotation without a blank", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration:S\n  name: y\n", object + "metadata:\n  annotations:\n-\n  name: y\n", "text, not a key"},
 		{"envFrom", object + "envFrom:\n- secretRef: {name: S}\n", object + "envFrom:\n-\n", "beside env"},
 		{"value", object + "header:\n- name: a\n  value: S\n- \"value\": S\n- {name: a, value: S}\n", object + "header:\n- name: a\n  value: ***\n- \"value\": ***\n- {name: a, value: ***\n", "rather once too often"},
 		{"values", object + "values: [a]\nevalue: x\nthe value: x\n", object + "values: [a]\nevalue: x\nthe value: x\n", "other keys"},
