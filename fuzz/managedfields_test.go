@@ -51,7 +51,7 @@ func TestManagedFields(t *testing.T) {
 			t.Fatalf("%v: %v", c, err)
 		}
 		v := view{server, templateLeaves(&result.Template), templateLeaves(merged), writersOf(result.Owners)}
-		entries := result.Owners.ManagedFields()
+		entries := merge.ManagedFields(result.Owners)
 		for i, entry := range entries {
 			if i > 0 && entry.Manager != c.Patches[i-1].Manager {
 				t.Fatalf("%v: entry %d is %s's", c, i, entry.Manager)

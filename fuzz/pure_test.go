@@ -30,7 +30,7 @@ func inputsAreLeftAlone(c *fuzz.Case) string {
 				conflict.Find(result)
 				for range result.Owners.All() {
 				}
-				result.Owners.ManagedFields()
+				merge.ManagedFields(result.Owners)
 			}
 			results[i] = result
 		})

@@ -96,7 +96,7 @@ func ExampleOwnership_All() {
 	//   manager/queue.example.com/admission: a
 }
 
-func ExampleOwnership_ManagedFields() {
+func ExampleManagedFields() {
 	sdk, queue := patch("sdk.example.com/user"), patch("queue.example.com/admission")
 	sdk.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "research", "team": "vision"}
 	queue.TrainingRuntimeSpec.Template.Metadata.Labels = map[string]string{"tier": "batch"}
@@ -105,7 +105,7 @@ func ExampleOwnership_ManagedFields() {
 		fmt.Println(err)
 		return
 	}
-	for _, entry := range result.Owners.ManagedFields() {
+	for _, entry := range merge.ManagedFields(result.Owners) {
 		fmt.Println(entry.Manager, entry.Operation, entry.FieldsV1.GetRawString())
 	}
 	// Output:

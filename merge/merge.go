@@ -32,11 +32,16 @@ package merge
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -54,8 +59,19 @@ type Result struct {
 	Owners *Ownership
 }
 
+// Ownership says who set each field of a merged template: see [engine.Ownership].
+type Ownership = engine.Ownership
+
+// PatchedField is a field that patches set, or that contains such a field: see [engine.PatchedField].
+type PatchedField = engine.PatchedField
+
 // Claim says that a layer wrote a value: see [schema.Claim].
 type Claim = schema.Claim
+
+// plan is how patches merge into a runtime's template.
+var plan = sync.OnceValue(func() *engine.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
+	return engine.FromType[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.JobSetTemplate())
+})
 
 // Apply lays patches over a template in the order given, as the Trainer controller does. It changes
 // neither, accepts a nil list, and does what the controller does also for a patch of a job or
@@ -67,43 +83,81 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	return apply(template, patches, merger{owners: opts.Owners})
-}
-
-func apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, m merger) (*Result, error) {
-	more := count(template, patches)
-	m.spine = theSpine()
-	if m.owners {
-		m.log = newLog(patches, &more)
+	layers := make([]engine.Layered[trainer.JobSetTemplatePatch], len(patches))
+	for i := range patches {
+		layers[i].Layer = schema.Manager(patches[i].Manager)
+		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
+			layers[i].Patch = spec.Template
+		}
+		if opts.Owners {
+			layers[i].Source = schema.PatchPath(patches[i].Manager)
+		}
 	}
 	result := &Result{}
-	m.copyTemplate(&result.Template, template, &more)
-	metadata, spec := schema.JobSetTemplate().Field("metadata"), schema.JobSetTemplate().Field("spec")
-	for i := range patches {
-		runtimeSpec := patches[i].TrainingRuntimeSpec
-		if runtimeSpec == nil || runtimeSpec.Template == nil {
-			continue
+	owners, err := plan().ApplyInto(&result.Template, template, layers, engine.Options{Owners: opts.Owners, Base: schema.Runtime, Source: schema.Fields("spec", "template")})
+	if err != nil {
+		var failed *engine.PatchError
+		if !errors.As(err, &failed) {
+			return nil, err
 		}
-		m.left, m.raw = len(patches)-i-1, m.raw[:0]
-		if m.owners {
-			m.layer = m.log.ids[i]
-		}
-		if patch := runtimeSpec.Template.Metadata; patch != nil {
-			m.metadata(&result.Template.ObjectMeta, patch, metadata)
-		}
-		if patch := runtimeSpec.Template.Spec; patch != nil {
-			if err := m.jobSet(spec, &result.Template.Spec, patch, m.field(rootNode, spec)); err != nil {
-				failed := within(schema.Field("spec"), err).(*PatchError)
-				failed.Manager = patches[i].Manager
-				return nil, failed
-			}
-		}
+		manager, _ := failed.Layer.Manager()
+		return nil, &PatchError{Manager: manager, Path: failed.Path, Err: failed.Err}
 	}
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	if m.owners {
-		result.Owners = &Ownership{log: m.log, template: &result.Template}
-	}
+	result.Owners = owners
 	return result, nil
+}
+
+// PatchError is why the cluster cannot merge a manager's patch.
+type PatchError struct {
+	// Manager is the manager whose patch it is.
+	Manager string
+	// Path is the field of the JobSet template at which the merge fails.
+	Path schema.Path
+	// Err says what is wrong there.
+	Err error
+}
+
+// Error names the manager and the field.
+func (e *PatchError) Error() string {
+	if e == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
+}
+
+// Unwrap is what is wrong with the field.
+func (e *PatchError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// ManagedFields is the ownership in the form in which the API server keeps it: one entry for the runtime and one for each
+// patch, in that order, with what [engine.Ownership.FieldsV1] says of them. Entries carry no time.
+func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
+	var entries []metav1.ManagedFieldsEntry
+	for layer, fields := range o.FieldsV1(isIgnored) {
+		manager := string(layer)
+		if name, ok := layer.Manager(); ok {
+			manager = name
+		}
+		entries = append(entries, metav1.ManagedFieldsEntry{
+			Manager:    manager,
+			Operation:  metav1.ManagedFieldsOperationApply,
+			APIVersion: jobset.GroupVersion.String(),
+			FieldsType: "FieldsV1",
+			FieldsV1:   &metav1.FieldsV1{Raw: fields},
+		})
+	}
+	return entries
+}
+
+// isIgnored says of a field that the controller does not take it from the template: of metadata it takes
+// labels and annotations only.
+func isIgnored(path schema.Path) bool {
+	return len(path) > 1 && path[0] == schema.Field("metadata") && path[1] != schema.Field("labels") && path[1] != schema.Field("annotations")
 }
 
 // restoreOrder puts the merged jobs back into the template's order. A job that the template lacks

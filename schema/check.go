@@ -45,15 +45,11 @@ func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch)
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	if !isCleanTemplate(&template.Spec) {
-		c.template(template)
-	}
+	c.template(template)
 	c.object.Kind = TrainJobKind
 	c.managers(patches)
 	for i := range patches {
-		if !isCleanPatch(&template.Spec, &patches[i]) {
-			c.patch(template, patches, i)
-		}
+		c.patch(template, patches, i)
 	}
 	return c.findings
 }
@@ -101,7 +97,7 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 			c.report(CodeBadManager, Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
 			c.report(CodeBadManager, Error, entry(i, Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
-		case !isPlainManager(name):
+		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
@@ -316,3 +312,25 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
 var jobMetadata = sync.OnceValue(func() *Type {
 	return JobSetTemplate().Lookup(Path{Field("spec"), Field("replicatedJobs"), Item("name", ""), Field("template"), Field("metadata")})
 })
+
+// find is the first item of a list with a key, nil where there is none.
+func find[T any](list []T, key func(*T) string, want string) *T {
+	if i := indexOf(list, key, want); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// indexOf is the position of the first item with a key, -1 where there is none.
+func indexOf[T any](list []T, key func(*T) string, want string) int {
+	for i := range list {
+		if key(&list[i]) == want {
+			return i
+		}
+	}
+	return -1
+}
+
+func jobName(j *jobset.ReplicatedJob) string     { return j.Name }
+func managerName(p *trainer.RuntimePatch) string { return p.Manager }
+func containerName(c *corev1.Container) string   { return c.Name }

@@ -2,29 +2,84 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
-// compile reads the merge schema of a template type off its struct tags, and pairs its fields with
-// those of the patch type that mirrors it. Pairs of types are compiled once and shared, so that the
-// result is small although the types are large.
-func compile(template, patch reflect.Type) *Type {
+// Rules say what the struct tags of a type do not.
+type Rules struct {
+	// Keys are the merge keys of lists without one in their tags, by the type of their items.
+	Keys map[reflect.Type]string
+	// Unions are the unions of a struct type.
+	Unions map[reflect.Type][]Union
+	// Only restricts what a patch may set of a struct to the fields that it names. Its keys are paths of field names
+	// from the root, such as "metadata" or "spec.template".
+	Only map[string][]string
+}
+
+// Compile reads how the values of a Go type merge off its struct tags, with the rules that tags cannot say, and pairs its
+// fields with those of the type of patches that mirrors it. patch is template itself where patches have the same type, and
+// nil where there are none. The tags are those of Kubernetes: json, patchStrategy, patchMergeKey. A type that
+// contains itself is fine. The error says which rule leads to no field.
+func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
-		return nil
+		return nil, errors.New("there is no type to compile")
 	}
-	c := compiler{done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
+	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
 	t := c.compile(template, patch)
+	for _, path := range slices.Sorted(maps.Keys(r.Only)) {
+		if err := t.restrict(strings.Split(path, "."), r.Only[path]); err != nil {
+			return nil, fmt.Errorf("rule for %q: %w", path, err)
+		}
+	}
 	c.finish()
-	return t
+	return t, nil
+}
+
+// restrict leaves to patches only the named fields of the struct at a path. Types are shared between the fields that have
+// them, so those on the way are copied.
+func (t *Type) restrict(path, only []string) error {
+	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == path[0] })
+	if i < 0 {
+		return fmt.Errorf("there is no field %q", path[0])
+	}
+	field, restricted := *t.Fields[i], *t.Fields[i].Type
+	all := restricted.Fields
+	field.Type = &restricted
+	t.Fields = slices.Clone(t.Fields)
+	t.Fields[i] = &field
+	t.patchable = slices.Clone(t.patchable)
+	if j := slices.IndexFunc(t.patchable, func(f *StructField) bool { return f.Name == path[0] }); j >= 0 {
+		t.patchable[j] = &field
+	}
+	t.scan = scanOf(t.patchable)
+	if len(path) > 1 {
+		return restricted.restrict(path[1:], only)
+	}
+	restricted.Plain, restricted.patchable, restricted.Fields = true, nil, nil
+	for _, f := range all {
+		kept := *f
+		if slices.Contains(only, f.Name) {
+			plain := *f.Type
+			plain.Plain, kept.Type = true, &plain
+			restricted.patchable = append(restricted.patchable, &kept)
+		} else {
+			kept.Patch = nil
+		}
+		restricted.Fields = append(restricted.Fields, &kept)
+	}
+	restricted.scan = scanOf(restricted.patchable)
+	return nil
 }
 
 type typePair struct{ template, patch reflect.Type }
 
 type compiler struct {
+	rules   Rules
 	done    map[typePair]*Type
 	holds   map[reflect.Type]bool // the types from which maps can be reached, or cannot
 	structs []*Type
@@ -61,14 +116,14 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 	if t := c.done[pair]; t != nil {
 		return t
 	}
-	t := &Type{}
+	t := &Type{goType: template}
 	c.done[pair] = t
 	switch {
 	case encodesItself(template):
-		t.Kind = Scalar
+		t.Kind, t.Raw = Scalar, !saysScalar(template)
 	case template.Kind() == reflect.Struct:
 		t.Kind = Struct
-		t.Unions = unionsOf(template)
+		t.Unions = c.rules.Unions[template]
 		c.structs = append(c.structs, t)
 		c.fields(t, template, patch)
 	case template.Kind() == reflect.Map:
@@ -103,23 +158,37 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 			f.Patch, patchType = &p.slot, p.typ
 		}
 		f.Type = c.compile(g.typ, patchType)
-		if strategy := g.tag.Get("patchStrategy"); f.Type.Kind == Atomic && hasOption(strategy, "merge") {
-			// A list's own tags decide how it merges, so its type is not shared with other lists.
-			keyed := *f.Type
-			keyed.Key = g.tag.Get("patchMergeKey")
-			keyed.Kind = Set
-			if keyed.Key != "" {
-				keyed.Kind = ListMap
-				c.keyed = append(c.keyed, &keyed)
-			}
-			f.Type = &keyed
-		}
+		f.Type = c.tagged(f.Type, indirect(g.typ), g.tag)
 		t.Fields = append(t.Fields, f)
 		if f.Patch != nil {
 			t.patchable = append(t.patchable, f)
 		}
 	}
 	t.scan = scanOf(t.patchable)
+}
+
+// tagged is the type of a field whose own tags say how its values merge: it is not shared with other fields.
+func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type {
+	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
+	list := t.Kind == Atomic
+	switch {
+	case list && key == "" && c.rules.Keys[indirect(of.Elem())] != "":
+		key = c.rules.Keys[indirect(of.Elem())]
+	case list && hasOption(strategy, "merge"):
+	case !list && hasOption(strategy, "replace"):
+		replaced := *t
+		replaced.Kind = Atomic
+		return &replaced
+	default:
+		return t
+	}
+	keyed := *t
+	keyed.Key, keyed.Kind = key, Set
+	if key != "" {
+		keyed.Kind = ListMap
+		c.keyed = append(c.keyed, &keyed)
+	}
+	return &keyed
 }
 
 type goField struct {
@@ -147,6 +216,9 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 				fields = append(fields, goFields(inner, index, append(outerTypes[:len(outerTypes):len(outerTypes)], t)...)...)
 			}
 		default:
+			if name == "" {
+				name = f.Name
+			}
 			fields = append(fields, goField{name: name, typ: f.Type, tag: f.Tag, slot: Slot{
 				Index:     index,
 				OmitEmpty: hasOption(options, "omitempty"),
@@ -237,29 +309,8 @@ func (c *compiler) holdsMaps(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return holds
 }
 
-// unionsOf lists the unions of the API types that a patch can reach. Struct tags do not tell them;
-// the rules are those of the API server's validation of Pods (Kubernetes v1.36 pkg/apis/core/validation).
-func unionsOf(t reflect.Type) []Union {
-	switch t {
-	case reflect.TypeFor[corev1.Volume]():
-		return []Union{{Name: "source", Members: names(reflect.TypeFor[corev1.VolumeSource]())}}
-	case reflect.TypeFor[corev1.EnvVar]():
-		return []Union{{Name: "value", Members: []string{"value", "valueFrom"}}}
-	case reflect.TypeFor[corev1.EnvVarSource]():
-		return []Union{{Name: "source", Members: names(t)}}
-	case reflect.TypeFor[corev1.VolumeMount]():
-		return []Union{{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}}
-	case reflect.TypeFor[corev1.SeccompProfile](), reflect.TypeFor[corev1.AppArmorProfile]():
-		return []Union{{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type", When: "Localhost"}}
-	default:
-		return nil
-	}
-}
-
-func names(t reflect.Type) []string {
-	var names []string
-	for _, g := range goFields(t, nil) {
-		names = append(names, g.name)
-	}
-	return names
+// saysScalar reports whether a type that writes its own JSON declares that it is no object, as quantities and times do.
+func saysScalar(t reflect.Type) bool {
+	declared, ok := reflect.New(t).Interface().(interface{ OpenAPISchemaType() []string })
+	return ok && len(declared.OpenAPISchemaType()) > 0 && !slices.Contains(declared.OpenAPISchemaType(), "object")
 }

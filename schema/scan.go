@@ -7,25 +7,29 @@ import (
 )
 
 // Encoded yields the fields that a patch's JSON holds, each with its value, in the order of Patchable.
-// The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what [Slot.Of] says of every field, for those
-// who want them all: most fields of most patches are empty, and passing over them has to be cheap.
+// The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what
+// [Slot.Of] says of every field, made ready for those who want them all.
 func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Value] {
 	return func(yield func(*StructField, reflect.Value) bool) {
 		if t == nil || patch.Kind() != reflect.Struct || !patch.CanAddr() {
 			return
 		}
-		parent, set := patch, encodedFields(patch)
+		parent := patch
 		for i := range t.scan {
 			step := &t.scan[i]
 			if step.enters {
 				parent = patch
 				for _, outer := range step.outer {
-					parent = parent.Field(outer)
+					if parent = parent.Field(outer); parent.Kind() == reflect.Pointer {
+						parent = parent.Elem()
+					}
+					if !parent.IsValid() {
+						break
+					}
 				}
-				set = encodedFields(parent)
 			}
-			if !set.has(step.index) {
-				continue
+			if !parent.IsValid() {
+				continue // an embedded pointer that is nil
 			}
 			value := parent.Field(step.index)
 			switch step.rule {

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Kind is how the values of a type merge when a patch meets them.
@@ -68,6 +69,12 @@ type Type struct {
 	// Unions are the groups of fields of a Struct of which an object may set only one.
 	Unions []Union
 
+	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape.
+	Raw bool
+	// Plain marks a Struct that rules restrict, and its maps: a key with a $ is a key like any other there.
+	Plain bool
+
+	goType    reflect.Type
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
@@ -141,6 +148,27 @@ func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	return value, s.encodes(value)
 }
 
+// In is Of for a struct that is to be written to: where the field stands in an embedded pointer that is nil, the pointer is
+// set to an empty struct first, and the field was not encoded.
+func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
+	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct || !parent.CanSet() {
+		return s.Of(parent)
+	}
+	value = parent.Field(s.Index[0])
+	made := false
+	for _, i := range s.Index[1:] {
+		if value.Kind() == reflect.Pointer {
+			if value.IsNil() {
+				value.Set(reflect.New(value.Type().Elem()))
+				made = true
+			}
+			value = value.Elem()
+		}
+		value = value.Field(i)
+	}
+	return value, !made && s.encodes(value)
+}
+
 // encodes reports whether JSON would hold the field that has the value.
 func (s *Slot) encodes(value reflect.Value) bool {
 	if s.OmitZero && isZero(value) {
@@ -181,27 +209,39 @@ func JobSetTemplate() *Type { return jobSetTemplate() }
 var templatePatch = reflect.TypeFor[trainer.JobSetTemplatePatch]()
 
 var jobSetTemplate = sync.OnceValue(func() *Type {
-	t := compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), templatePatch)
-	// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
-	// template.metadata and looks at nothing else there.
-	metadata := t.Field("metadata")
-	restricted := *metadata.Type
-	restricted.patchable = nil
-	restricted.Fields = nil
-	for _, f := range metadata.Type.Fields {
-		if f.Name == "labels" || f.Name == "annotations" {
-			restricted.patchable = append(restricted.patchable, f)
-			restricted.Fields = append(restricted.Fields, f)
-			continue
-		}
-		ignored := *f
-		ignored.Patch = nil
-		restricted.Fields = append(restricted.Fields, &ignored)
+	t, err := Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), templatePatch, Rules{
+		Unions: podUnions(),
+		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
+		// template.metadata and looks at nothing else there.
+		Only: map[string][]string{"metadata": {"labels", "annotations"}},
+	})
+	if err != nil {
+		panic(err) // the rule names a field of the API type
 	}
-	restricted.scan = scanOf(restricted.patchable)
-	metadata.Type = &restricted
 	return t
 })
+
+// podUnions are the unions of the API types that a patch can reach. Struct tags do not tell them; the rules are those of
+// the API server's validation of Pods (Kubernetes v1.36 pkg/apis/core/validation).
+func podUnions() map[reflect.Type][]Union {
+	profile := []Union{{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type", When: "Localhost"}}
+	return map[reflect.Type][]Union{
+		reflect.TypeFor[corev1.Volume]():          {{Name: "source", Members: namesOf(reflect.TypeFor[corev1.VolumeSource]())}},
+		reflect.TypeFor[corev1.EnvVar]():          {{Name: "value", Members: []string{"value", "valueFrom"}}},
+		reflect.TypeFor[corev1.EnvVarSource]():    {{Name: "source", Members: namesOf(reflect.TypeFor[corev1.EnvVarSource]())}},
+		reflect.TypeFor[corev1.VolumeMount]():     {{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}},
+		reflect.TypeFor[corev1.SeccompProfile]():  profile,
+		reflect.TypeFor[corev1.AppArmorProfile](): profile,
+	}
+}
+
+func namesOf(t reflect.Type) []string {
+	var names []string
+	for _, g := range goFields(t, nil) {
+		names = append(names, g.name)
+	}
+	return names
+}
 
 // String is the kind, with the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {
@@ -233,6 +273,14 @@ func (t *Type) KeyField() *StructField {
 		return nil
 	}
 	return t.key
+}
+
+// GoType is the Go type that t was compiled from, nil for a type that was compiled from something else.
+func (t *Type) GoType() reflect.Type {
+	if t == nil {
+		return nil
+	}
+	return t.goType
 }
 
 // Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The

@@ -1,11 +1,9 @@
-package merge
+package engine
 
 import (
 	"cmp"
 	"reflect"
 	"slices"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -14,8 +12,10 @@ import (
 // touched. It grows with what the patches say and not with the template: what the runtime set and
 // no patch touched stands in the merged template itself.
 type log struct {
+	root     *schema.Type
 	layers   []schema.Layer
-	rename   func(Claim) Claim // nil for claims as they are
+	places   []schema.Path     // where what a layer says stands in its document, nil for a later layer
+	rename   func(schema.Claim) schema.Claim // nil for claims as they are
 	managers int32             // how many of layers are managers', from 1 on
 	ids      []int32           // the layer of each patch
 	nodes    []pathNode
@@ -79,25 +79,33 @@ type anyValue struct {
 	value any
 }
 
-const runtimeLayer = 0
+const baseLayer = 0
 
-func newLog(patches []trainer.RuntimePatch, more *additions) *log {
+func newLog(root *schema.Type, patches int, o Options) *log {
 	l := &log{
-		layers: make([]schema.Layer, 1, len(patches)+1),
-		ids:    make([]int32, len(patches)),
-		nodes:  make([]pathNode, 1, more.nodes+1),
-		claims: make([]claim, 0, more.claims),
-		values: make([]anyValue, 0, more.values),
+		root:   root,
+		layers: make([]schema.Layer, 1, patches+1),
+		places: make([]schema.Path, 1, patches+1),
+		ids:    make([]int32, patches),
+		nodes:  make([]pathNode, 1, 64*(patches+1)),
+		claims: make([]claim, 0, 64*(patches+1)),
 	}
-	l.layers[0] = schema.Runtime
-	for i := range patches {
-		// Two patches of one manager, which schema.Check refuses, are one layer: nobody disagrees with
-		// himself.
-		l.ids[i] = l.layerID(schema.Manager(patches[i].Manager))
+	l.layers[0], l.places[0] = o.Base, o.Source
+	if o.Base == "" {
+		l.layers[0] = Base
 	}
-	l.managers = int32(len(l.layers) - 1)
+	if o.Source == nil {
+		l.places[0] = schema.Path{}
+	}
 	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
 	return l
+}
+
+// from notes where a patch of a layer stands in its document.
+func (l *log) from(layer int32, place schema.Path) {
+	if l.places[layer] == nil {
+		l.places[layer] = append(schema.Path{}, place...)
+	}
 }
 
 // add claims a field.
@@ -140,8 +148,10 @@ func (l *log) isContested(first int32) bool {
 
 // addValue claims a field with its value.
 func (l *log) addValue(at node, layer int32, v reflect.Value) {
-	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Bool {
-		v = v.Elem()
+	if v.Kind() == reflect.Pointer {
+		if of := v.Type().Elem().Kind(); of == reflect.Bool || of == reflect.String {
+			v = v.Elem()
+		}
 	}
 	switch {
 	case v.Kind() == reflect.String:
@@ -158,7 +168,7 @@ func (l *log) addValue(at node, layer int32, v reflect.Value) {
 
 // isManager reports whether the layer is a manager's patch: the runtime comes before them, and the
 // layers that Write records come after.
-func (l *log) isManager(layer int32) bool { return layer > runtimeLayer && layer <= l.managers }
+func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
 
 // equal compares two claimed values as the cluster sees them: 1Gi is 1024Mi.
 func (l *log) equal(i, j int32) bool {
@@ -241,38 +251,23 @@ func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present boo
 			return
 		}
 	}
-	if t.Kind == schema.Struct {
-		m.log.keepStruct(at, t, old)
+	if t.Kind != schema.Scalar && t.Kind != schema.Atomic {
+		m.keepAll(t, nil, at, old)
 	} else if m.untouched(at) {
-		m.log.addValue(at, runtimeLayer, old)
+		m.log.addValue(at, baseLayer, old)
 	}
 }
 
-// keepStruct notes what the runtime set in a struct that a null is about to empty. The structs that
-// a null can reach hold scalars only.
-func (l *log) keepStruct(at node, t *schema.Type, old reflect.Value) {
-	if old.Kind() == reflect.Pointer {
-		old = old.Elem()
-	}
-	empty := true
-	for _, f := range t.Fields {
-		v, encoded := f.Template.Of(old)
-		if !encoded {
-			continue
-		}
-		empty = false
-		if child := l.child(at, f, ""); l.nodes[child].first < 0 {
-			l.addValue(child, runtimeLayer, v)
-		}
-	}
-	if empty && l.nodes[at].first < 0 {
-		l.add(at, runtimeLayer, presenceValue, "")
+// keepAll notes what was set within a value that a patch is about to take away.
+func (m *merger) keepAll(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
+	if m.owners && !m.fresh {
+		writer{log: m.log, keep: true}.value(t, key, at, pointee(old), reflect.Value{})
 	}
 }
 
 func (m *merger) keepOldText(at node, old string) {
-	if m.untouched(at) {
-		m.log.add(at, runtimeLayer, textValue, old)
+	if !m.fresh && m.untouched(at) {
+		m.log.add(at, baseLayer, textValue, old)
 	}
 }
 
@@ -296,11 +291,12 @@ func (m *merger) claimNull(at node) {
 
 // presence claims that an item, an element or an empty struct is there.
 func (m *merger) presence(at node, present bool) {
+	m.said++
 	if !m.owners {
 		return
 	}
 	if present && !m.fresh && m.untouched(at) && !m.log.isMade(at) {
-		m.log.add(at, runtimeLayer, presenceValue, "")
+		m.log.add(at, baseLayer, presenceValue, "")
 	}
 	m.log.add(at, m.layer, presenceValue, "")
 }
@@ -319,7 +315,7 @@ func (l *log) keeper(at node) int32 {
 			return l.claims[l.nodes[at].first].layer()
 		}
 	}
-	return runtimeLayer
+	return baseLayer
 }
 
 // isMade reports whether a patch made the field or one that contains it.

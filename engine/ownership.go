@@ -1,31 +1,28 @@
-package merge
+package engine
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Ownership says who set each field of a merged template. It describes Result.Template as Apply left
-// it and reads from there what only one layer set, the runtime's own fields and the items that one patch
-// added: read it before you change the template.
+// Ownership says who set each field of a merged value. It describes Result.Value as Apply left
+// it and reads from there what only one layer set, the base's own fields and the items that one patch
+// added: read it before you change the value.
 type Ownership struct {
-	log      *log
-	template *trainer.JobSetTemplateSpec
+	log   *log
+	value reflect.Value
 }
 
-// orEmpty returns o, or the ownership of an empty template if o is nil or zero.
+// orEmpty returns o, or the ownership of nothing if o is nil or zero.
 func (o *Ownership) orEmpty() *Ownership {
 	if o == nil || o.log == nil {
-		return &Ownership{log: newLog(nil, &additions{}), template: &trainer.JobSetTemplateSpec{}}
+		return &Ownership{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}
 	}
 	return o
 }
@@ -35,15 +32,15 @@ func (o *Ownership) orEmpty() *Ownership {
 // the order of the list. A field is a leaf: a scalar, an entry of a map, an atomic list, an element of
 // a set; besides, the item of a list-map and an empty struct are yielded for their presence. The
 // merge key of an item is no leaf. A field that a null emptied is yielded too, its last claim nil.
-func (o *Ownership) All() iter.Seq2[schema.Path, []Claim] {
-	return func(yield func(schema.Path, []Claim) bool) {
+func (o *Ownership) All() iter.Seq2[schema.Path, []schema.Claim] {
+	return func(yield func(schema.Path, []schema.Claim) bool) {
 		o := o.orEmpty()
 		w := walk{log: o.log, yield: yield}
-		w.value(schema.JobSetTemplate(), nil, reflect.ValueOf(o.template).Elem(), rootNode, nil)
+		w.value(o.log.root, nil, o.value, rootNode, nil)
 	}
 }
 
-// Layers returns who wrote or could write, in the order of writing: the runtime, the managers in the order
+// Layers returns who wrote or could write, in the order of writing: the base, the managers in the order
 // of their patches, and then whoever Write recorded.
 func (o *Ownership) Layers() []schema.Layer {
 	o = o.orEmpty()
@@ -57,20 +54,20 @@ func (o *Ownership) Layers() []schema.Layer {
 // Rename has claims yielded by other layers and sources from now on, where patches were made of something
 // else than managers' entries. It is given each claim as it would be; its layer must depend on the layer
 // alone, and tell apart what was apart.
-func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
+func (o *Ownership) Rename(rename func(schema.Claim) schema.Claim) { o.orEmpty().log.rename = rename }
 
 // layerName is a layer as claims have it.
 func (l *log) layerName(layer schema.Layer) schema.Layer {
 	if l.rename == nil {
 		return layer
 	}
-	return l.rename(Claim{Layer: layer}).Layer
+	return l.rename(schema.Claim{Layer: layer}).Layer
 }
 
-// walk goes through the template and the log side by side.
+// walk goes through the value and the log side by side.
 type walk struct {
 	log   *log
-	yield func(schema.Path, []Claim) bool
+	yield func(schema.Path, []schema.Claim) bool
 	nulls []null // the claims that emptied the structs around a field
 	owner int32  // the layer that owns what has no claims
 	// emptiedAround says of the field that is being yielded that the last of its claims is one on a
@@ -85,16 +82,21 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 		v = v.Elem()
 		// Only a pointer can say "an empty struct": a struct by value is encoded in any case.
 		// Where a patch made it, the patch's claims say that it is there.
-		named = t.Kind == schema.Struct && !hasLeaf(t, v) && (w.owner != runtimeLayer || !w.log.isMade(at))
+		named = t.Kind == schema.Struct && !hasLeaf(t, v) && (w.owner != baseLayer || !w.log.isMade(at))
 	}
 	switch t.Kind {
 	case schema.Struct:
 		if key == nil && len(path) > 0 && !w.emptiable(named, at, path) {
 			return false
 		}
-		outer := w.nulls
-		w.nulls = append(w.nulls[:len(w.nulls):len(w.nulls)], w.log.nulls(at)...)
-		defer func() { w.nulls = outer }()
+	case schema.Map, schema.ListMap, schema.Set:
+		if len(w.log.nulls(at)) > 0 && !w.emptiable(false, at, path) {
+			return false
+		}
+	}
+	defer w.within(at)()
+	switch t.Kind {
+	case schema.Struct:
 		return w.structure(t, key, v, at, path)
 	case schema.Map:
 		return w.mapping(v, at, path)
@@ -107,6 +109,17 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 	}
 }
 
+// within notes what emptied the field at a node, for the fields within it, until the function that it returns is called.
+func (w *walk) within(at node) func() {
+	nulls := w.log.nulls(at)
+	if nulls == nil {
+		return func() {}
+	}
+	outer := w.nulls
+	w.nulls = append(w.nulls[:len(w.nulls):len(w.nulls)], nulls...)
+	return func() { w.nulls = outer }
+}
+
 // leaf yields the claims of a field, or the owner's where no patch touched it.
 func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
@@ -115,7 +128,7 @@ func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
 	if !v.IsValid() {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(w.owner, plainValue(v), path)})
+	return w.yield(path, []schema.Claim{w.log.export(w.owner, plainValue(v), path)})
 }
 
 // presence yields the claims on an item or an empty struct.
@@ -126,7 +139,7 @@ func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
 	if !isThere {
 		return true
 	}
-	return w.yield(path, []Claim{w.log.export(w.owner, schema.Presence{}, path)})
+	return w.yield(path, []schema.Claim{w.log.export(w.owner, schema.Presence{}, path)})
 }
 
 func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
@@ -203,6 +216,7 @@ func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, 
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
+	defer w.within(at)()
 	if at != noNode && w.log.nodes[at].whole {
 		outer := w.owner
 		w.owner = w.log.keeper(at)
@@ -235,14 +249,14 @@ func itemStep(t *schema.Type, key string) schema.Step {
 
 // keyText is the merge key of an item as it stands in a path.
 func keyText(key *schema.StructField, item reflect.Value) string {
-	name, _ := key.Template.Of(item)
-	return fmt.Sprint(name.Interface())
+	name, _ := keyOf(&key.Template, pointee(item))
+	return name
 }
 
 func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
 	there, find := map[string]bool{}, w.log.finder(at)
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
-		element := v.Index(i).String()
+		element := scalarText(v.Index(i))
 		if there[element] {
 			continue // nobody can tell two of one name apart
 		}
@@ -312,11 +326,11 @@ func (l *log) childKeys(at node) []string {
 }
 
 // claimsOf returns what the log holds on a field, nil where it holds nothing.
-func (l *log) claimsOf(at node, path schema.Path) []Claim {
+func (l *log) claimsOf(at node, path schema.Path) []schema.Claim {
 	if at == noNode {
 		return nil
 	}
-	var claims []Claim
+	var claims []schema.Claim
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
 		claims = append(claims, l.exportAt(i, path))
 	}
@@ -324,7 +338,7 @@ func (l *log) claimsOf(at node, path schema.Path) []Claim {
 }
 
 // exportAt is the claim of an index as others see it.
-func (l *log) exportAt(i int32, path schema.Path) Claim {
+func (l *log) exportAt(i int32, path schema.Path) schema.Claim {
 	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
 	if source, ok := l.sources[i]; ok {
 		out.Source = source
@@ -332,13 +346,11 @@ func (l *log) exportAt(i int32, path schema.Path) Claim {
 	return out
 }
 
-// export is a claim as others see it, with the source that a claim of the runtime or a patch has.
-func (l *log) export(layer int32, value any, path schema.Path) Claim {
-	out := Claim{Layer: l.layers[layer], Value: value}
-	if manager, ok := out.Layer.Manager(); ok {
-		out.Source = schema.PatchPath(manager).Append(path...)
-	} else if out.Layer == schema.Runtime {
-		out.Source = schema.Fields("spec", "template").Append(path...)
+// export is a claim as others see it, with the source that a claim of the base or a patch has.
+func (l *log) export(layer int32, value any, path schema.Path) schema.Claim {
+	out := schema.Claim{Layer: l.layers[layer], Value: value}
+	if place := l.places[layer]; place != nil {
+		out.Source = place.Append(path...)
 	}
 	if l.rename != nil {
 		return l.rename(out)

@@ -1,4 +1,4 @@
-package merge
+package engine
 
 import (
 	"iter"
@@ -16,7 +16,7 @@ type PatchedField struct {
 
 // Patched yields every field that patches set and every field that contains one, in the order in
 // which the patches first reached them: a field comes after those that contain it. What only the
-// runtime set is not among them, and neither is what is within an item that one patch added and no other
+// base set is not among them, and neither is what is within an item that one patch added and no other
 // touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
@@ -32,7 +32,7 @@ func (o *Ownership) Patched() iter.Seq[PatchedField] {
 // record returns the log of the field; the zero PatchedField is in one that is empty.
 func (f PatchedField) record() *log {
 	if f.log == nil {
-		return newLog(nil, &additions{})
+		return newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})
 	}
 	return f.log
 }
@@ -62,11 +62,11 @@ func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
 // Contested reports whether two managers claimed the field with different values.
 func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
 
-// Path is where the field stands in the template.
+// Path is where the field stands in the value.
 func (f PatchedField) Path() schema.Path { return f.record().path(f.at) }
 
 // Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
-func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
+func (f PatchedField) Claims() []schema.Claim { return f.record().claimsOf(f.at, f.Path()) }
 
 // HasClaims reports whether the field itself is claimed, and not only a field within it.
 func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }
@@ -87,18 +87,18 @@ func (f PatchedField) HasSeveral() bool {
 	return n.child != n.tail
 }
 
-// Overrides reports whether patches changed what the runtime set: the runtime claims the field, and
+// Overrides reports whether patches changed what the base set: the base claims the field, and
 // the value in force is another.
 func (f PatchedField) Overrides() bool {
 	n := &f.record().nodes[f.at]
-	if n.first < 0 || n.first == n.last || f.record().claims[n.first].layer() != runtimeLayer {
+	if n.first < 0 || n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
 		return false
 	}
 	return !f.record().equal(n.first, n.last)
 }
 
 // Replaced reports whether a layer that comes after the patches wrote another value over what the
-// runtime, a manager or an earlier such layer had set.
+// base, a manager or an earlier such layer had set.
 func (f PatchedField) Replaced() bool {
 	n := &f.record().nodes[f.at]
 	if n.first < 0 || n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {

@@ -1,4 +1,4 @@
-package merge
+package engine
 
 import (
 	"maps"
@@ -8,20 +8,18 @@ import (
 	"strconv"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Write records that a layer that comes after the patches wrote a field of the template: a policy, the
-// TrainJob's own sections, a scheduler; from is where in the input it took the value. before is what
+// Write records that a layer that comes after the patches wrote a field of the value; from is where in the input it took
+// what it wrote. before is what
 // stood in the field and now is what stands there, each a value of the field's Go type or a pointer to one, nil where there was or is nothing.
 // Of a struct each leaf is recorded: those that now lacks and before had are recorded as emptied.
-// What before held and no one has claimed yet was the runtime's, or within an item that a patch added, that
+// What before held and no one has claimed yet was the base's, or within an item that a patch added, that
 // patch's.
 //
-// It records only; the caller has written, or will, to the very template that the Ownership came with.
-// Of a path that leads to no field of a JobSet template nothing is recorded.
+// It records only; the caller has written, or will, to the very value that the Ownership came with.
+// Of a path that leads to no field of its type nothing is recorded.
 func (o *Ownership) Write(layer schema.Layer, from schema.Origin, path schema.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
@@ -44,7 +42,7 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 		if name, ok := step.Field(); ok {
 			f := t.Field(name)
 			if f == nil {
-				return // the template has no such field
+				return // the type has no such field
 			}
 			at = l.child(at, f, "")
 			continue
@@ -78,7 +76,7 @@ func (l *log) layerID(layer schema.Layer) int32 {
 	i := slices.Index(l.layers, layer)
 	if i < 0 {
 		i = len(l.layers)
-		l.layers = append(l.layers, layer)
+		l.layers, l.places = append(l.layers, layer), append(l.places, nil)
 	}
 	return int32(i)
 }
@@ -86,7 +84,7 @@ func (l *log) layerID(layer schema.Layer) int32 {
 // indirect is the value that a pointer points to, invalid for nil.
 func indirect(v reflect.Value) reflect.Value {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
-		return v.Elem()
+		return v.Elem() // which is invalid for nil
 	}
 	return v
 }
@@ -97,6 +95,7 @@ type writer struct {
 	from    schema.Origin
 	field   node // the one that is written
 	changes bool // record only what differs
+	keep    bool // record only who set what is taken away
 }
 
 // say claims that the field is there, or that it is emptied.
@@ -162,6 +161,9 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 	if w.nodes[at].first < 0 && before.IsValid() {
 		w.addValue(at, w.keeper(at), before)
 	}
+	if w.keep {
+		return
+	}
 	last := w.nodes[at].last
 	if now.IsValid() {
 		w.addValue(at, w.layer, now)
@@ -176,6 +178,11 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 	if key != nil || isBare(now) || isBare(before) && !now.IsValid() {
 		w.presence(at, before.IsValid(), now.IsValid())
 	}
+	w.fields(t, key, at, before, now)
+}
+
+// fields records a write of the fields of a struct, but for its merge key.
+func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	for _, f := range t.Fields {
 		b, n := encodedField(f, before), encodedField(f, now)
 		if f == key || !b.IsValid() && !n.IsValid() {
@@ -183,7 +190,7 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 		}
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
-		if f.Type.Kind == schema.Struct && !n.IsValid() && isPointer(f, before) {
+		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && isPointer(f, before) {
 			w.say(child, nullValue)
 		}
 	}
@@ -196,6 +203,9 @@ func (w writer) presence(at node, before, now bool) {
 	}
 	if before && w.nodes[at].first < 0 {
 		w.add(at, w.keeper(at), presenceValue, "")
+	}
+	if w.keep {
+		return
 	}
 	if now {
 		w.say(at, presenceValue)
@@ -245,7 +255,7 @@ func (w writer) set(at node, before, now reflect.Value) {
 		if !set.IsValid() {
 			return nil
 		}
-		return set.Interface().([]string)
+		return texts(set)
 	}
 	had, has := elements(before), elements(now)
 	for _, element := range has {
@@ -289,15 +299,14 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	}
 }
 
-// Fork returns a copy of the ownership that describes another template and is written on apart: what
+// Fork returns a copy of the ownership that describes another value of the same type, which it is given or a pointer to it,
+// and is written on apart: what
 // Write records in the one is not in the other. It is for what is made of a JobSet, whose fields
 // begin with the history that they have there.
-func (o *Ownership) Fork(template *trainer.JobSetTemplateSpec) *Ownership {
-	if template == nil {
-		template = &trainer.JobSetTemplateSpec{}
-	}
+func (o *Ownership) Fork(value any) *Ownership {
 	l := *o.orEmpty().log
-	l.layers, l.nodes, l.claims = slices.Clone(l.layers), slices.Clone(l.nodes), slices.Clone(l.claims)
+	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
+	l.nodes, l.claims = slices.Clone(l.nodes), slices.Clone(l.claims)
 	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // which grows anew
-	return &Ownership{log: &l, template: template}
+	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
 }

@@ -1,4 +1,4 @@
-package merge
+package engine
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
 		events = append(events, null{i, at})
 	}
 	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
-	var claims []Claim
+	var claims []schema.Claim
 	w.emptiedAround = false
 	for k, event := range events {
 		i := event.claim
@@ -50,12 +50,12 @@ func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
 
 // claims returns the claims on a field, nil where the log holds none. A null on a struct around the
 // field, written after a claim on the field itself, emptied the field too.
-func (w *walk) claims(at node, path schema.Path) []Claim {
+func (w *walk) claims(at node, path schema.Path) []schema.Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
 		return w.log.claimsOf(at, path)
 	}
-	var claims []Claim
+	var claims []schema.Claim
 	next := 0
 	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
 		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
@@ -72,7 +72,7 @@ func (w *walk) claims(at node, path schema.Path) []Claim {
 }
 
 // emptied adds a null on a struct around a field to the claims on the field, where there are any.
-func (w *walk) emptied(claims []Claim, n null) []Claim {
+func (w *walk) emptied(claims []schema.Claim, n null) []schema.Claim {
 	if claims == nil || claims[len(claims)-1].Value == nil {
 		return claims
 	}

@@ -1,4 +1,4 @@
-package merge
+package engine
 
 import "github.com/trainweld/trainweld/schema"
 
@@ -7,7 +7,7 @@ func (l *log) typ(at node) *schema.Type {
 	n := &l.nodes[at]
 	switch {
 	case at == rootNode:
-		return schema.JobSetTemplate()
+		return l.root
 	case n.field != nil:
 		return n.field.Type
 	default:

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// shape says what copying a struct type takes.
+type shape struct {
+	deep []int // the fields that share memory when they are merely assigned
+	maps bool  // whether a map can be reached, so that directives are looked for at all
+	json bool  // whether it is copied by its JSON, since its fields say less
+}
+
+// shapeOf reports whether values of the type share memory when assigned, and whether they hold maps. It notes every
+// struct type on the way.
+func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		_, maps = p.shapeOf(t.Elem())
+		return true, maps
+	case reflect.Array:
+		return p.shapeOf(t.Elem())
+	case reflect.Map:
+		p.shapeOf(t.Elem())
+		return true, true
+	case reflect.Interface:
+		return true, true
+	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() {
+			return false, false // its location is never written to
+		}
+		if s, ok := p.shapes[t]; ok {
+			return s.json || len(s.deep) > 0, s.maps
+		}
+		if hidesFields(t) {
+			p.shapes[t] = shape{json: true}
+			return true, false
+		}
+		p.shapes[t] = shape{maps: true, deep: []int{0}} // of a type that contains itself, until all is known
+		var s shape
+		for i := range t.NumField() {
+			fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
+			if fieldDeep {
+				s.deep = append(s.deep, i)
+			}
+			s.maps = s.maps || fieldMaps
+		}
+		p.shapes[t] = s
+		return len(s.deep) > 0, s.maps
+	default:
+		return false, false
+	}
+}
+
+// hidesFields reports whether a struct that writes its own JSON holds memory that only it can copy.
+func hidesFields(t reflect.Type) bool {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
+		return false
+	}
+	for i := range t.NumField() {
+		switch f := t.Field(i); f.Type.Kind() {
+		case reflect.Interface:
+			return true
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
+			if !f.IsExported() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isDeep reports whether values of the type share memory when assigned.
+func (p *plan) isDeep(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
+	case reflect.Struct:
+		s := p.shapes[t]
+		return s.json || len(s.deep) > 0
+	default:
+		return false
+	}
+}
+
+// clone sets dst to a copy of src that shares no memory with it. Both have the same type.
+func (p *plan) clone(dst, src reflect.Value) {
+	switch src.Kind() {
+	case reflect.Pointer:
+		if src.IsNil() {
+			dst.SetZero()
+			return
+		}
+		copied := reflect.New(src.Type().Elem())
+		p.clone(copied.Elem(), src.Elem())
+		dst.Set(copied)
+	case reflect.Slice:
+		if src.IsNil() {
+			dst.SetZero()
+			return
+		}
+		list := reflect.MakeSlice(src.Type(), src.Len(), src.Len())
+		reflect.Copy(list, src)
+		if p.isDeep(src.Type().Elem()) {
+			for i := range src.Len() {
+				p.clone(list.Index(i), src.Index(i))
+			}
+		}
+		dst.Set(list)
+	case reflect.Map:
+		if src.IsNil() {
+			dst.SetZero()
+			return
+		}
+		m := reflect.MakeMapWithSize(src.Type(), src.Len())
+		for entries := src.MapRange(); entries.Next(); {
+			value := reflect.New(src.Type().Elem()).Elem()
+			p.clone(value, entries.Value())
+			m.SetMapIndex(entries.Key(), value)
+		}
+		dst.Set(m)
+	case reflect.Interface:
+		if src.IsNil() {
+			dst.SetZero()
+			return
+		}
+		copied := reflect.New(src.Elem().Type()).Elem()
+		p.clone(copied, src.Elem())
+		dst.Set(copied)
+	case reflect.Struct:
+		s := p.shapes[src.Type()]
+		if s.json {
+			cloneByJSON(dst, src)
+			return
+		}
+		dst.Set(src)
+		for _, i := range s.deep {
+			p.clone(dst.Field(i), src.Field(i))
+		}
+	default:
+		dst.Set(src)
+	}
+}
+
+// cloneByJSON copies a value whose fields do not say all.
+func cloneByJSON(dst, src reflect.Value) {
+	if q, ok := src.Interface().(resource.Quantity); ok {
+		dst.Set(reflect.ValueOf(q.DeepCopy()))
+		return
+	}
+	dst.Set(src) // where it is no JSON
+	if text, err := json.Marshal(src.Interface()); err == nil {
+		copied := reflect.New(dst.Type())
+		if json.Unmarshal(text, copied.Interface()) == nil {
+			dst.Set(copied.Elem())
+		}
+	}
+}
+
+// isPlain reports whether values of the kind are copied by assigning them.
+func isPlain(k reflect.Kind) bool {
+	return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
+}
+
+// stripDirectives drops the maps within a value that hold a $patch directive, as upstream does with
+// a value that the base lacks.
+func (p *plan) stripDirectives(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			p.stripDirectives(v.Elem())
+		}
+	case reflect.Slice:
+		if t := v.Type().Elem(); t.Kind() == reflect.Struct && !p.shapes[t].maps {
+			return
+		}
+		for i := range v.Len() {
+			p.stripDirectives(v.Index(i))
+		}
+	case reflect.Struct:
+		for _, i := range p.shapes[v.Type()].deep {
+			p.stripDirectives(v.Field(i))
+		}
+	case reflect.Map:
+		if v.Type().Key().Kind() == reflect.String && v.MapIndex(reflect.ValueOf(patchDirective).Convert(v.Type().Key())).IsValid() {
+			v.SetZero()
+		}
+	}
+}

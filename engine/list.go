@@ -1,0 +1,308 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// listMap merges a list item by item, by merge key, and orders the result as upstream does
+// (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). A list that
+// the base's encoding lacks is taken from the patch as it stands.
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Slice {
+		return wrongType(src, "a list")
+	}
+	if !present || dst.IsNil() {
+		return m.takeList(t, dst, src, at)
+	}
+	if len(m.raw) > 0 && m.isRaw(dst) {
+		return errNoKey(0, t.Key)
+	}
+	if src.Type().Elem().Kind() == reflect.Interface {
+		var replaced bool
+		var err error
+		if src, replaced, err = m.special(t, dst, src, at); err != nil || replaced {
+			return err
+		}
+	}
+	f, twins, err := m.frontOf(t, dst)
+	if err != nil {
+		return err
+	}
+	first := len(m.targets)
+	added, inOrder, err := m.findTargets(t, f, dst, src)
+	if err != nil {
+		return err
+	}
+	if twins || !inOrder {
+		m.reorder(f, t, dst, m.targets[first:], twins)
+	} else {
+		f.prepend(dst, m.targets[first:], added, m.left)
+	}
+	for i := range src.Len() {
+		target := m.targets[first+i]
+		isNew := target < 0
+		if isNew {
+			target = ^target
+		}
+		if err := m.item(t, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
+			return m.withinItem(t, src.Index(i), err)
+		}
+	}
+	m.targets = m.targets[:first]
+	return nil
+}
+
+// withinItem is an error within an item of a patch's list.
+func (m *merger) withinItem(t *schema.Type, item reflect.Value, err error) error {
+	name, _ := patchKeyOf(t, pointee(item))
+	return within(schema.Item(t.Key, name), err)
+}
+
+// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position
+// in the list, or one from the list's length on for an item that is new there, complemented where the
+// patch names that for the first time. It returns how many are new, and whether the order of the list
+// is the merged one, with the new ones in front.
+func (m *merger) findTargets(t *schema.Type, f *front, list, src reflect.Value) (added int, inOrder bool, err error) {
+	have := list.Len()
+	if f.index == nil && have+src.Len() > smallList {
+		f.makeIndex(t, list, src.Len())
+	}
+	first, last := len(m.targets), -1
+	inOrder = true
+	for i := range src.Len() {
+		name, ok := patchKeyOf(t, pointee(src.Index(i)))
+		if !ok {
+			return 0, false, errNoKey(i, t.Key)
+		}
+		named := m.targets[first:]
+		target := f.find(t, list, name)
+		if target < 0 && f.index == nil {
+			for j := range i {
+				if twin, _ := patchKeyOf(t, pointee(src.Index(j))); twin == name {
+					target = int(max(named[j], ^named[j]))
+					break
+				}
+			}
+		}
+		switch {
+		case target < 0:
+			target = ^(have + added)
+			if f.index != nil {
+				f.index[name] = int32(-added) // until all are known
+			}
+			added++
+			inOrder = inOrder && last < 0
+		case target >= have:
+		case target > last:
+			last = target
+		case target < last:
+			inOrder = inOrder && slices.Contains(named, int32(target))
+		}
+		m.targets = append(m.targets, int32(target))
+	}
+	if f.index != nil && added > 0 {
+		for i, target := range m.targets[first:] {
+			if target < 0 {
+				name, _ := patchKeyOf(t, pointee(src.Index(i)))
+				f.index[name] = int32(have+added) - (^target - int32(have))
+			}
+		}
+	}
+	return added, inOrder, nil
+}
+
+// item merges one item of a patch into its place in the list at a node.
+func (m *merger) item(t *schema.Type, item reflect.Value, list node, from reflect.Value, isNew bool) error {
+	name, _ := patchKeyOf(t, from)
+	if !isNew {
+		at := m.keyed(list, name)
+		if at != noNode && m.log.nodes[at].whole {
+			m.split(t, item, at)
+		}
+		m.presence(at, true)
+		return m.fields(t, item, from, at)
+	}
+	verbatim, fresh := m.verbatim, m.fresh
+	m.verbatim, m.fresh = true, true
+	err := m.newItem(t, item, list, from, !m.unseen) // what is not in the list was never claimed
+	m.verbatim, m.fresh = verbatim, fresh
+	return err
+}
+
+// fields merges the fields of an item, but for its merge key.
+func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error {
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	_, err := m.structure(t.Elem, t.KeyField(), item, from, at)
+	return err
+}
+
+// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. An item whose
+// claims can be read off its copy is only marked as one layer's, until another one touches it.
+func (m *merger) newItem(t *schema.Type, item reflect.Value, list node, from reflect.Value, unknown bool) error {
+	name, ok := patchKeyOf(t, from)
+	at := noNode
+	if unknown && m.owners {
+		at = m.log.grow(list, nil, name)
+	} else {
+		at = m.keyed(list, name)
+		m.unseen = m.unseen || m.owners && !m.untouched(at)
+	}
+	m.make(at)
+	m.presence(at, false)
+	if err := m.setKey(t, item, from, ok); err != nil {
+		return err
+	}
+	if !m.owners || from.Type() != t.Elem.GoType() {
+		return m.fields(t, item, from, at)
+	}
+	said := m.said
+	m.owners = false
+	err := m.fields(t, item, from, noNode)
+	m.owners = true
+	if err != nil {
+		return err
+	}
+	n := &m.log.nodes[at]
+	switch {
+	case m.said != said:
+		n.whole = false
+		item.SetZero()
+		m.setKey(t, item, from, ok)
+		return m.fields(t, item, from, at)
+	case n.first == n.last:
+		n.whole = true
+	default:
+		n.whole = false
+		m.claimItem(t, item, at, m.layer)
+	}
+	return nil
+}
+
+// split gives the fields of an item that a patch added nodes and claims of their own, since another patch
+// is about to touch it.
+func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
+	layer := m.log.keeper(at)
+	m.log.nodes[at].whole = false
+	m.claimItem(t, item, at, layer)
+}
+
+// claimItem claims every field of an item as it stands.
+func (m *merger) claimItem(t *schema.Type, item reflect.Value, at node, layer int32) {
+	writer{log: m.log, layer: layer}.fields(t.Elem, t.KeyField(), at, reflect.Value{}, pointee(item))
+}
+
+// takeList sets a list that the base lacks: the patch's items as they stand, also when two of
+// them share a key or one has none.
+func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
+	fresh := m.fresh
+	m.fresh = true
+	defer func() { m.fresh = fresh }()
+	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
+		kept := make([]any, 0, src.Len())
+		for _, item := range src.Interface().([]any) {
+			if item, keep := withoutDirectives(item); keep {
+				kept = append(kept, item)
+			}
+		}
+		src = reflect.ValueOf(kept)
+	}
+	list := reflect.MakeSlice(dst.Type(), src.Len(), src.Len())
+	dst.Set(list)
+	for i := range src.Len() {
+		from := pointee(src.Index(i))
+		if !from.IsValid() {
+			m.raw = append(m.raw, list.Pointer())
+			continue // an item that is null
+		}
+		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
+			return within(schema.Index(i), wrongType(from, "an object"))
+		}
+		name, ok := patchKeyOf(t, from)
+		if !ok {
+			m.raw = append(m.raw, list.Pointer())
+		}
+		if child := m.keyed(at, name); child != noNode && m.log.nodes[child].whole {
+			m.split(t, list.Index(position(t, list, i, name)), child) // an item of the same key
+		}
+		if err := m.newItem(t, list.Index(i), at, from, false); err != nil {
+			return m.withinItem(t, src.Index(i), err)
+		}
+	}
+	return nil
+}
+
+// patchKeyOf is the merge key of a patch's item, and whether the item has one.
+func patchKeyOf(t *schema.Type, item reflect.Value) (string, bool) {
+	key := t.KeyField()
+	switch {
+	case key == nil || !item.IsValid():
+		return "", false
+	case item.Kind() == reflect.Map:
+		name := pointee(item.MapIndex(reflect.ValueOf(t.Key)))
+		if !name.IsValid() {
+			return "", false
+		}
+		return scalarText(name), true
+	case item.Kind() != reflect.Struct:
+		return "", false
+	}
+	return keyOf(key.Patch, item)
+}
+
+// keyOf is the merge key of an item, and whether its encoding has one.
+func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
+	v, encoded := slot.Of(item)
+	if v.Kind() == reflect.String {
+		return v.String(), encoded
+	}
+	v = pointee(v)
+	if !v.IsValid() {
+		return "", false
+	}
+	return scalarText(v), encoded
+}
+
+// setKey sets the merge key of a new item.
+func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) error {
+	key := t.KeyField()
+	if key == nil || !has {
+		return nil
+	}
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	to, _ := key.Template.In(item)
+	var value reflect.Value
+	if from.Kind() == reflect.Map {
+		value = pointee(from.MapIndex(reflect.ValueOf(t.Key)))
+	} else {
+		value, _ = key.Patch.Of(from)
+	}
+	if value.Type() == to.Type() {
+		m.plan.clone(to, value)
+		return nil
+	}
+	if err := m.read(key.Type, to, value.Interface()); err != nil {
+		return within(schema.Field(t.Key), err)
+	}
+	return nil
+}
+
+// errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
+// only where the base has the list, since a list that it lacks is taken as it stands.
+func errNoKey(index int, key string) error {
+	return within(schema.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
+}

@@ -1,0 +1,308 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// merger lays one patch after the other over a value that it may change. It walks both along the schema of their type.
+// The laws that each kind keeps stand at its function.
+type merger struct {
+	plan   *plan
+	log    *log
+	owners bool // whether claims are wanted
+	layer  int32
+	left   int // how many patches are left after this one
+	// fresh is set within a value that the base lacks: nothing in it, not even a field that is encoded empty, is the
+	// base's. Upstream takes such a value as the patch has it, without its directives.
+	fresh bool
+	// verbatim is set within a fresh item of a list that the base has, and within what replaces a value: upstream takes
+	// these as they are, and obeys no directive in them.
+	verbatim bool
+	// raw are the lists and maps of which this patch left something that only JSON can tell apart: a
+	// list with an item that has no key at all, a map emptied by a directive. A patch that names one
+	// item twice comes upon them again; for the next patch they have gone through the Go types.
+	raw []uintptr
+
+	// unseen is set once the log may hold claims on what is not in the list or map at hand: where a directive
+	// or a null has taken something away, and where a patch brought two items of one key, which are one in
+	// the log.
+	unseen bool
+	// said counts the claims that cannot be read off a copy of the patch's value: nulls, and structs without fields.
+	said int
+
+	fronts  fronts
+	targets []int32 // of the lists that are being merged, one inside the other
+	pairs   []pair
+}
+
+func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
+
+// patch lays a whole patch over the value.
+func (m *merger) patch(dst, src reflect.Value) error {
+	at := noNode
+	if m.owners {
+		at = rootNode
+	}
+	_, err := m.structure(m.plan.root, nil, dst, src, at)
+	return err
+}
+
+// structure merges what the patch src says into the struct dst, field by field, but for the merge
+// key of a list item. It reports whether the patch says anything.
+func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) (said bool, err error) {
+	if src.Kind() == reflect.Map {
+		return m.document(t, key, dst, src, at)
+	}
+	for f, from := range t.Encoded(src) {
+		said = true
+		if f == key {
+			continue
+		}
+		if err := m.encoded(f, dst, from, at); err != nil {
+			return true, within(schema.Field(f.Name), err)
+		}
+	}
+	return said, nil
+}
+
+// encoded merges one encoded field of a patch's struct into the struct dst.
+func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node) error {
+	to, present := f.Template.In(dst)
+	child := m.field(at, f)
+	from = pointee(from)
+	if !from.IsValid() {
+		m.null(f.Type, to, present, child)
+		return nil
+	}
+	return m.value(f.Type, to, present, from, child)
+}
+
+// pointee is the value that an encoded field of a patch holds, invalid for null.
+func pointee(from reflect.Value) reflect.Value {
+	for {
+		switch from.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			from = from.Elem()
+		case reflect.Slice, reflect.Map:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			return from
+		default:
+			return from
+		}
+	}
+}
+
+// value merges one value of a patch, which is not null, into a field of the base. present says whether the
+// base's own encoding has the field.
+func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	switch t.Kind {
+	case schema.Struct:
+		return m.object(t, dst, present, src, at)
+	case schema.Map:
+		return m.mapping(t, dst, src, at)
+	case schema.ListMap:
+		return m.listMap(t, dst, present, src, at)
+	case schema.Set:
+		return m.set(t, dst, present, src, at)
+	default:
+		return m.replace(t, dst, present, src, at)
+	}
+}
+
+// object merges a struct: each field by itself.
+func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if k := src.Kind(); k != reflect.Struct && k != reflect.Map {
+		return wrongType(src, "an object")
+	}
+	fresh := m.fresh
+	defer func() { m.fresh = fresh }()
+	if absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil(); absent {
+		if src.Kind() == reflect.Map && !m.verbatim && src.MapIndex(patchKey).IsValid() {
+			return nil // upstream drops the value with its directive
+		}
+		m.fresh = true
+		m.make(at)
+	}
+	if dst.Kind() == reflect.Pointer {
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
+		}
+		dst = dst.Elem()
+	}
+	said, err := m.structure(t, nil, dst, src, at)
+	if !said && !t.Plain {
+		m.presence(at, present)
+	}
+	return err
+}
+
+// replace sets a scalar or an atomic list to a copy of the patch's value.
+func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	m.keepOld(at, t, dst, present)
+	absent := !present || dst.Kind() == reflect.Slice && dst.IsNil()
+	to := dst
+	if dst.Kind() == reflect.Pointer {
+		// Claims hold on to the pointer, so what it points to stays.
+		if !dst.IsNil() && isPlain(src.Kind()) && src.Type() == dst.Type().Elem() && src.Equal(dst.Elem()) {
+			m.claim(at, dst)
+			return nil
+		}
+		to = reflect.New(dst.Type().Elem()).Elem()
+	}
+	switch {
+	case t.Raw && present && !m.fresh:
+		if err := m.overlay(to, reflect.Indirect(dst), src); err != nil {
+			return err
+		}
+	case src.Type() == to.Type():
+		m.plan.clone(to, src)
+		if t.Kind == schema.Atomic && absent && !m.verbatim {
+			m.plan.stripDirectives(to)
+		}
+	default:
+		from := src.Interface()
+		if absent && !m.verbatim {
+			from, _ = withoutDirectives(from)
+		}
+		if err := m.read(t, to, from); err != nil {
+			return err
+		}
+	}
+	if to != dst {
+		dst.Set(to.Addr())
+	}
+	m.claim(at, dst)
+	return nil
+}
+
+// null empties a field: the patch says null. In a Go patch that is a pointer or list without omitempty that is nil.
+func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
+	m.keepOld(at, t, dst, present)
+	m.unseen = true
+	m.said++
+	dst.SetZero()
+	m.claimNull(at)
+}
+
+// mapping merges two maps key by key.
+func (m *merger) mapping(t *schema.Type, dst, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Map {
+		return wrongType(src, "an object")
+	}
+	if plain, ok := src.Interface().(map[string]string); ok {
+		if to, ok := dst.Addr().Interface().(*map[string]string); ok {
+			if directives := m.readPairs(plain); !directives || t.Plain {
+				m.stringMap(to, at)
+				return nil
+			}
+		}
+	}
+	return m.directives(t, dst, src, at)
+}
+
+// pair is a key of a map with its value.
+type pair struct{ key, value string }
+
+// readPairs reads a patch's map into m.pairs, sorted, and reports whether it holds directives.
+func (m *merger) readPairs(src map[string]string) (directives bool) {
+	m.pairs = m.pairs[:0]
+	for key, value := range src {
+		m.pairs = append(m.pairs, pair{key, value})
+		directives = directives || strings.HasPrefix(key, "$")
+	}
+	if len(m.pairs) > 1 && m.owners {
+		slices.SortFunc(m.pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
+	}
+	return directives
+}
+
+// stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
+func (m *merger) stringMap(dst *map[string]string, at node) {
+	if n := len(m.pairs); len(*dst) == 0 {
+		*dst = make(map[string]string, max(n, min(n*(1+m.left), mapRoom)))
+	}
+	for _, p := range m.pairs {
+		if !m.owners {
+			(*dst)[p.key] = p.value
+			continue
+		}
+		old, had := (*dst)[p.key]
+		entry := noNode
+		if had || m.unseen {
+			entry = m.log.child(at, nil, p.key)
+		} else {
+			entry = m.log.grow(at, nil, p.key) // what is not in the map was never claimed
+		}
+		if had {
+			m.keepOldText(entry, old)
+		}
+		if !had || old != p.value {
+			(*dst)[p.key] = p.value
+		}
+		m.claimText(entry, p.value)
+	}
+}
+
+// entry sets one key of a map, or takes it away where the patch says null.
+func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) error {
+	entry := m.keyed(at, key.String())
+	old := dst.MapIndex(key)
+	from := pointee(value)
+	if !from.IsValid() && !m.verbatim {
+		if old.IsValid() {
+			m.keepOld(entry, scalarType, old, true)
+			dst.SetMapIndex(key, reflect.Value{})
+		}
+		m.unseen = true
+		m.said++
+		m.claimNull(entry)
+		return nil
+	}
+	if old.IsValid() {
+		if err := mergeable(t, from); err != nil && !m.verbatim {
+			return within(schema.Key(key.String()), err)
+		}
+		m.keepOld(entry, scalarType, old, true)
+	}
+	copied := reflect.New(dst.Type().Elem()).Elem()
+	switch {
+	case !from.IsValid():
+	case value.Type() == copied.Type() && value.Kind() != reflect.Interface:
+		m.plan.clone(copied, value)
+	default:
+		if err := m.read(t.Elem, copied, from.Interface()); err != nil {
+			return within(schema.Key(key.String()), err)
+		}
+	}
+	dst.SetMapIndex(key, copied)
+	m.claim(entry, copied)
+	return nil
+}
+
+// mergeable is upstream's refusal to merge two objects or lists under one key of a map: it knows the rules of the fields
+// of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
+func mergeable(t *schema.Type, from reflect.Value) error {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
+		return nil
+	}
+	if k := from.Kind(); from.IsValid() && (k == reflect.Map || k == reflect.Struct || k == reflect.Slice) {
+		return errors.New("an entry that the base has cannot be merged: only scalars replace each other there")
+	}
+	return nil
+}
+
+// wrongType says that a patch's value is of another type than the field.
+func wrongType(src reflect.Value, want string) error {
+	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
+}

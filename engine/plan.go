@@ -1,0 +1,243 @@
+// Package engine answers what a list of patches makes of a value of any type, and who set what.
+//
+// A [Plan] is compiled once from the struct tags of a Go type, and lays patches over values of that type as a strategic
+// merge patch does in the cluster:
+//
+//	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.Rules{})
+//	if err != nil {
+//		return err
+//	}
+//	result, err := plan.Apply(&defaults, []engine.Layered[engine.Object]{
+//		{Layer: schema.Manager("web"), Patch: &engine.Object{"spec": map[string]any{"replicas": int64(3)}}},
+//	}, engine.Options{Owners: true})
+//
+// A patch is a Go value, whose JSON says what it sets, or an [Object], which can also hold nulls and directives.
+// Package conflict names the fields in which patches disagree.
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// Object is a value as its JSON says it: maps by name, lists, strings, booleans, int64 or float64, and nil.
+type Object = map[string]any
+
+// Plan says how patches of type P merge into values of type T. It never changes, and many goroutines may use it.
+type Plan[T, P any] struct{ plan *plan }
+
+// plan is a Plan for any types.
+type plan struct {
+	root   *schema.Type
+	shapes map[reflect.Type]shape
+}
+
+// For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
+// Object. The error says what of the types or of the rules cannot be compiled.
+func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
+	base, patch := reflect.TypeFor[T](), reflect.TypeFor[P]()
+	mirror := patch
+	switch {
+	case base.Kind() != reflect.Struct:
+		return nil, fmt.Errorf("engine: %s is no struct", base)
+	case patch == reflect.TypeFor[Object]():
+		mirror = base
+	case patch.Kind() != reflect.Struct:
+		return nil, fmt.Errorf("engine: patches of type %s are neither structs nor objects", patch)
+	}
+	root, err := schema.Compile(base, mirror, r)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %s: %w", base, err)
+	}
+	return &Plan[T, P]{newPlan(root, base, patch)}, nil
+}
+
+// FromType is For with a type that is compiled already, from T and P.
+func FromType[T, P any](root *schema.Type) *Plan[T, P] {
+	return &Plan[T, P]{newPlan(root, reflect.TypeFor[T](), reflect.TypeFor[P]())}
+}
+
+func newPlan(root *schema.Type, types ...reflect.Type) *plan {
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}}
+	for _, t := range types {
+		p.shapeOf(t)
+	}
+	return p
+}
+
+// Type is how values of the plan's type merge; nil for a nil plan.
+func (p *Plan[T, P]) Type() *schema.Type {
+	if p == nil || p.plan == nil {
+		return nil
+	}
+	return p.plan.root
+}
+
+// Layered is one manager's patch.
+type Layered[P any] struct {
+	// Layer is whose patch it is. Two patches of one layer are one opinion: nobody disagrees with himself.
+	Layer schema.Layer
+	// Patch is the patch; nil says nothing.
+	Patch *P
+	// Source is where the patch stands in its document: sources of claims begin with it.
+	Source schema.Path
+}
+
+// Options says what Apply does besides merging. The zero value merges only, which is cheapest.
+type Options struct {
+	// Owners asks for Result.Owners.
+	Owners bool
+	// Base is the layer of the base, "base" if empty, and Source is where the base stands in its document.
+	Base   schema.Layer
+	Source schema.Path
+}
+
+// Result is what Apply made. It aliases neither the base nor the patches.
+type Result[T any] struct {
+	// Value is the merged value.
+	Value T
+	// Owners says who set each field of Value; nil unless it was asked for.
+	Owners *Ownership
+}
+
+// Base is the name of the layer of the base if Options name none.
+const Base schema.Layer = "base"
+
+// Apply lays patches over a base in the order given. It changes neither; a nil base is an empty value.
+//
+// The error is a [*PatchError], which names the layer and the field where a patch cannot be merged. There is then no
+// result. Where several patches cannot be merged, it is the first of them.
+func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
+	result := new(Result[T])
+	owners, err := p.ApplyInto(&result.Value, base, patches, o)
+	if err != nil {
+		return nil, err
+	}
+	result.Owners = owners
+	return result, nil
+}
+
+// ApplyInto is Apply that leaves the merged value in dst, which is zero before. It returns who set each field of dst, nil
+// unless Options ask for it. After an error dst holds part of the merge.
+func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
+	if p == nil || p.plan == nil {
+		return nil, errors.New("engine: a plan that was not compiled merges nothing")
+	}
+	if dst == nil {
+		return nil, errors.New("engine: there is nothing to merge into")
+	}
+	value := reflect.ValueOf(dst).Elem()
+	if base != nil {
+		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
+			c.DeepCopyInto(dst)
+		} else {
+			p.plan.clone(value, reflect.ValueOf(base).Elem())
+		}
+	}
+	m := merger{plan: p.plan}
+	if o.Owners {
+		m.owners, m.log = true, newLog(p.plan.root, len(patches), o)
+		for i := range patches {
+			m.log.ids[i] = m.log.layerID(patches[i].Layer)
+			m.log.from(m.log.ids[i], patches[i].Source)
+		}
+		m.log.managers = int32(len(m.log.layers) - 1)
+	}
+	for i := range patches {
+		if patches[i].Patch == nil {
+			continue
+		}
+		m.left, m.raw = len(patches)-i-1, m.raw[:0]
+		if o.Owners {
+			m.layer = m.log.ids[i]
+		}
+		if err := m.patch(value, reflect.ValueOf(patches[i].Patch).Elem()); err != nil {
+			failed := asPatchError(err)
+			failed.Layer = patches[i].Layer
+			return nil, failed
+		}
+	}
+	if o.Owners {
+		return &Ownership{log: m.log, value: value}, nil
+	}
+	return nil, nil
+}
+
+// PatchError is why a patch cannot be merged.
+type PatchError struct {
+	// Layer is whose patch it is.
+	Layer schema.Layer
+	// Path is the field at which the merge fails.
+	Path schema.Path
+	// Err says what is wrong there.
+	Err error
+}
+
+// Error names the layer and the field.
+func (e *PatchError) Error() string {
+	if e == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("patch of %s: %s: %s", e.Layer, e.Path, e.Err)
+}
+
+// Unwrap is what is wrong with the field.
+func (e *PatchError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+func asPatchError(err error) *PatchError {
+	if e, ok := err.(*PatchError); ok {
+		return e
+	}
+	return &PatchError{Err: err}
+}
+
+// within lets an error's path grow on its way up.
+func within(step schema.Step, err error) error {
+	e := asPatchError(err)
+	e.Path = slices.Insert(e.Path, 0, step)
+	return e
+}
+
+// decode sets dst, of a Go type, to what JSON says. The type of dst says what it has to be.
+func decode(dst reflect.Value, from any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("is no JSON: %w", err)
+	}
+	if err := json.Unmarshal(text, dst.Addr().Interface()); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return fmt.Errorf("must be %s, and is %s", jsonType(dst.Type()), wrong.Value)
+		}
+		return err
+	}
+	return nil
+}
+
+// jsonType is what JSON has for a Go type.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "a number"
+	}
+}
