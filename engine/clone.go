@@ -103,14 +103,14 @@ func (p *plan) clone(dst, src reflect.Value) {
 			dst.SetZero()
 			return
 		}
-		list := reflect.MakeSlice(src.Type(), src.Len(), src.Len())
-		reflect.Copy(list, src)
-		if p.isDeep(src.Type().Elem()) {
-			for i := range src.Len() {
-				p.clone(list.Index(i), src.Index(i))
-			}
+		makeList(dst, src.Len())
+		if !p.isDeep(src.Type().Elem()) {
+			reflect.Copy(dst, src)
+			return
 		}
-		dst.Set(list)
+		for i := range src.Len() {
+			p.clone(dst.Index(i), src.Index(i))
+		}
 	case reflect.Map:
 		if src.IsNil() {
 			dst.SetZero()
@@ -144,6 +144,17 @@ func (p *plan) clone(dst, src reflect.Value) {
 	default:
 		dst.Set(src)
 	}
+}
+
+// makeList sets an addressable list to n empty items in memory of its own.
+func makeList(dst reflect.Value, n int) {
+	if n == 0 {
+		dst.Set(reflect.MakeSlice(dst.Type(), 0, 0)) // which is not nil
+		return
+	}
+	dst.SetZero()
+	dst.Grow(n)
+	dst.SetLen(n)
 }
 
 // cloneByJSON copies a value whose fields do not say all.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -12,8 +13,9 @@ import (
 // list, as a rule, so there is free memory before its first item, for those of later patches too. So a
 // patch costs what it says, and not what the list holds.
 type front struct {
-	memory reflect.Value // the free items, then the list
 	first  uintptr       // the address of the list's first item
+	length int           // of the list
+	memory reflect.Value // the free items, then the list; invalid where none are free
 	room   int           // how many are free
 	// index is how far from the end of the list each key stands, which new items in front do not
 	// change; nil where looking along the list is as good.
@@ -38,12 +40,12 @@ func (f *fronts) of(list reflect.Value) *front {
 				f.next = 0
 			}
 			f.next++
-			if one := &f.all[f.next-1]; one.first == first && one.memory.Len()-one.room == n && one.memory.Type() == list.Type() {
+			if one := &f.all[f.next-1]; one.first == first && one.length == n {
 				return one
 			}
 		}
 	}
-	f.all = append(f.all, front{memory: list.Slice(0, n), first: first})
+	f.all = append(f.all, front{first: first, length: n})
 	f.next = len(f.all)
 	return &f.all[len(f.all)-1]
 }
@@ -64,14 +66,14 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value) (f *front, twins bo
 	if f.checked {
 		return f, false, nil
 	}
-	n := list.Len()
+	n, names := list.Len(), keysIn(t, list, false)
 	for i := range n {
-		name, ok := itemName(t, list, i)
+		name, ok := names.at(i)
 		if !ok {
 			return nil, false, errNoKey(i, t.Key)
 		}
 		if n <= smallList {
-			twins = twins || position(t, list, i, name) >= 0
+			twins = twins || names.find(i, name) >= 0
 		}
 	}
 	if n > smallList {
@@ -82,45 +84,23 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value) (f *front, twins bo
 	return f, twins, nil
 }
 
-// itemName is the merge key of an item of the base, and whether its encoding has one.
-func itemName(t *schema.Type, list reflect.Value, i int) (string, bool) {
-	key, item := t.KeyField(), list.Index(i)
-	if item.Kind() == reflect.Pointer {
-		item = item.Elem()
-	}
-	if key == nil || !item.IsValid() {
-		return "", false
-	}
-	return keyOf(&key.Template, item)
-}
-
-// position returns the position of the first of the list's n items that has a key, -1 where none has.
-func position(t *schema.Type, list reflect.Value, n int, name string) int {
-	for i := range n {
-		if other, _ := itemName(t, list, i); other == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// find returns the position of the first item that has a key, -1 where none has.
-func (f *front) find(t *schema.Type, list reflect.Value, name string) int {
+// find returns the position of the first item of a list of n that has a key, -1 where none has.
+func (f *front) find(names *keys, n int, name string) int {
 	if f.index == nil {
-		return position(t, list, list.Len(), name)
+		return names.find(n, name)
 	}
 	if fromEnd, found := f.index[name]; found {
-		return list.Len() - int(fromEnd)
+		return n - int(fromEnd)
 	}
 	return -1
 }
 
 // makeIndex makes the index of a list that is about to get more items.
 func (f *front) makeIndex(t *schema.Type, list reflect.Value, more int) {
-	n := list.Len()
+	n, names := list.Len(), keysIn(t, list, false)
 	f.index = make(map[string]int32, n+more)
 	for i := n - 1; i >= 0; i-- {
-		name, _ := itemName(t, list, i)
+		name, _ := names.at(i)
 		f.index[name] = int32(n - i)
 	}
 }
@@ -136,8 +116,8 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 			reflect.Copy(f.memory.Slice(f.room, f.room+had), list)
 		}
 		f.room -= added
-		list.Set(f.memory.Slice(f.room, f.memory.Len()))
-		f.first = list.Pointer()
+		setTail(list, f.memory, f.room)
+		f.first, f.length = list.Pointer(), had+added
 	}
 	for i, target := range targets {
 		switch {
@@ -149,6 +129,17 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 			targets[i] = target - int32(had)
 		}
 	}
+}
+
+// setTail sets an addressable list to the items of another one from a position on. It is list.Set(of.Slice(from, of.Len()))
+// without the allocation that reflection makes for a slice.
+func setTail(list, of reflect.Value, from int) {
+	type slice struct {
+		first       unsafe.Pointer
+		length, cap int
+	}
+	n := of.Len() - from
+	*(*slice)(unsafe.Pointer(list.UnsafeAddr())) = slice{unsafe.Add(of.UnsafePointer(), uintptr(from)*of.Type().Elem().Size()), n, n}
 }
 
 // reorder puts the list, with its new items, into the order in which it merges with the patch's, and sets
@@ -164,13 +155,13 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		}
 	}
 	if twins {
-		first := make(map[string]int32, n)
+		first, names := make(map[string]int32, n), keysIn(t, list, false)
 		for i := n - 1; i >= 0; i-- {
-			name, _ := itemName(t, list, i)
+			name, _ := names.at(i)
 			first[name] = int32(i)
 		}
 		for i := range n {
-			name, _ := itemName(t, list, i)
+			name, _ := names.at(i)
 			server[i] = first[name]
 		}
 	}
@@ -196,7 +187,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		}
 	}
 	list.Set(ordered)
-	*f = front{memory: list.Slice(0, n+added), first: list.Pointer(), checked: !twins}
+	*f = front{first: list.Pointer(), length: n + added, checked: !twins}
 }
 
 // namedOnce are the targets in the patch's order, each once, and how many of them are new to the list of n.

@@ -43,24 +43,20 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	} else {
 		f.prepend(dst, m.targets[first:], added, m.left)
 	}
+	names := keysIn(t, src, true)
 	for i := range src.Len() {
 		target := m.targets[first+i]
 		isNew := target < 0
 		if isNew {
 			target = ^target
 		}
-		if err := m.item(t, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
-			return m.withinItem(t, src.Index(i), err)
+		name, _ := names.at(i)
+		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
+			return within(schema.Item(t.Key, name), err)
 		}
 	}
 	m.targets = m.targets[:first]
 	return nil
-}
-
-// withinItem is an error within an item of a patch's list.
-func (m *merger) withinItem(t *schema.Type, item reflect.Value, err error) error {
-	name, _ := patchKeyOf(t, pointee(item))
-	return within(schema.Item(t.Key, name), err)
 }
 
 // findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position
@@ -74,19 +70,17 @@ func (m *merger) findTargets(t *schema.Type, f *front, list, src reflect.Value) 
 	}
 	first, last := len(m.targets), -1
 	inOrder = true
+	names, base := keysIn(t, src, true), keysIn(t, list, false)
 	for i := range src.Len() {
-		name, ok := patchKeyOf(t, pointee(src.Index(i)))
+		name, ok := names.at(i)
 		if !ok {
 			return 0, false, errNoKey(i, t.Key)
 		}
 		named := m.targets[first:]
-		target := f.find(t, list, name)
+		target := f.find(&base, have, name)
 		if target < 0 && f.index == nil {
-			for j := range i {
-				if twin, _ := patchKeyOf(t, pointee(src.Index(j))); twin == name {
-					target = int(max(named[j], ^named[j]))
-					break
-				}
+			if twin := names.find(i, name); twin >= 0 {
+				target = int(max(named[twin], ^named[twin]))
 			}
 		}
 		switch {
@@ -108,7 +102,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, list, src reflect.Value) 
 	if f.index != nil && added > 0 {
 		for i, target := range m.targets[first:] {
 			if target < 0 {
-				name, _ := patchKeyOf(t, pointee(src.Index(i)))
+				name, _ := names.at(i)
 				f.index[name] = int32(have+added) - (^target - int32(have))
 			}
 		}
@@ -117,8 +111,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, list, src reflect.Value) 
 }
 
 // item merges one item of a patch into its place in the list at a node.
-func (m *merger) item(t *schema.Type, item reflect.Value, list node, from reflect.Value, isNew bool) error {
-	name, _ := patchKeyOf(t, from)
+func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from reflect.Value, isNew bool) error {
 	if !isNew {
 		at := m.keyed(list, name)
 		if at != noNode && m.log.nodes[at].whole {
@@ -129,7 +122,7 @@ func (m *merger) item(t *schema.Type, item reflect.Value, list node, from reflec
 	}
 	verbatim, fresh := m.verbatim, m.fresh
 	m.verbatim, m.fresh = true, true
-	err := m.newItem(t, item, list, from, !m.unseen) // what is not in the list was never claimed
+	err := m.newItem(t, name, true, item, list, from, !m.unseen) // what is not in the list was never claimed
 	m.verbatim, m.fresh = verbatim, fresh
 	return err
 }
@@ -148,8 +141,7 @@ func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error
 
 // newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. An item whose
 // claims can be read off its copy is only marked as one layer's, until another one touches it.
-func (m *merger) newItem(t *schema.Type, item reflect.Value, list node, from reflect.Value, unknown bool) error {
-	name, ok := patchKeyOf(t, from)
+func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
 	at := noNode
 	if unknown && m.owners {
 		at = m.log.grow(list, nil, name)
@@ -216,8 +208,9 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		}
 		src = reflect.ValueOf(kept)
 	}
-	list := reflect.MakeSlice(dst.Type(), src.Len(), src.Len())
-	dst.Set(list)
+	makeList(dst, src.Len())
+	list := dst
+	names, base := keysIn(t, src, true), keysIn(t, list, false)
 	for i := range src.Len() {
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
@@ -227,28 +220,57 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
 			return within(schema.Index(i), wrongType(from, "an object"))
 		}
-		name, ok := patchKeyOf(t, from)
+		name, ok := names.at(i)
 		if !ok {
 			m.raw = append(m.raw, list.Pointer())
 		}
 		if child := m.keyed(at, name); child != noNode && m.log.nodes[child].whole {
-			m.split(t, list.Index(position(t, list, i, name)), child) // an item of the same key
+			m.split(t, list.Index(base.find(i, name)), child) // an item of the same key
 		}
-		if err := m.newItem(t, list.Index(i), at, from, false); err != nil {
-			return m.withinItem(t, src.Index(i), err)
+		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
+			return within(schema.Item(t.Key, name), err)
 		}
 	}
 	return nil
 }
 
-// patchKeyOf is the merge key of a patch's item, and whether the item has one.
-func patchKeyOf(t *schema.Type, item reflect.Value) (string, bool) {
-	key := t.KeyField()
+// keys are the merge keys of a list's items, in the base or in a patch.
+type keys struct {
+	texts  schema.Texts
+	isText bool
+	list   reflect.Value
+	slot   *schema.Slot
+	name   string
+}
+
+// keysIn are those of a list of the base, or of a patch.
+func keysIn(t *schema.Type, list reflect.Value, ofPatch bool) keys {
+	k := keys{list: list, name: t.Key}
+	if key := t.KeyField(); key != nil {
+		k.slot = &key.Template
+		if ofPatch {
+			k.slot = key.Patch
+		}
+		k.texts, k.isText = k.slot.Texts(list)
+	}
+	return k
+}
+
+// at is the key of an item, and whether the item has one.
+func (k *keys) at(i int) (string, bool) {
+	if k.isText {
+		return k.texts.At(i)
+	}
+	return k.of(pointee(k.list.Index(i)))
+}
+
+// of is the key of an item, which is a struct or an object.
+func (k *keys) of(item reflect.Value) (string, bool) {
 	switch {
-	case key == nil || !item.IsValid():
+	case k.slot == nil || !item.IsValid():
 		return "", false
 	case item.Kind() == reflect.Map:
-		name := pointee(item.MapIndex(reflect.ValueOf(t.Key)))
+		name := pointee(item.MapIndex(reflect.ValueOf(k.name)))
 		if !name.IsValid() {
 			return "", false
 		}
@@ -256,7 +278,17 @@ func patchKeyOf(t *schema.Type, item reflect.Value) (string, bool) {
 	case item.Kind() != reflect.Struct:
 		return "", false
 	}
-	return keyOf(key.Patch, item)
+	return keyOf(k.slot, item)
+}
+
+// find returns the position of the first of the list's first n items that has a key, -1 where none has.
+func (k *keys) find(n int, name string) int {
+	for i := range n {
+		if other, _ := k.at(i); other == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // keyOf is the merge key of an item, and whether its encoding has one.
@@ -291,7 +323,11 @@ func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) erro
 	} else {
 		value, _ = key.Patch.Of(from)
 	}
-	if value.Type() == to.Type() {
+	switch {
+	case to.Kind() == reflect.String && value.Kind() == reflect.String:
+		to.SetString(value.String())
+		return nil
+	case value.Type() == to.Type():
 		m.plan.clone(to, value)
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -201,11 +202,9 @@ func (m *merger) mapping(t *schema.Type, dst, src reflect.Value, at node) error 
 		return wrongType(src, "an object")
 	}
 	if plain, ok := src.Interface().(map[string]string); ok {
-		if to, ok := dst.Addr().Interface().(*map[string]string); ok {
-			if directives := m.readPairs(plain); !directives || t.Plain {
-				m.stringMap(to, at)
-				return nil
-			}
+		if directives := m.readPairs(plain); dst.Type() == src.Type() && (!directives || t.Plain) {
+			m.stringMap((*map[string]string)(unsafe.Pointer(dst.UnsafeAddr())), at)
+			return nil
 		}
 	}
 	return m.directives(t, dst, src, at)

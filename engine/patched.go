@@ -19,8 +19,8 @@ type PatchedField struct {
 // base set is not among them, and neither is what is within an item that one patch added and no other
 // touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
+	l := o.orEmpty().log
 	return func(yield func(PatchedField) bool) {
-		l := o.orEmpty().log
 		for i := range l.nodes {
 			if !yield(PatchedField{l, node(i)}) {
 				return
@@ -32,7 +32,7 @@ func (o *Ownership) Patched() iter.Seq[PatchedField] {
 // record returns the log of the field; the zero PatchedField is in one that is empty.
 func (f PatchedField) record() *log {
 	if f.log == nil {
-		return newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})
+		return (*Ownership)(nil).orEmpty().log
 	}
 	return f.log
 }

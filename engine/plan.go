@@ -158,7 +158,7 @@ func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*
 		}
 		if err := m.patch(value, reflect.ValueOf(patches[i].Patch).Elem()); err != nil {
 			failed := asPatchError(err)
-			failed.Layer = patches[i].Layer
+			failed.Layer, failed.Index = patches[i].Layer, i
 			return nil, failed
 		}
 	}
@@ -170,8 +170,9 @@ func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*
 
 // PatchError is why a patch cannot be merged.
 type PatchError struct {
-	// Layer is whose patch it is.
+	// Layer is whose patch it is, and Index its place in the list.
 	Layer schema.Layer
+	Index int
 	// Path is the field at which the merge fails.
 	Path schema.Path
 	// Err says what is wrong there.

@@ -85,12 +85,11 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	}
 	layers := make([]engine.Layered[trainer.JobSetTemplatePatch], len(patches))
 	for i := range patches {
-		layers[i].Layer = schema.Manager(patches[i].Manager)
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
 			layers[i].Patch = spec.Template
 		}
 		if opts.Owners {
-			layers[i].Source = schema.PatchPath(patches[i].Manager)
+			layers[i].Layer, layers[i].Source = schema.Manager(patches[i].Manager), schema.PatchPath(patches[i].Manager)
 		}
 	}
 	result := &Result{}
@@ -100,8 +99,7 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		if !errors.As(err, &failed) {
 			return nil, err
 		}
-		manager, _ := failed.Layer.Manager()
-		return nil, &PatchError{Manager: manager, Path: failed.Path, Err: failed.Err}
+		return nil, &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
 	}
 	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
 	result.Owners = owners

@@ -9,7 +9,7 @@ import (
 
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
-		merge.Apply, merge.Upsert,
-		new(merge.Ownership), new(merge.PatchError), new(merge.PatchedField),
+		merge.Apply, merge.Upsert, merge.ManagedFields,
+		new(merge.PatchError),
 	)
 }

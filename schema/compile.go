@@ -116,7 +116,7 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 	if t := c.done[pair]; t != nil {
 		return t
 	}
-	t := &Type{goType: template}
+	t := &Type{goType: template, patchType: patch}
 	c.done[pair] = t
 	switch {
 	case encodesItself(template):
@@ -140,13 +140,13 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	fields := goFields(template, nil)
+	fields := placed(goFields(template, nil), template)
 	mirrored := fields // most types below a patch's own are the template's
 	switch {
 	case patch == nil || patch.Kind() != reflect.Struct:
 		mirrored = nil
 	case patch != template:
-		mirrored = goFields(patch, nil)
+		mirrored = placed(goFields(patch, nil), patch)
 	}
 	compiled := make([]StructField, len(fields))
 	t.Fields = make([]*StructField, 0, len(fields))
@@ -196,6 +196,14 @@ type goField struct {
 	typ  reflect.Type
 	tag  reflect.StructTag
 	slot Slot
+}
+
+// placed notes where in memory the fields stand.
+func placed(fields []goField, within reflect.Type) []goField {
+	for i := range fields {
+		fields[i].slot.place(within)
+	}
+	return fields
 }
 
 // goFields lists the fields that encoding/json would write for a struct, inlined structs in place. The struct stands

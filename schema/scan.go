@@ -3,48 +3,42 @@ package schema
 import (
 	"iter"
 	"reflect"
-	"slices"
+	"unsafe"
 )
+
+// Most fields of most patches are empty, and every patch is looked through. So whether a field is empty is read from
+// memory at its compiled offset, and reflection is asked only for fields that hold something. This file is the only one
+// that does so: an offset is that of the field in the very struct type that it is used on.
 
 // Encoded yields the fields that a patch's JSON holds, each with its value, in the order of Patchable.
 // The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what
 // [Slot.Of] says of every field, made ready for those who want them all.
 func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Value] {
 	return func(yield func(*StructField, reflect.Value) bool) {
-		if t == nil || patch.Kind() != reflect.Struct || !patch.CanAddr() {
+		if t == nil || patch.Kind() != reflect.Struct || !patch.CanAddr() || patch.Type() != t.patchType {
 			return
 		}
-		parent := patch
+		memory := unsafe.Pointer(patch.UnsafeAddr())
 		for i := range t.scan {
 			step := &t.scan[i]
-			if step.enters {
-				parent = patch
-				for _, outer := range step.outer {
-					if parent = parent.Field(outer); parent.Kind() == reflect.Pointer {
-						parent = parent.Elem()
-					}
-					if !parent.IsValid() {
-						break
-					}
-				}
-			}
-			if !parent.IsValid() {
-				continue // an embedded pointer that is nil
-			}
-			value := parent.Field(step.index)
-			switch step.rule {
+			switch at := unsafe.Add(memory, step.offset); step.rule {
 			case notNil:
-				if value.IsNil() {
+				if *(*unsafe.Pointer)(at) == nil {
 					continue
 				}
-			case notEmpty:
-				if value.Len() == 0 {
+			case notEmptyString:
+				if *(*string)(at) == "" {
 					continue
 				}
-			case ask:
-				if !step.field.Patch.encodes(value) {
+			case notEmptyList:
+				if len(*(*[]struct{})(at)) == 0 {
 					continue
 				}
+			}
+			slot := step.field.Patch
+			value := slot.value(patch)
+			if !value.IsValid() || step.rule == ask && !slot.encodes(value) {
+				continue
 			}
 			if !yield(step.field, value) {
 				return
@@ -56,9 +50,7 @@ func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Valu
 // scanStep is one field in the walk over a patch's struct, made ready.
 type scanStep struct {
 	field  *StructField
-	enters bool  // the field stands in another inlined struct than the one before it,
-	outer  []int // which is this one
-	index  int   // within that
+	offset uintptr
 	rule   emptiness
 }
 
@@ -68,28 +60,75 @@ type emptiness uint8
 const (
 	never emptiness = iota
 	notNil
-	notEmpty
+	notEmptyString
+	notEmptyList
 	ask
 )
 
 // scanOf makes the walk over the fields ready.
 func scanOf(fields []*StructField) []scanStep {
 	steps := make([]scanStep, len(fields))
-	var inside []int
 	for i, f := range fields {
-		last := len(f.Patch.Index) - 1
-		outer := f.Patch.Index[:last]
-		steps[i] = scanStep{field: f, enters: !slices.Equal(outer, inside), outer: outer, index: f.Patch.Index[last], rule: ask}
-		inside = outer
-		switch {
-		case f.Patch.OmitZero:
-		case !f.Patch.OmitEmpty:
-			steps[i].rule = never
-		case f.Patch.kind == reflect.Pointer:
-			steps[i].rule = notNil
-		case f.Patch.kind == reflect.String, f.Patch.kind == reflect.Slice, f.Patch.kind == reflect.Map:
-			steps[i].rule = notEmpty
+		slot := f.Patch
+		step := scanStep{field: f, rule: ask}
+		if slot.direct && !slot.OmitZero {
+			step.offset = slot.offset
+			switch {
+			case !slot.OmitEmpty:
+				step.rule = never
+			case slot.kind == reflect.Pointer:
+				step.rule = notNil
+			case slot.kind == reflect.String:
+				step.rule = notEmptyString
+			case slot.kind == reflect.Slice:
+				step.rule = notEmptyList
+			}
 		}
+		steps[i] = step
 	}
 	return steps
+}
+
+// Texts are the strings that a field holds in each struct of a list.
+type Texts struct {
+	memory    unsafe.Pointer
+	size      uintptr
+	length    int
+	omitEmpty bool
+}
+
+// Texts returns what the slot holds in the structs of a list; false for a slot that holds no string, and for a list of
+// anything else than the slot's structs.
+func (s *Slot) Texts(list reflect.Value) (Texts, bool) {
+	if s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.listType {
+		return Texts{}, false
+	}
+	return Texts{unsafe.Add(list.UnsafePointer(), s.offset), s.parent.Size(), list.Len(), s.OmitEmpty}, true
+}
+
+// Len is the number of structs.
+func (t Texts) Len() int { return t.length }
+
+// At returns the string of a struct, and whether the struct's encoding has it.
+func (t Texts) At(i int) (text string, encoded bool) {
+	if uint(i) >= uint(t.length) {
+		return "", false
+	}
+	text = *(*string)(unsafe.Add(t.memory, uintptr(i)*t.size))
+	return text, text != "" || !t.omitEmpty
+}
+
+// place notes where in memory the slot stands in a struct.
+func (s *Slot) place(parent reflect.Type) {
+	s.parent, s.listType, s.direct = parent, reflect.SliceOf(parent), true
+	t := parent
+	for _, i := range s.Index {
+		if t.Kind() != reflect.Struct {
+			s.direct = false // an embedded pointer
+			return
+		}
+		f := t.Field(i)
+		s.offset += f.Offset
+		t = f.Type
+	}
 }

@@ -75,6 +75,7 @@ type Type struct {
 	Plain bool
 
 	goType    reflect.Type
+	patchType reflect.Type
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
@@ -125,7 +126,11 @@ type Slot struct {
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
-	kind reflect.Kind
+	kind     reflect.Kind
+	parent   reflect.Type // the struct that Index is within
+	listType reflect.Type // of a list of them
+	offset   uintptr      // of the field in it, if direct
+	direct   bool         // no embedded pointer is on the way
 }
 
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
@@ -135,17 +140,23 @@ func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct {
 		return reflect.Value{}, false
 	}
-	value = parent.Field(s.Index[0])
+	value = s.value(parent)
+	return value, value.IsValid() && s.encodes(value)
+}
+
+// value is the slot's value in a struct, invalid within an embedded pointer that is nil.
+func (s *Slot) value(parent reflect.Value) reflect.Value {
+	value := parent.Field(s.Index[0])
 	for _, i := range s.Index[1:] {
 		if value.Kind() == reflect.Pointer {
 			if value.IsNil() {
-				return reflect.Value{}, false
+				return reflect.Value{}
 			}
 			value = value.Elem()
 		}
 		value = value.Field(i)
 	}
-	return value, s.encodes(value)
+	return value
 }
 
 // In is Of for a struct that is to be written to: where the field stands in an embedded pointer that is nil, the pointer is

@@ -12,9 +12,9 @@ func TestZeroCalls(t *testing.T) {
 		schema.Check, schema.Element, schema.Field, schema.Fields, schema.FormatClaim, schema.FormatValue, schema.Index, schema.IsSecret, schema.IsSecretOf,
 		schema.Item, schema.JobSetTemplate, schema.Key, schema.Manager, schema.Nearest, schema.Override,
 		schema.ParsePath, schema.PatchPath, schema.Policy, schema.SameValue, schema.Scheduler, schema.StricterCodes,
-		schema.TypeOf,
+		schema.TypeOf, schema.Compile,
 		new(schema.Claim), new(schema.Finding), new(schema.Findings), new(schema.Kind), new(schema.Layer),
 		new(schema.Object), new(schema.Path), new(schema.Position), new(schema.Presence), new(schema.Severity),
-		new(schema.Slot), new(schema.Step), new(schema.Type), new(schema.Union),
+		new(schema.Slot), new(schema.Step), new(schema.Texts), new(schema.Type), new(schema.Union),
 	)
 }

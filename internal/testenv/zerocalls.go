@@ -34,10 +34,10 @@ func ZeroCalls(t *testing.T, except map[string]string, all ...any) {
 		value := reflect.ValueOf(v)
 		name := ""
 		if value.Kind() == reflect.Func {
-			name = runtime.FuncForPC(value.Pointer()).Name()
+			name = plainName(runtime.FuncForPC(value.Pointer()).Name())
 			name = name[strings.LastIndex(name, ".")+1:]
 		} else {
-			name = value.Type().Elem().Name()
+			name = plainName(value.Type().Elem().Name())
 			c.pkg = value.Type().Elem().PkgPath()
 		}
 		if declared[name] == nil {
@@ -90,6 +90,12 @@ func declarations(t *testing.T) map[string][]string {
 				if pointer, ok := receiver.(*ast.StarExpr); ok {
 					receiver = pointer.X
 				}
+				switch generic := receiver.(type) {
+				case *ast.IndexExpr:
+					receiver = generic.X
+				case *ast.IndexListExpr:
+					receiver = generic.X
+				}
 				if name, ok = receiver.(*ast.Ident); !ok {
 					t.Fatalf("%s: %s has a receiver that this test cannot name", file, f.Name)
 				}
@@ -100,6 +106,12 @@ func declarations(t *testing.T) map[string][]string {
 		}
 	}
 	return names
+}
+
+// plainName is a name without the types of its parameters.
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
 }
 
 type zeroCaller struct {
@@ -121,7 +133,7 @@ func (c *zeroCaller) methods(value reflect.Value) {
 	}
 	for i := range value.NumMethod() {
 		method := value.Type().Method(i)
-		if !slices.Contains(c.declared[of.Name()], method.Name) {
+		if !slices.Contains(c.declared[plainName(of.Name())], method.Name) {
 			continue
 		}
 		if isNil {
