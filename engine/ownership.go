@@ -19,9 +19,7 @@ type Ownership struct {
 	value reflect.Value
 }
 
-// orEmpty returns o, or the ownership of nothing if o is nil or zero. It is not inlined, so that the loops around it are.
-//
-//go:noinline
+// orEmpty returns o, or the ownership of nothing if o is nil or zero.
 func (o *Ownership) orEmpty() *Ownership {
 	if o == nil || o.log == nil {
 		return &Ownership{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}

@@ -19,8 +19,8 @@ type PatchedField struct {
 // base set is not among them, and neither is what is within an item that one patch added and no other
 // touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
-	l := o.orEmpty().log
 	return func(yield func(PatchedField) bool) {
+		l := o.orEmpty().log
 		for i := range l.nodes {
 			if !yield(PatchedField{l, node(i)}) {
 				return
