@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := conflict.Find(result).Err(); err != nil {
+//	if err := conflict.Find(result.Owners).Err(); err != nil {
 //		return err // names every field, every manager and every value
 //	}
 //
@@ -21,7 +21,7 @@
 //
 // Equal values are shared, and so is the presence of an item: two managers may well name one
 // container. Values are equal when their encodings are. Both laws hold for patches that
-// schema.Check passes, and property tests hold them against the controller's own merge.
+// check.Patches passes, and property tests hold them against the controller's own merge.
 //
 // # What to do about one
 //
@@ -36,7 +36,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -87,19 +87,16 @@ var (
 
 // Find returns every conflict between the managers of a merge, nil when they agree. The merge must
 // have been asked for its owners: without them an answer would be a guess, and Find returns one conflict of no
-// kind that says so. A nil merge has no conflicts.
-func Find(r *merge.Result) Conflicts {
-	if r == nil {
-		return nil
-	}
-	if r.Owners == nil {
+// kind that says so.
+func Find(owners *engine.Ownership) Conflicts {
+	if owners == nil {
 		return Conflicts{{}}
 	}
 	var found Conflicts
-	for f := range r.Owners.Patched() {
+	for f := range owners.Patched() {
 		if f.Contested() {
-			found = append(found, overlap(f, r.Owners))
-		} else if c, ok := emptied(f, r.Owners); ok {
+			found = append(found, overlap(f, owners))
+		} else if c, ok := emptied(f, owners); ok {
 			found = append(found, c)
 		}
 		if !f.HasSeveral() {
@@ -115,7 +112,7 @@ func Find(r *merge.Result) Conflicts {
 }
 
 // overlap is the conflict on a contested field.
-func overlap(f merge.PatchedField, owners *merge.Ownership) Conflict {
+func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
 	if hasNull(c.Claims) {
@@ -126,8 +123,8 @@ func overlap(f merge.PatchedField, owners *merge.Ownership) Conflict {
 }
 
 // emptied finds a null of one manager on a struct in which another sets a field.
-func emptied(f merge.PatchedField, owners *merge.Ownership) (Conflict, bool) {
-	if !f.HasNull() || f.Type().Kind != schema.Struct {
+func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
+	if k := f.Type().Kind; !f.HasNull() || k == schema.Scalar || k == schema.Atomic {
 		return Conflict{}, false
 	}
 	c := Conflict{Kind: Overlap, Path: f.Path()}
@@ -163,7 +160,7 @@ func (c *Conflict) add(path schema.Path, claims []schema.Claim) {
 	}
 }
 
-func (c *Conflict) addBelow(f merge.PatchedField) {
+func (c *Conflict) addBelow(f engine.PatchedField) {
 	for child := range f.Children() {
 		c.add(child.Path(), managers(child.Claims()))
 		c.addBelow(child)
@@ -171,7 +168,7 @@ func (c *Conflict) addBelow(f merge.PatchedField) {
 }
 
 // union finds two managers in different members of a union.
-func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	if !severalOf(f, u) {
 		return Conflict{}, false
 	}
@@ -203,7 +200,7 @@ func union(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 
 // severalOf reports whether patches reached two fields that a union is about. It is the quick answer
 // for nearly all objects.
-func severalOf(f merge.PatchedField, u schema.Union) bool {
+func severalOf(f engine.PatchedField, u schema.Union) bool {
 	reached := 0
 	for child := range f.Children() {
 		if name := child.Name(); u.Has(name) || name == u.Discriminator {
@@ -217,7 +214,7 @@ func severalOf(f merge.PatchedField, u schema.Union) bool {
 // managers that choose differently are an overlap on the discriminator, since the merge keeps only
 // one choice; the union is broken where a manager sets a member, and it and another agree on a choice
 // that does not allow the member.
-func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
+func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	c := Conflict{Kind: Union}
 	var chosen, set []schema.Claim
 	var chosenAt, setAt []schema.Path
@@ -249,7 +246,7 @@ func discriminated(f merge.PatchedField, u schema.Union) (Conflict, bool) {
 }
 
 // firstClaims returns the first claim of each manager on a field or within it.
-func firstClaims(f merge.PatchedField) []schema.Claim {
+func firstClaims(f engine.PatchedField) []schema.Claim {
 	firsts := managers(f.Claims())
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
@@ -325,7 +322,7 @@ func (c Conflict) message() string {
 	case c.Kind == Union:
 		return "managers set different members of one union; the merge keeps both and the cluster refuses the object"
 	case c.Kind != Overlap:
-		return "unknown: the merge was made without merge.Options.Owners"
+		return "unknown: the merge was made without Options.Owners"
 	case hasNull(c.Claims):
 		return "one manager empties what another sets"
 	default:
@@ -335,7 +332,7 @@ func (c Conflict) message() string {
 
 func (c Conflict) help() string {
 	if len(c.Claims) == 0 {
-		return "set merge.Options.Owners"
+		return "set Options.Owners"
 	}
 	if c.Kind == Union {
 		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps, and --force-manager=NAME renders what would be with that manager's"

@@ -1,54 +1,47 @@
 package conflict
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // editor takes fields out of patches. The first change copies them all.
-type editor struct {
-	patches []trainer.RuntimePatch
-	winner  string
+type editor[T, P any] struct {
+	plan    *engine.Plan[T, P]
+	patches []engine.Layered[P]
+	winner  schema.Layer
 	copied  bool
 }
 
-// takeAway takes a field out of a manager's patch, and reports whether that changed the patch.
-func (e *editor) takeAway(manager string, path schema.Path) bool {
+// takeAway takes a field out of a layer's patch, and reports whether that changed the patch.
+func (e *editor[T, P]) takeAway(layer schema.Layer, path schema.Path) bool {
 	if !e.copied {
-		patches := make([]trainer.RuntimePatch, len(e.patches))
+		e.patches, e.copied = slices.Clone(e.patches), true
 		for i := range e.patches {
-			e.patches[i].DeepCopyInto(&patches[i])
+			e.patches[i].Patch = e.plan.CopyPatch(e.patches[i].Patch)
 		}
-		e.patches, e.copied = patches, true
 	}
 	changed := false
 	for i := range e.patches {
-		if template := templateOf(&e.patches[i]); e.patches[i].Manager == manager && template.IsValid() {
-			changed = takeAway(schema.JobSetTemplate(), template, e.winners(), path) || changed
+		if e.patches[i].Layer == layer && e.patches[i].Patch != nil {
+			changed = takeAway(e.plan.Type(), reflect.ValueOf(e.patches[i].Patch), e.winners(), path) || changed
 		}
 	}
 	return changed
 }
 
 // winners is a copy of the winner's patch, for fields that take its value.
-func (e *editor) winners() reflect.Value {
+func (e *editor[T, P]) winners() reflect.Value {
 	for i := range e.patches {
-		if e.patches[i].Manager == e.winner {
-			return templateOf(e.patches[i].DeepCopy())
+		if e.patches[i].Layer == e.winner && e.patches[i].Patch != nil {
+			return reflect.ValueOf(e.plan.CopyPatch(e.patches[i].Patch))
 		}
 	}
 	return reflect.Value{}
-}
-
-// templateOf is the patch of the template, invalid where there is none.
-func templateOf(patch *trainer.RuntimePatch) reflect.Value {
-	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		return reflect.Value{}
-	}
-	return reflect.ValueOf(patch.TrainingRuntimeSpec.Template).Elem()
 }
 
 // takeAway takes the field at the end of the path out of a value of a patch. The winner's value is that
@@ -56,6 +49,9 @@ func templateOf(patch *trainer.RuntimePatch) reflect.Value {
 func takeAway(t *schema.Type, value, winner reflect.Value, path schema.Path) bool {
 	if value = pointee(value); !value.IsValid() {
 		return false
+	}
+	if object, ok := value.Interface().(engine.Object); ok && t.Kind != schema.Map {
+		return takeFromObject(t, object, path)
 	}
 	winner = pointee(winner)
 	if len(path) == 0 {
@@ -85,6 +81,51 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path schema.Path) boo
 		return true
 	}
 	return false
+}
+
+// takeFromObject is takeAway for a patch that is an object. A name is left out with its value.
+func takeFromObject(t *schema.Type, object engine.Object, path schema.Path) bool {
+	name, ok := path[0].Field()
+	if !ok {
+		if name, ok = path[0].Key(); !ok {
+			return false
+		}
+	}
+	value, there := object[name]
+	if !there {
+		return false
+	}
+	if len(path) == 1 {
+		delete(object, name)
+		return true
+	}
+	within := t.Elem
+	if f := t.Field(name); f != nil {
+		within = f.Type
+	}
+	changed := false
+	switch value := value.(type) {
+	case engine.Object:
+		changed = takeFromObject(within, value, path[1:])
+		if changed && len(value) == 0 {
+			delete(object, name)
+		}
+	case []any:
+		object[name] = slices.DeleteFunc(slices.Clone(value), func(item any) bool {
+			key, text, isItem := path[1].Item()
+			inner, isObject := item.(engine.Object)
+			if !isItem || !isObject || fmt.Sprint(inner[key]) != text {
+				return false
+			}
+			if len(path) == 2 {
+				changed = true
+				return true
+			}
+			changed = takeFromObject(within.Elem, inner, path[2:]) || changed
+			return false
+		})
+	}
+	return changed
 }
 
 // takeField takes away a field of a struct, or what the rest of the path leads to within it. A struct

@@ -52,7 +52,7 @@ func TestErrorList(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range conflict.Find(result).ErrorList(tc.root) {
+		for _, e := range conflict.Find(result.Owners).ErrorList(tc.root) {
 			got = append(got, e.Error())
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -6,9 +6,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A controller or a webhook that holds a TrainJob and its runtime asks whether the managers agree.
@@ -16,14 +16,14 @@ func Example() {
 	review := func(runtime *trainer.ClusterTrainingRuntime, job *trainer.TrainJob) error {
 		template := &runtime.Spec.Template
 		patches := job.Spec.RuntimePatches
-		if err := schema.Check(template, patches).Err(); err != nil {
+		if err := check.Patches(template, patches).Err(); err != nil {
 			return err // what the cluster would refuse, or could never run
 		}
 		result, err := merge.Apply(template, patches, merge.Options{Owners: true})
 		if err != nil {
 			return err
 		}
-		if err := conflict.Find(result).Err(); err != nil {
+		if err := conflict.Find(result.Owners).Err(); err != nil {
 			return err // every field, every manager, every value
 		}
 		return nil

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -25,52 +23,48 @@ type Decision struct {
 
 // Force lets managers win every conflict in which they take part, and returns the patches that are then
 // left, with every decision that was taken. Where two of the managers disagree, the one that is named
-// first wins. A manager without a patch wins nothing. It changes neither the template nor the patches,
+// first wins. A manager without a patch wins nothing. It changes neither the base nor the patches,
 // and returns the same list where there is nothing to decide.
 //
 // What is taken away from the patches of others is what stands against the manager's claims and no
 // more. Of an overlap that is a claim with another value, a null over what the manager sets, and what
 // others set within that which the manager empties with a null. Of a union it is every member that the
 // manager does not set. So the merge of what is returned equals that of the patches without these
-// claims, and no conflict is left in which the manager takes part. The law holds for patches that
-// schema.Check passes.
+// claims, and no conflict is left in which the manager takes part. The law holds for patches without directives
+// in which each list names an item once.
 //
-// A patch cannot leave out every field: where the API's encoding names a field in any case, as the
+// A Go patch cannot leave out every field: where the type's encoding names a field in any case, as the
 // claimName of a volume, it takes the value that the manager sets there, and shares the claim.
 //
-// The error is that of merge.Apply.
-func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, managers ...string) ([]trainer.RuntimePatch, []Decision, error) {
+// The error is that of the plan's Apply.
+func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P], managers ...string) ([]engine.Layered[P], []Decision, error) {
 	var decisions []Decision
 	for _, manager := range managers {
 		// One decision can bring another conflict to light: a profile that another manager set for the
 		// type that has lost. Each round takes something away, so there is an end.
 		for {
-			result, err := merge.Apply(template, patches, merge.Options{Owners: true})
+			result, err := plan.Apply(base, patches, engine.Options{Owners: true})
 			if err != nil {
 				return nil, nil, err
 			}
-			more, left := decide(Find(result), patches, manager)
+			e := editor[T, P]{plan: plan, patches: patches, winner: schema.Manager(manager)}
+			more := decide(Find(result.Owners), manager, e.takeAway)
 			if len(more) == 0 {
 				break
 			}
-			decisions, patches = append(decisions, more...), left
+			decisions, patches = append(decisions, more...), e.patches
 		}
 	}
 	return patches, decisions, nil
 }
 
-// decide settles the conflicts in which the manager takes part, and returns what is left of the patches.
-func decide(found Conflicts, patches []trainer.RuntimePatch, manager string) ([]Decision, []trainer.RuntimePatch) {
+// decide settles the conflicts in which the manager takes part.
+func decide(found Conflicts, manager string, takeAway func(schema.Layer, schema.Path) bool) []Decision {
 	var decisions []Decision
-	e := editor{patches: patches, winner: manager}
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
 		for i, path := range c.against(schema.Manager(manager)) {
-			if path == nil {
-				continue
-			}
-			loser, _ := c.Claims[i].Layer.Manager()
-			if e.takeAway(loser, path) {
+			if path != nil && takeAway(c.Claims[i].Layer, path) {
 				d.Lost = append(d.Lost, c.Claims[i])
 			}
 		}
@@ -78,7 +72,7 @@ func decide(found Conflicts, patches []trainer.RuntimePatch, manager string) ([]
 			decisions = append(decisions, d)
 		}
 	}
-	return decisions, e.patches
+	return decisions
 }
 
 // against returns for each claim the field that has to be taken from its patch for the layer to win, nil

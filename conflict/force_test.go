@@ -13,7 +13,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -139,7 +138,7 @@ func TestForce(t *testing.T) {
 			template := &trainer.JobSetTemplateSpec{}
 			template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 			template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node"}, {Name: "side"}}
-			left, decisions, err := conflict.Force(template, podPatches(t, tc.patches), tc.force...)
+			left, decisions, err := merge.Force(template, podPatches(t, tc.patches), tc.force...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +194,7 @@ func TestForceSaysWhatTheClusterDoes(t *testing.T) {
 		{queue, "the cluster lets it win, too, as long as its patch is the last one: take the field out of the patch of " + sdk, []says{{sdk, `nodeSelector: {pool: a}`}, {queue, `nodeSelector: {pool: b}`}}},
 		{sdk, "the cluster keeps both members and refuses the object: take the field out of the patch of " + queue, []says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {}}]`}}},
 	} {
-		_, decisions, err := conflict.Force(&trainer.JobSetTemplateSpec{}, podPatches(t, tc.patches), tc.force)
+		_, decisions, err := merge.Force(&trainer.JobSetTemplateSpec{}, podPatches(t, tc.patches), tc.force)
 		if err != nil || len(decisions) != 1 {
 			t.Fatalf("%v %v", decisions, err)
 		}
@@ -212,7 +211,7 @@ func TestForceFails(t *testing.T) {
 	template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector = map[string]string{"a": "b"}
 	patches := podPatches(t, []says{{sdk, `nodeSelector: {$patch: other}`}})
 	_, want := merge.Apply(template, patches, merge.Options{})
-	left, decisions, err := conflict.Force(template, patches, sdk)
+	left, decisions, err := merge.Force(template, patches, sdk)
 	if want == nil || err == nil || err.Error() != want.Error() || left != nil || decisions != nil {
 		t.Errorf("%v %v %v, want %v", left, decisions, err, want)
 	}
@@ -227,7 +226,7 @@ func ExampleForce() {
 	template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "node"}}
 	patches := []trainer.RuntimePatch{pool("sdk.example.com/user", "reserved"), pool("queue.example.com/admission", "spot")}
 
-	patches, decisions, err := conflict.Force(template, patches, "sdk.example.com/user")
+	patches, decisions, err := merge.Force(template, patches, "sdk.example.com/user")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A controller lays its own patch over a TrainJob on every reconciliation, and never takes over a field that
@@ -21,14 +21,14 @@ func Example_reconcile() {
 		if equality.Semantic.DeepEqual(patches, job.Spec.RuntimePatches) {
 			return false, nil
 		}
-		if err := schema.Check(template, patches).Err(); err != nil {
+		if err := check.Patches(template, patches).Err(); err != nil {
 			return false, err
 		}
 		result, err := merge.Apply(template, patches, merge.Options{Owners: true})
 		if err != nil {
 			return false, err
 		}
-		if err := conflict.Find(result).Err(); err != nil {
+		if err := conflict.Find(result.Owners).Err(); err != nil {
 			return false, err
 		}
 		job.Spec.RuntimePatches = patches

@@ -14,6 +14,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -32,7 +33,7 @@ type story struct {
 	owners []string
 	// conflicts are "kind field: manager=value …".
 	conflicts []string
-	// findings are what schema.Check and conflict.Review report: "code field".
+	// findings are what check.Patches and merge.Review report: "code field".
 	findings []string
 }
 
@@ -330,7 +331,7 @@ func TestStories(t *testing.T) {
 			if diff := cmp.Diff(s.conflicts, conflicts(result)); diff != "" {
 				t.Errorf("the conflicts, %s:\n%s", s.reason, diff)
 			}
-			found := append(schema.Check(template, patches), conflict.Review(template, result)...)
+			found := append(check.Patches(template, patches), merge.Review(template, result)...)
 			if diff := cmp.Diff(s.findings, codes(found)); diff != "" {
 				t.Errorf("the findings, %s:\n%s", s.reason, diff)
 			}
@@ -453,7 +454,7 @@ func owners(r *merge.Result) []string {
 
 func conflicts(r *merge.Result) []string {
 	var lines []string
-	for _, c := range conflict.Find(r) {
+	for _, c := range conflict.Find(r.Owners) {
 		parts := make([]string, len(c.Claims))
 		for i := range c.Claims {
 			parts[i] = claimsText(c.Fields[i], c.Claims[i:i+1])

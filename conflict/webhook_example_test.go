@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A validating admission webhook refuses TrainJobs whose managers disagree, with an error for each field.
@@ -31,7 +31,7 @@ func Example_webhook() {
 		patches := job.Spec.RuntimePatches
 		at := field.NewPath("spec", "runtimePatches")
 		kind := trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind()
-		err := schema.Check(template, patches).Err()
+		err := check.Patches(template, patches).Err()
 		var result *merge.Result
 		if err == nil {
 			result, err = merge.Apply(template, patches, merge.Options{Owners: true})
@@ -39,7 +39,7 @@ func Example_webhook() {
 		if err != nil {
 			return apierrors.NewInvalid(kind, job.Name, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 		}
-		if conflicts := conflict.Find(result); len(conflicts) > 0 {
+		if conflicts := conflict.Find(result.Owners); len(conflicts) > 0 {
 			return apierrors.NewInvalid(kind, job.Name, conflicts.ErrorList(at))
 		}
 		return nil

@@ -14,10 +14,10 @@ import (
 type log struct {
 	root     *schema.Type
 	layers   []schema.Layer
-	places   []schema.Path     // where what a layer says stands in its document, nil for a later layer
+	places   []schema.Path                   // where what a layer says stands in its document, nil for a later layer
 	rename   func(schema.Claim) schema.Claim // nil for claims as they are
-	managers int32             // how many of layers are managers', from 1 on
-	ids      []int32           // the layer of each patch
+	managers int32                           // how many of layers are managers', from 1 on
+	ids      []int32                         // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
 	values   []anyValue

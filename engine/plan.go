@@ -57,11 +57,6 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	return &Plan[T, P]{newPlan(root, base, patch)}, nil
 }
 
-// FromType is For with a type that is compiled already, from T and P.
-func FromType[T, P any](root *schema.Type) *Plan[T, P] {
-	return &Plan[T, P]{newPlan(root, reflect.TypeFor[T](), reflect.TypeFor[P]())}
-}
-
 func newPlan(root *schema.Type, types ...reflect.Type) *plan {
 	p := &plan{root: root, shapes: map[reflect.Type]shape{}}
 	for _, t := range types {
@@ -76,6 +71,16 @@ func (p *Plan[T, P]) Type() *schema.Type {
 		return nil
 	}
 	return p.plan.root
+}
+
+// CopyPatch returns a copy of a patch that shares no memory with it; nil for nil.
+func (p *Plan[T, P]) CopyPatch(patch *P) *P {
+	if p == nil || p.plan == nil || patch == nil {
+		return nil
+	}
+	copied := new(P)
+	p.plan.clone(reflect.ValueOf(copied).Elem(), reflect.ValueOf(patch).Elem())
+	return copied
 }
 
 // Layered is one manager's patch.

@@ -66,9 +66,9 @@ func TestCheckPassesMostCandidates(t *testing.T) {
 		rejected += fuzz.Merge(seed, fuzz.Options{Checked: true}).Rejected
 	}
 	share := float64(seeds) / float64(seeds+rejected)
-	t.Logf("schema.Check passes %.0f%% of the candidates", share*100)
+	t.Logf("check.Patches passes %.0f%% of the candidates", share*100)
 	if share < 0.3 {
-		t.Errorf("schema.Check passes only %.0f%% of the candidates", share*100)
+		t.Errorf("check.Patches passes only %.0f%% of the candidates", share*100)
 	}
 }
 
@@ -241,7 +241,7 @@ var common = map[string]func(*seen) bool{
 }
 
 var wildOnly = map[string]func(*seen) bool{
-	// schema.Check refuses a profile of the node's with any other type in one patch, and without that
+	// check.Patches refuses a profile of the node's with any other type in one patch, and without that
 	// there is no such clash.
 	"a union: a seccomp or AppArmor profile": func(s *seen) bool { return s.union("seccompProfile", "appArmorProfile") },
 	"upstream refuses it":                    func(s *seen) bool { _, err := upstream(s.Case.Template, s.Case.Patches); return err != nil },

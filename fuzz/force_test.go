@@ -19,7 +19,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// TestForce holds the laws that conflict.Force documents.
+// TestForce holds the laws that merge.Force documents.
 func TestForce(t *testing.T) {
 	managers := fuzz.Options{Checked: true, Least: 2}
 	// Making a case takes longer than to try a law on it, so each is tried on all three.
@@ -39,7 +39,7 @@ func chosen(c *fuzz.Case) string { return c.Patches[c.Seed%uint64(len(c.Patches)
 // claims were deleted that stand against the manager's.
 func forceTakesAway(c *fuzz.Case) string {
 	manager := chosen(c)
-	forced, _, err := conflict.Force(c.Template, c.Patches, manager)
+	forced, _, err := merge.Force(c.Template, c.Patches, manager)
 	if err != nil {
 		return fmt.Sprintf("Force refuses it: %v", err)
 	}
@@ -66,7 +66,7 @@ func forceDecides(c *fuzz.Case) string {
 	if broken != "" {
 		return broken
 	}
-	forced, decisions, err := conflict.Force(c.Template, c.Patches, manager)
+	forced, decisions, err := merge.Force(c.Template, c.Patches, manager)
 	if err != nil {
 		return fmt.Sprintf("Force refuses it: %v", err)
 	}
@@ -135,15 +135,15 @@ func winsIn(c *fuzz.Case, forced []trainer.RuntimePatch, manager string) string 
 // forceGoesInTurn: several managers are let win one after the other, the first one first.
 func forceGoesInTurn(c *fuzz.Case) string {
 	first, second := chosen(c), c.Patches[(c.Seed+1)%uint64(len(c.Patches))].Manager
-	both, _, err := conflict.Force(c.Template, c.Patches, first, second, "nobody.example/x")
+	both, _, err := merge.Force(c.Template, c.Patches, first, second, "nobody.example/x")
 	if err != nil {
 		return fmt.Sprintf("Force refuses it: %v", err)
 	}
-	one, _, err := conflict.Force(c.Template, c.Patches, first)
+	one, _, err := merge.Force(c.Template, c.Patches, first)
 	if err != nil {
 		return fmt.Sprintf("Force refuses it: %v", err)
 	}
-	if one, _, err = conflict.Force(c.Template, one, second); err != nil {
+	if one, _, err = merge.Force(c.Template, one, second); err != nil {
 		return fmt.Sprintf("Force refuses what it returned: %v", err)
 	}
 	if got, want := encode(both), encode(one); !bytes.Equal(got, want) {
@@ -162,7 +162,7 @@ func forceGoesInTurn(c *fuzz.Case) string {
 // forceEnds: whatever the patches are, Force comes to an end and changes none of its input.
 func forceEnds(c *fuzz.Case) string {
 	before := encode(c.Patches)
-	if _, _, err := conflict.Force(c.Template, c.Patches, chosen(c)); err != nil {
+	if _, _, err := merge.Force(c.Template, c.Patches, chosen(c)); err != nil {
 		if _, applied := merge.Apply(c.Template, c.Patches, merge.Options{}); applied == nil {
 			return fmt.Sprintf("Force refuses what Apply takes: %v", err)
 		}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
@@ -43,7 +44,7 @@ func TestHistory(t *testing.T) {
 			if !ok {
 				break
 			}
-			if schema.Check(&small.Runtime.Spec.Template, small.TrainJob.Spec.RuntimePatches).Err() != nil {
+			if check.Patches(&small.Runtime.Spec.Template, small.TrainJob.Spec.RuntimePatches).Err() != nil {
 				continue
 			}
 			if text := historyHolds(small); text != "" {
@@ -115,7 +116,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 	for n := range len(patches) + 1 {
 		var err error
 		if merged, err = merge.Apply(&p.Runtime.Spec.Template, patches[:n], merge.Options{Owners: true}); err != nil {
-			return fmt.Sprintf("schema.Check passes it, and Apply refuses it: %v", err)
+			return fmt.Sprintf("check.Patches passes it, and Apply refuses it: %v", err)
 		}
 		if !stage(fmt.Sprintf("after %d patches", n), merged.Owners, &merged.Template) {
 			return broken

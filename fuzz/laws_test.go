@@ -66,7 +66,7 @@ func overlapIsOrder(c *fuzz.Case) string {
 	one, other, err := twoOutcomes(c.Template, c.Patches)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("schema.Check passes it, and upstream refuses it in some order: %v", err)
+		return fmt.Sprintf("check.Patches passes it, and upstream refuses it in some order: %v", err)
 	case one != "" && len(reported) == 0:
 		return fmt.Sprintf("no overlap is reported, and the order of the patches decides:\n%s", cmp.Diff(decode([]byte(one)), decode([]byte(other))))
 	case one == "" && len(reported) > 0:
@@ -96,7 +96,7 @@ func find(c *fuzz.Case) (conflict.Conflicts, string) {
 	if err != nil {
 		return nil, fmt.Sprintf("Apply refuses it: %v", err)
 	}
-	found := conflict.Find(result)
+	found := conflict.Find(result.Owners)
 	for _, f := range found {
 		if len(namesOf(f.Claims)) < 2 {
 			return nil, fmt.Sprintf("%v at %v is between fewer than two managers: %v", f.Kind, f.Path, f.Claims)

@@ -30,7 +30,7 @@ func TestManagedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	differs := map[string]string{}
-	differences(schema.JobSetTemplate(), server.Schema, nil, differs)
+	differences(merge.JobSetTemplate(), server.Schema, nil, differs)
 	if diff := cmp.Diff(documentedDifferences(t), differs); diff != "" {
 		t.Errorf("docs/differences.md has another table than the two schemas (-documented +real):\n%s", diff)
 	}
@@ -101,7 +101,7 @@ func (v view) fields(set *fieldpath.Set) []string {
 // path translates a path, down to where either side takes a value as one. whole says that only one of the
 // two does.
 func (v view) path(p fieldpath.Path) (path schema.Path, whole bool) {
-	t, at := schema.JobSetTemplate(), v.server.Schema
+	t, at := merge.JobSetTemplate(), v.server.Schema
 	for _, element := range p {
 		step, ok := stepOf(t, element)
 		if !ok {

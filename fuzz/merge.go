@@ -10,13 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/check"
 )
 
 // Options says which values are generated. The zero value asks for everything that the Go types
 // can say, save directives.
 type Options struct {
-	// Checked keeps to patches and templates in which schema.Check finds no error.
+	// Checked keeps to patches and templates in which check.Patches finds no error.
 	Checked bool
 	// Tidy keeps to lists in which every item has its merge key and no other item the same, and to
 	// patches of managers that differ. Checked implies it.
@@ -32,7 +32,7 @@ type Options struct {
 type Case struct {
 	// Seed is what Merge was called with.
 	Seed uint64
-	// Rejected counts the candidates that schema.Check refused before this one.
+	// Rejected counts the candidates that check.Patches refused before this one.
 	Rejected int
 
 	Template *trainer.JobSetTemplateSpec
@@ -59,18 +59,18 @@ func clonePatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 // test watches the share of rejected candidates.
 const mostAttempts = 1000
 
-// Merge generates the input of one merge. It panics when schema.Check refuses a thousand candidates
+// Merge generates the input of one merge. It panics when check.Patches refuses a thousand candidates
 // in a row, which says that the generator and the check have drifted apart.
 func Merge(seed uint64, opts Options) *Case {
 	for attempt := range uint64(mostAttempts) {
 		s := newSource(seed, attempt, opts)
 		c := &Case{Seed: seed, Rejected: int(attempt), Template: s.template()}
 		c.Patches = s.patches(c.Template)
-		if !opts.Checked || schema.Check(c.Template, c.Patches).Err() == nil {
+		if !opts.Checked || check.Patches(c.Template, c.Patches).Err() == nil {
 			return c
 		}
 	}
-	panic(fmt.Sprintf("fuzz: schema.Check refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
 }
 
 // MergeFrom generates the input of one merge from choices that somebody else makes, such as a fuzzer

@@ -8,10 +8,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // FuzzMerge lays patches over a generated template: patches in JSON, or else such as the generator makes
@@ -36,9 +36,9 @@ func FuzzMerge(f *testing.F) {
 		} else {
 			c.Patches = patches
 		}
-		schema.Check(c.Template, c.Patches)
+		check.Patches(c.Template, c.Patches)
 		if result, err := merge.Apply(c.Template, c.Patches, merge.Options{Owners: true}); err == nil {
-			conflict.Find(result)
+			conflict.Find(result.Owners)
 			for range result.Owners.All() {
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -26,7 +26,7 @@ type OldPair struct {
 // String names the pair by its seed. It does not print the values.
 func (p *OldPair) String() string { return fmt.Sprintf("old pair %d", p.Seed) }
 
-// Old generates a TrainJob of Trainer 2.1 whose overrides schema.Check passes. What the policies and the
+// Old generates a TrainJob of Trainer 2.1 whose overrides check.Patches passes. What the policies and the
 // TrainJob's own sections do otherwise in 2.1 than in 2.3 is left out: resourcesPerNode, which 2.3 merges
 // and 2.1 replaced; torchtune, whose rules changed; envInjection, which 2.1 lacks; ports of init containers,
 // of which 2.3 loses some and 2.1 none.
@@ -38,11 +38,11 @@ func Old(seed uint64) *OldPair {
 		p.Overrides = s.overrides(pair)
 		p.TrainJob.Spec.RuntimePatches = nil
 		ofBothVersions(p)
-		if schema.Check(&p.Runtime.Spec.Template, p.Overrides.Patches()).Err() == nil && p.Overrides.Check().Err() == nil {
+		if check.Patches(&p.Runtime.Spec.Template, p.Overrides.Patches()).Err() == nil && p.Overrides.Check().Err() == nil {
 			return p
 		}
 	}
-	panic(fmt.Sprintf("fuzz: schema.Check refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
 }
 
 // overrides says with overrides what the patches say, as far as they can.

@@ -16,11 +16,11 @@ import (
 func ownersAreWriters(c *fuzz.Case) string {
 	result, err := merge.Apply(c.Template, c.Patches, merge.Options{Owners: true})
 	if err != nil {
-		return fmt.Sprintf("schema.Check passes it, and Apply refuses it: %v", err)
+		return fmt.Sprintf("check.Patches passes it, and Apply refuses it: %v", err)
 	}
 	merged, err := upstream(c.Template, c.Patches)
 	if err != nil {
-		return fmt.Sprintf("schema.Check passes it, and upstream refuses it: %v", err)
+		return fmt.Sprintf("check.Patches passes it, and upstream refuses it: %v", err)
 	}
 	o := ownership{before: templateLeaves(c.Template), after: templateLeaves(merged), claims: map[string][]schema.Claim{}}
 	for i := range c.Patches {

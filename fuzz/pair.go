@@ -6,7 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/check"
 )
 
 // Policy is a policy that a runtime can have.
@@ -37,7 +37,7 @@ type PairOptions struct {
 type Pair struct {
 	// Seed is what Render was called with.
 	Seed uint64
-	// Rejected counts the candidates that schema.Check refused before this one.
+	// Rejected counts the candidates that check.Patches refused before this one.
 	Rejected int
 
 	Runtime  *trainer.ClusterTrainingRuntime
@@ -52,7 +52,7 @@ func (p *Pair) Clone() *Pair {
 	return &Pair{Seed: p.Seed, Rejected: p.Rejected, Runtime: p.Runtime.DeepCopy(), TrainJob: p.TrainJob.DeepCopy()}
 }
 
-// Render generates the documents that are meant to be accepted, as Go values, in which schema.Check finds no error. It
+// Render generates the documents that are meant to be accepted, as Go values, in which check.Patches finds no error. It
 // panics when a thousand candidates in a row do not pass.
 func Render(seed uint64, opts PairOptions) *Pair {
 	if len(opts.Policies) == 0 {
@@ -68,11 +68,11 @@ func Render(seed uint64, opts PairOptions) *Pair {
 		if kind := p.TrainJob.Spec.RuntimeRef.Kind; kind != nil {
 			*kind = p.Runtime.Kind
 		}
-		if schema.Check(&p.Runtime.Spec.Template, p.TrainJob.Spec.RuntimePatches).Err() == nil {
+		if check.Patches(&p.Runtime.Spec.Template, p.TrainJob.Spec.RuntimePatches).Err() == nil {
 			return p
 		}
 	}
-	panic(fmt.Sprintf("fuzz: schema.Check refused %d candidates of seed %d in a row", mostAttempts, seed))
+	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
 }
 
 func decode(document object, into any) {

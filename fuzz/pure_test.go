@@ -27,7 +27,7 @@ func inputsAreLeftAlone(c *fuzz.Case) string {
 				return
 			}
 			if i == 0 {
-				conflict.Find(result)
+				conflict.Find(result.Owners)
 				for range result.Owners.All() {
 				}
 				merge.ManagedFields(result.Owners)

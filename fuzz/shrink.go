@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/check"
 )
 
 // Smaller returns a function that offers copies of the case which lack one thing each: a patch, a
 // list item, a map's entry, a field. It says false when there are no more. With Options.Checked it
-// offers only what schema.Check passes.
+// offers only what check.Patches passes.
 func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	n := 0
 	return func() (*Case, bool) {
@@ -26,7 +26,7 @@ func Smaller(c *Case, opts Options) func() (*Case, bool) {
 				return nil, false
 			}
 			n++
-			if !opts.Checked || schema.Check(small.Template, small.Patches).Err() == nil {
+			if !opts.Checked || check.Patches(small.Template, small.Patches).Err() == nil {
 				return small, true
 			}
 		}

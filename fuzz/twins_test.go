@@ -47,7 +47,7 @@ func TestTwinMounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reported := pathsOf(conflict.Find(merged), conflict.Overlap)
+		reported := pathsOf(conflict.Find(merged.Owners), conflict.Overlap)
 		if one, other, err := twoOutcomes(c.Template, c.Patches); err != nil || (one != "") != (len(reported) > 0) {
 			t.Fatalf("overlaps are reported on %v, and the orders give (%v)\n%s\n%s\n%s", reported, err, one, other, asYAML(c))
 		}

@@ -56,7 +56,7 @@ func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int)
 		{name: "DeepCopy", run: func() error { result.Template.DeepCopy(); return nil }},
 		{name: "Apply", run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
 		{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
-		{name: "Find", run: func() error { return conflict.Find(result).Err() }},
+		{name: "Find", run: func() error { return conflict.Find(result.Owners).Err() }},
 		{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
 		{name: "smd", run: serverSideApplies(b, server, template, patches)},
 	}

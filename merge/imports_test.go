@@ -21,6 +21,26 @@ var typesModules = strings.Fields(`
 	github.com/x448/float16 go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 golang.org/x/net golang.org/x/text
 	google.golang.org/protobuf gopkg.in/inf.v0 gopkg.in/yaml.v3`)
 
+// What the engine brings along whatever type it merges: quantities, and the paths of errors of the API server.
+var engineModules = strings.Fields(`
+	k8s.io/apimachinery k8s.io/klog/v2 k8s.io/utils sigs.k8s.io/json
+	github.com/fxamacker/cbor/v2 github.com/go-logr/logr github.com/x448/float16 gopkg.in/inf.v0`)
+
+// TestEngineBudget holds what a controller links with the engine for types of its own: nothing of TrainJobs and JobSets, and
+// no API types at all.
+func TestEngineBudget(t *testing.T) {
+	for _, pkg := range []string{"schema", "engine", "conflict"} {
+		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+pkg) {
+			if of, name, _ := strings.Cut(line, " "); name != "" && name != module && !slices.Contains(engineModules, name) {
+				t.Errorf("%s links %s of %s, which is not in the engine's budget", pkg, of, name)
+			}
+		}
+	}
+	if len(listDeps(t, "{{.ImportPath}}", module+"/engine")) < 50 {
+		t.Error("the engine links next to nothing; this test looks at the wrong things")
+	}
+}
+
 // TestImportBudget holds what a controller links with the library: the API types, what they bring along, and
 // what is named here with its reason. client-go, controller-runtime and CEL are none of it.
 func TestImportBudget(t *testing.T) {
@@ -29,9 +49,8 @@ func TestImportBudget(t *testing.T) {
 		adds   []string
 		reason string
 	}{
-		{"schema", nil, "the types say how their fields merge"},
-		{"merge", nil, "a merge needs the types, and field sets"},
-		{"conflict", nil, "claims are the merge's"},
+		{"merge", nil, "a merge of TrainJobs needs their types"},
+		{"check", nil, "so does a check of their patches"},
 		{"render", []string{"k8s.io/component-helpers"}, "requests of a Pod as the scheduler counts them"},
 		{"schema/manifest", []string{"sigs.k8s.io/yaml"}, "Kubernetes' own reading of YAML"},
 	} {
@@ -103,7 +122,7 @@ func TestOnlyAdmissionLinksServerSideApply(t *testing.T) {
 func TestEveryPackageTriesZeroCalls(t *testing.T) {
 	const tests = "zerocalls_test.go"
 	root := module + "/"
-	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{.Name}} {{join .XTestGoFiles " "}}`, root+"schema/...", root+"merge/...", root+"conflict/...", root+"render/...", root+"docs/...") {
+	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{.Name}} {{join .XTestGoFiles " "}}`, root+"schema/...", root+"engine/...", root+"check/...", root+"merge/...", root+"conflict/...", root+"render/...", root+"docs/...") {
 		fields := strings.Fields(line)
 		if fields[1] != "main" && !slices.Contains(fields[2:], tests) {
 			t.Errorf("%s has no %s", fields[0], tests)

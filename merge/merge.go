@@ -35,7 +35,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,14 +67,9 @@ type PatchedField = engine.PatchedField
 // Claim says that a layer wrote a value: see [schema.Claim].
 type Claim = schema.Claim
 
-// plan is how patches merge into a runtime's template.
-var plan = sync.OnceValue(func() *engine.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
-	return engine.FromType[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.JobSetTemplate())
-})
-
 // Apply lays patches over a template in the order given, as the Trainer controller does. It changes
 // neither, accepts a nil list, and does what the controller does also for a patch of a job or
-// container that the template lacks: schema.Check is what refuses such patches, and is called first.
+// container that the template lacks: check.Patches is what refuses such patches, and is called first.
 //
 // The error is a [*PatchError], which names the manager and the field where the controller's own merge
 // would fail: an item without its merge key, an unknown directive. There is then no result.
@@ -83,27 +77,36 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
+	result := &Result{}
+	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: schema.Runtime, Source: schema.Fields("spec", "template")})
+	if err != nil {
+		return nil, patchError(patches, err)
+	}
+	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
+	result.Owners = owners
+	return result, nil
+}
+
+// layersOf are the patches as layers; with their names and places, if owners are wanted.
+func layersOf(patches []trainer.RuntimePatch, owners bool) []engine.Layered[trainer.JobSetTemplatePatch] {
 	layers := make([]engine.Layered[trainer.JobSetTemplatePatch], len(patches))
 	for i := range patches {
 		if spec := patches[i].TrainingRuntimeSpec; spec != nil {
 			layers[i].Patch = spec.Template
 		}
-		if opts.Owners {
+		if owners {
 			layers[i].Layer, layers[i].Source = schema.Manager(patches[i].Manager), schema.PatchPath(patches[i].Manager)
 		}
 	}
-	result := &Result{}
-	owners, err := plan().ApplyInto(&result.Template, template, layers, engine.Options{Owners: opts.Owners, Base: schema.Runtime, Source: schema.Fields("spec", "template")})
-	if err != nil {
-		var failed *engine.PatchError
-		if !errors.As(err, &failed) {
-			return nil, err
-		}
-		return nil, &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
+	return layers
+}
+
+func patchError(patches []trainer.RuntimePatch, err error) error {
+	var failed *engine.PatchError
+	if !errors.As(err, &failed) {
+		return err
 	}
-	restoreOrder(result.Template.Spec.ReplicatedJobs, template.Spec.ReplicatedJobs)
-	result.Owners = owners
-	return result, nil
+	return &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
 }
 
 // PatchError is why the cluster cannot merge a manager's patch.

@@ -9,7 +9,7 @@ import (
 
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
-		merge.Apply, merge.Upsert, merge.ManagedFields,
+		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review, merge.Upsert,
 		new(merge.PatchError),
 	)
 }

@@ -46,7 +46,7 @@ const mostUnmergeable = 8
 
 // conflicts reports what managers disagree on.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
-	for _, c := range conflict.Find(merged) {
+	for _, c := range conflict.Find(merged.Owners) {
 		if r.in.Overrides != nil && c.Kind == conflict.Overlap {
 			continue // overrides have one author, and an order that is documented
 		}

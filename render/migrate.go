@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
@@ -99,7 +100,7 @@ func (m *Migration) renderOld(in Input) *Output {
 			r.report(f)
 		}
 		patches := in.Overrides.Patches()
-		for _, f := range schema.Check(skeleton(patches), patches) {
+		for _, f := range check.Patches(skeleton(patches), patches) {
 			f.Object = r.trainJob()
 			r.report(f)
 		}
@@ -186,7 +187,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	job := *in.TrainJob
 	patch, err := fold(in, overrides)
 	if err != nil {
-		// schema.Check reports what makes a merge fail; this is for what it may have missed.
+		// check.Patches reports what makes a merge fail; this is for what it may have missed.
 		return nil, schema.Findings{{
 			Code: schema.CodeNotMigrated, Severity: schema.Error, Object: ObjectOf(in.TrainJob), Path: schema.Fields("spec", "podTemplateOverrides"),
 			Message: overrides.Text(err.Error()), Help: "mend the override that is named",
@@ -203,7 +204,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	// The patch must stand on its own: over a runtime that has just the jobs and containers that it names.
 	var found schema.Findings
-	for _, f := range schema.Check(skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
+	for _, f := range check.Patches(skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
 		if f.Severity >= schema.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)

@@ -9,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -16,7 +17,7 @@ import (
 // patch names take the patch's order, new ones go to the front; where that is not enough, the patch names the
 // items of the base as well, which changes nothing but where they stand.
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
-	job := schema.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
+	job := merge.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
 	orderValue(pod, reflect.ValueOf(patch), reflect.ValueOf(base), reflect.ValueOf(result))
 }

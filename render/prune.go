@@ -8,7 +8,7 @@ import (
 
 // prune drops from the metadata within patches what the TrainJob CRD does not have: the Go type is that
 // of any object's metadata, and the schema keeps labels, annotations, finalizers, name and namespace
-// (controller-gen's generateEmbeddedObjectMeta). schema.Check has warned of them by then. It returns the
+// (controller-gen's generateEmbeddedObjectMeta). check.Patches has warned of them by then. It returns the
 // patches themselves where there is nothing to drop, and else a copy.
 func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := patches

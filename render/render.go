@@ -10,7 +10,7 @@
 //
 // The stages, each in a file of its own:
 //
-//	schema.Check        what must not be merged
+//	check.Patches        what must not be merged
 //	merge.Apply         the runtime's template and the managers' patches
 //	conflict.Find       managers that disagree
 //	render/policy       counts, and what the runtime's policies write
@@ -39,6 +39,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
@@ -88,7 +89,7 @@ type Options struct {
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
 	// ForceManagers are managers that win every conflict in which they take part, the first one first; each
-	// decision is a warning. See conflict.Force. OnConflict is for the conflicts that are left.
+	// decision is a warning. See merge.Force. OnConflict is for the conflicts that are left.
 	ForceManagers []string
 	// Owners asks for Output.Owners.
 	Owners bool
@@ -167,14 +168,14 @@ func (r *renderer) render(opts Options) {
 	})
 	r.checkEnv()
 	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
-	// may have set what a section of the TrainJob replaces, which schema.Check refuses.
+	// may have set what a section of the TrainJob replaces, which check.Patches refuses.
 	recorded := opts.Owners || r.in.Overrides != nil || decisions != nil || r.out.Findings.Err() != nil
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
 	}
 	r.conflicts(merged, opts.OnConflict)
-	for _, f := range conflict.Review(&r.in.Runtime.Template, merged) {
+	for _, f := range merge.Review(&r.in.Runtime.Template, merged) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
@@ -186,7 +187,7 @@ func (r *renderer) render(opts Options) {
 }
 
 // noMerge reports a merge that fails. The Trainer's webhook then crashes, and so refuses the TrainJob,
-// whatever schema.Check has against the patch.
+// whatever check.Patches has against the patch.
 func (r *renderer) noMerge(err error) schema.Finding {
 	f := schema.Finding{
 		Code: schema.CodeNoMerge, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
@@ -222,7 +223,7 @@ func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, dec
 // force lets managers win, and returns what is left of the patches. Patches that cannot be merged stay as
 // they are: the merge then says why.
 func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
-	left, decisions, err := conflict.Force(&r.in.Runtime.Template, patches, managers...)
+	left, decisions, err := merge.Force(&r.in.Runtime.Template, patches, managers...)
 	if err != nil {
 		return patches, nil
 	}
@@ -232,10 +233,10 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 // check reports what is wrong with the patches, but for errors that have gone with the claims that gave
 // way to a manager, and then these decisions. It lowers to a warning what harmless accepts.
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(schema.Finding) bool) {
-	found := schema.Check(&r.in.Runtime.Template, patches)
+	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
 		var still []string
-		for _, f := range schema.Check(&r.in.Runtime.Template, left) {
+		for _, f := range check.Patches(&r.in.Runtime.Template, left) {
 			still = append(still, f.Error())
 		}
 		found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && !slices.Contains(still, f.Error()) })

@@ -1,10 +1,6 @@
 package schema
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Nearest returns the candidate that a person most likely meant by name, or "" where none is near:
 // one differs from it by case only, or by few edits for its length. Among equals the first wins.
@@ -43,16 +39,4 @@ func distance(a, b string) int {
 		before, last, now = last, now, before
 	}
 	return last[len(y)]
-}
-
-// among lists names for a help text, the one that was most likely meant first.
-func among(name string, names []string) string {
-	if len(names) == 0 {
-		return "; it has none"
-	}
-	list := strings.Join(slices.Clone(names), ", ")
-	if near := Nearest(name, names); near != "" {
-		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
-	}
-	return ": it has " + list
 }

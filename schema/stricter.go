@@ -21,6 +21,13 @@ func (f Finding) Stricter() bool {
 
 const clusterRuntimeKind = "ClusterTrainingRuntime"
 
+// TrainJobKind and RuntimeKind are the kinds of the objects in which a check of patches finds something; their
+// names are for the caller to fill in, who knows them.
+const (
+	TrainJobKind = "TrainJob"
+	RuntimeKind  = "TrainingRuntime"
+)
+
 // StricterCodes are the codes of findings on TrainJobs and runtimes with which this project is stricter than
 // the admission of a cluster, in the order of their numbers.
 func StricterCodes() []Code { return slices.Clone(stricter) }

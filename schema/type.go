@@ -2,7 +2,7 @@
 //
 // The merge schema is data, compiled once from the struct tags of the API's own Go types:
 //
-//	jobs := schema.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
+//	jobs := merge.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
 //	fmt.Println(jobs) // list-map by name
 //
 // [Check] refuses, before any merge, what the cluster would refuse or could never run, and warns of
@@ -10,13 +10,7 @@
 // here, and names fields by a [Path].
 package schema
 
-import (
-	"reflect"
-	"sync"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-)
+import "reflect"
 
 // Kind is how the values of a type merge when a patch meets them.
 type Kind uint8
@@ -210,50 +204,6 @@ func isZero(value reflect.Value) bool {
 	return value.IsZero()
 }
 
-// JobSetTemplate is the merge schema of a runtime's JobSet template
-// (trainer.JobSetTemplateSpec) and of the patches to it (trainer.JobSetTemplatePatch). Merge rules
-// come from the template's struct tags, which is where the controller takes them from: Trainer
-// v2.3.0 pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
-func JobSetTemplate() *Type { return jobSetTemplate() }
-
-// templatePatch is the Go type of the patches.
-var templatePatch = reflect.TypeFor[trainer.JobSetTemplatePatch]()
-
-var jobSetTemplate = sync.OnceValue(func() *Type {
-	t, err := Compile(reflect.TypeFor[trainer.JobSetTemplateSpec](), templatePatch, Rules{
-		Unions: podUnions(),
-		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
-		// template.metadata and looks at nothing else there.
-		Only: map[string][]string{"metadata": {"labels", "annotations"}},
-	})
-	if err != nil {
-		panic(err) // the rule names a field of the API type
-	}
-	return t
-})
-
-// podUnions are the unions of the API types that a patch can reach. Struct tags do not tell them; the rules are those of
-// the API server's validation of Pods (Kubernetes v1.36 pkg/apis/core/validation).
-func podUnions() map[reflect.Type][]Union {
-	profile := []Union{{Name: "profile", Members: []string{"localhostProfile"}, Discriminator: "type", When: "Localhost"}}
-	return map[reflect.Type][]Union{
-		reflect.TypeFor[corev1.Volume]():          {{Name: "source", Members: namesOf(reflect.TypeFor[corev1.VolumeSource]())}},
-		reflect.TypeFor[corev1.EnvVar]():          {{Name: "value", Members: []string{"value", "valueFrom"}}},
-		reflect.TypeFor[corev1.EnvVarSource]():    {{Name: "source", Members: namesOf(reflect.TypeFor[corev1.EnvVarSource]())}},
-		reflect.TypeFor[corev1.VolumeMount]():     {{Name: "sub-path", Members: []string{"subPath", "subPathExpr"}}},
-		reflect.TypeFor[corev1.SeccompProfile]():  profile,
-		reflect.TypeFor[corev1.AppArmorProfile](): profile,
-	}
-}
-
-func namesOf(t reflect.Type) []string {
-	var names []string
-	for _, g := range goFields(t, nil) {
-		names = append(names, g.name)
-	}
-	return names
-}
-
 // String is the kind, with the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {
 	if t == nil {
@@ -301,6 +251,30 @@ func (t *Type) Patchable() []*StructField {
 		return nil
 	}
 	return t.patchable
+}
+
+// Nested returns the fields of a Struct that are list-maps, have a union, or hold such a field. The slice is shared: it is to be
+// read only.
+func (t *Type) Nested() []*StructField {
+	if t == nil {
+		return nil
+	}
+	return t.nested
+}
+
+// HoldsMaps reports whether a map can be reached from the items of an Atomic.
+func (t *Type) HoldsMaps() bool { return t != nil && t.maps }
+
+// FieldNames are the names that JSON has for the fields of a Go struct type, inlined structs in place: a union may be all of
+// them.
+func FieldNames(t reflect.Type) []string {
+	var names []string
+	if t = indirect(t); t != nil && t.Kind() == reflect.Struct {
+		for _, g := range goFields(t, nil) {
+			names = append(names, g.name)
+		}
+	}
+	return names
 }
 
 // Lookup returns the type of the field that a path leads to from t, or nil where there is none.

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
 func ExampleJobSetTemplate() {
-	jobs := schema.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
+	jobs := merge.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
 	fmt.Println(jobs)
 
 	path, _ := schema.ParsePath(`spec.replicatedJobs[name="node"].template.spec.template.spec`)
-	pod := schema.JobSetTemplate().Lookup(path)
+	pod := merge.JobSetTemplate().Lookup(path)
 	for _, f := range pod.Patchable() {
 		fmt.Printf("%s: %v\n", f.Name, f.Type)
 	}
@@ -55,7 +56,7 @@ func TestMergeRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parent := schema.JobSetTemplate().Lookup(path[:len(path)-1])
+		parent := merge.JobSetTemplate().Lookup(path[:len(path)-1])
 		name, _ := path[len(path)-1].Field()
 		f := parent.Field(name)
 		if f == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/schema"
@@ -222,7 +223,7 @@ type blamer struct {
 func (b blamer) objects() ([]blamed, error) {
 	js := b.out.jobSet
 	if b.flags.to == "jobset" {
-		o, err := blame.New(js, schema.JobSetTemplate(), b.out.owners.All(), b.opts)
+		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
 		return []blamed{{schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)

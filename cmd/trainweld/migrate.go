@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -112,7 +113,7 @@ func (flags migrateFlags) check() error {
 	case stdin > 0 && flags.inPlace:
 		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
 	}
-	for _, f := range schema.Check(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
+	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
 	}
 	if err := checkNamespace(flags.namespace); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
@@ -143,7 +144,7 @@ func (r *renderRun) render() schema.Findings {
 // learn goes through what the first TrainJob would wait for, while its file is read: the plan of the merge, and what
 // the decoder has to know of the types of a runtime. Both happen once in a process and are kept.
 func learn() {
-	go schema.JobSetTemplate()
+	go merge.JobSetTemplate()
 	manifest.Decode("", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"))
 }
 

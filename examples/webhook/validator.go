@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -49,7 +50,7 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	}
 	patches := job.Spec.RuntimePatches
 	at := field.NewPath("spec", "runtimePatches")
-	findings := schema.Check(template, patches)
+	findings := check.Patches(template, patches)
 	if err := findings.Err(); err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
@@ -57,11 +58,11 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	if err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
-	if conflicts := conflict.Find(result); len(conflicts) > 0 {
+	if conflicts := conflict.Find(result.Owners); len(conflicts) > 0 {
 		return nil, invalid(job, conflicts.ErrorList(at))
 	}
 	var warnings admission.Warnings
-	for _, f := range append(findings, conflict.Review(template, result)...) {
+	for _, f := range append(findings, merge.Review(template, result)...) {
 		if f.Severity == schema.Warning {
 			warnings = append(warnings, f.Error())
 		}

@@ -11,7 +11,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
@@ -37,7 +36,7 @@ type Input struct {
 	// OnConflict says what becomes of managers that disagree.
 	OnConflict render.OnConflict
 	// ForceManagers are managers that win every conflict in which they take part, with a warning for each:
-	// see conflict.Force. The cluster knows no such thing, so this judges what would be.
+	// see merge.Force. The cluster knows no such thing, so this judges what would be.
 	ForceManagers []string
 	// PriorityClasses are the names of those that exist, besides the system's two.
 	PriorityClasses []string
@@ -249,7 +248,7 @@ func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, er
 		}
 		return merged, err
 	}
-	patches, decisions, err := conflict.Force(template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...)
+	patches, decisions, err := merge.Force(template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...)
 	if err != nil {
 		return nil, err
 	}

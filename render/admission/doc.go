@@ -21,7 +21,7 @@
 //	update.go           all that again, for a change
 //	warnings.go         what the cluster takes and its author hardly meant
 //
-// Two kinds of findings come from elsewhere and pass through: those of schema.Check and package conflict
+// Two kinds of findings come from elsewhere and pass through: those of check.Patches and package conflict
 // on the patches, and those of package render on what the policies make of them.
 //
 // # Where a finding stands

@@ -12,7 +12,7 @@ import (
 
 // webhook is the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). It
 // sees the runtime's template with all patches merged into it, before any policy. What it says of the
-// patches themselves, schema.Check says.
+// patches themselves, check.Patches says.
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
 		c.about(schema.CodeDeprecated, schema.Warning, schema.Fields("spec", "runtimeRef", "name"),

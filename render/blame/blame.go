@@ -4,7 +4,7 @@
 //	if out.JobSet == nil {
 //		return err
 //	}
-//	object, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{})
+//	object, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -25,6 +25,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -103,7 +104,7 @@ func withoutRepeated(claims []schema.Claim) []schema.Claim {
 }
 
 // JobType and PodType are the merge schemas of Jobs and Pods, as far as a JobSet holds them.
-func JobType() *schema.Type { return schema.JobSetTemplate().Lookup(jobTemplate) }
+func JobType() *schema.Type { return merge.JobSetTemplate().Lookup(jobTemplate) }
 
 // PodType is the merge schema of Pods.
 func PodType() *schema.Type { return JobType().Lookup(schema.Fields("spec", "template")) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/schema"
@@ -26,7 +27,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 		if out.JobSet == nil {
 			continue
 		}
-		o, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{ShowValues: true})
+		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{ShowValues: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func TestMasked(t *testing.T) {
 		render.DefaultTrainJob(p.TrainJob)
 		render.DefaultRuntime(runtime, nil)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last, Owners: true})
-		o, err := blame.New(out.JobSet, schema.JobSetTemplate(), out.Owners.All(), blame.Options{})
+		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -67,7 +68,7 @@ func Field(text string) (Rule, error) {
 	if len(path) == 0 {
 		return Rule{}, fmt.Errorf("name a field, such as %s", example)
 	}
-	root := schema.JobSetTemplate()
+	root := merge.JobSetTemplate()
 	if name, ok := path[0].Field(); ok && root.Field(name) == nil {
 		return bySuffix(text, path)
 	}
@@ -85,7 +86,7 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 	names := fieldsOf(end)
 	var found []schema.Path
 	var last []string
-	walk(schema.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+	walk(merge.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
 		fields := fieldsOf(path)
 		last = append(last, fields[len(fields)-1])
 		if len(fields) > len(names) && slices.Equal(fields[len(fields)-len(names):], names) {
@@ -102,7 +103,7 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 	case 1:
 		missing := fieldsOf(found[0])
 		full := schema.Fields(missing[:len(missing)-len(names)]...)
-		r, err := resolve(schema.JobSetTemplate(), full.Append(end...))
+		r, err := resolve(merge.JobSetTemplate(), full.Append(end...))
 		if err != nil {
 			return Rule{}, fmt.Errorf("%s: %w", text, err)
 		}
@@ -138,7 +139,7 @@ func fieldsOf(path schema.Path) []string {
 // leading dot: for completion. Fields within lists that merge as a whole are left out.
 func Paths() []string {
 	var paths []string
-	walk(schema.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+	walk(merge.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
 		paths = append(paths, strings.TrimPrefix(Format(path), "."))
 		return true
 	})

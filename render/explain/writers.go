@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -144,7 +145,7 @@ func parsed(text string) schema.Path {
 	if err != nil {
 		panic("explain: " + err.Error())
 	}
-	r, err := resolve(schema.JobSetTemplate(), path)
+	r, err := resolve(merge.JobSetTemplate(), path)
 	if err != nil {
 		panic("explain: " + strings.TrimSpace(text) + ": " + err.Error())
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Check returns what is wrong with the overrides as such, whatever the runtime: what the CRD of Trainer 2.1
-// refuses, and what had no effect. What they do to a runtime's template is for schema.Check to look at, by
+// refuses, and what had no effect. What they do to a runtime's template is for check.Patches to look at, by
 // way of [Overrides.Patches]. Paths start at the TrainJob's .spec.
 func (o *Overrides) Check() schema.Findings {
 	var found schema.Findings

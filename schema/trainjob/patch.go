@@ -10,6 +10,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -33,7 +34,7 @@ type (
 //
 // Of a ContainerPatch, init containers among them, the SDK asks for a name that is not blank; for each
 // variable a name, and a value or a valueFrom with one of KnownSources; for each mount a name and an
-// absolute path. The rest is for schema.Check, as far as it needs no runtime.
+// absolute path. The rest is for check.Patches, as far as it needs no runtime.
 type RuntimePatch struct {
 	// Manager is who patches; empty is SDKManager, which the SDK always sends.
 	Manager             string
@@ -70,7 +71,7 @@ func (b *builder) checkPatches() {
 	if len(patches) > mostPatches {
 		b.refuse(schema.CodeBadValue, list, "merge patches of your own into one", "there are %d patches, and may be %d", len(patches), mostPatches)
 	}
-	b.findings = append(b.findings, schema.Check(templateOf(patches), patches)...)
+	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
 	count := map[string]int{}
 	for i := range patches {
 		count[patches[i].Manager]++
@@ -117,7 +118,7 @@ func itemOf(name string, i int) schema.Step {
 	return schema.Item("name", name)
 }
 
-// templateOf is a template that has whatever the patches name, so that nothing that schema.Check finds
+// templateOf is a template that has whatever the patches name, so that nothing that check.Patches finds
 // hangs on the runtime.
 func templateOf(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
@@ -176,7 +177,7 @@ func (c containers) check(list schema.Path, patches []ContainerPatch) {
 	for i := range patches {
 		p := &patches[i]
 		at := list.Append(itemOf(p.Name, i))
-		// An empty name is schema.Check's: an item without its key.
+		// An empty name is check.Patches's: an item without its key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
 			c.refuse(schema.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
 		}
@@ -190,7 +191,7 @@ func (c containers) env(list schema.Path, env []corev1.EnvVar) {
 		v := &env[i]
 		at := list.Append(itemOf(v.Name, i))
 		switch {
-		case v.Name == "": // schema.Check reports it
+		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
 				c.refuse(schema.CodeEnv, c.patch.Append(at.Append(schema.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
@@ -211,7 +212,7 @@ func (c containers) mounts(list schema.Path, mounts []corev1.VolumeMount) {
 		if m.Name == "" {
 			c.refuse(schema.CodeMount, at, "name the volume that is mounted", "the mount has no name")
 		}
-		// A mount without a path is schema.Check's: an item without its key.
+		// A mount without a path is check.Patches's: an item without its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
 			c.refuse(schema.CodeMount, at.Append(schema.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
 		}

@@ -57,7 +57,7 @@ type Option interface {
 // option that is given twice the last one counts, as in the SDK, but variables and patches add up.
 //
 // It returns all findings at once, and no TrainJob where one of them is an error: what the SDK refuses,
-// and what the cluster does. Warnings are those of schema.Check. The TrainJob shares no memory with the
+// and what the cluster does. Warnings are those of check.Patches. The TrainJob shares no memory with the
 // options.
 func New(runtime string, options ...Option) (*trainer.TrainJob, schema.Findings) {
 	b := &builder{job: &trainer.TrainJob{}}

@@ -1,4 +1,4 @@
-package conflict
+package merge
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -19,7 +18,7 @@ import (
 // each variable that refers to another which the merge put after it. It takes the template that was
 // merged and the merge's result, which must have been asked for its owners, and finds nothing without; the object of the
 // findings is for the caller to fill in.
-func Review(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findings {
+func Review(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
 	if r == nil || r.Owners == nil {
 		return nil
 	}
@@ -29,7 +28,7 @@ func Review(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findin
 	return append(overrides(r), envOrder(template, r)...)
 }
 
-func overrides(r *merge.Result) schema.Findings {
+func overrides(r *Result) schema.Findings {
 	var found schema.Findings
 	for f := range r.Owners.Patched() {
 		if !f.Overrides() {
@@ -49,7 +48,7 @@ var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 
 // envOrder compares each container's variables before and after the merge, which puts new ones in
 // front: a reference that was in order, or is new, may then come too early.
-func envOrder(template *trainer.JobSetTemplateSpec, r *merge.Result) schema.Findings {
+func envOrder(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
 	var found schema.Findings
 	for i := range r.Template.Spec.ReplicatedJobs {
 		job := &r.Template.Spec.ReplicatedJobs[i]

@@ -1,4 +1,11 @@
-package schema
+// Package check answers what must not be merged: what is wrong with a runtime's template and with the patches to it, before
+// any merge.
+//
+//	findings := check.Patches(&runtime.Spec.Template, job.Spec.RuntimePatches)
+//	if err := findings.Err(); err != nil {
+//		return err
+//	}
+package check
 
 import (
 	"fmt"
@@ -14,19 +21,15 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-)
 
-// TrainJobKind and RuntimeKind are the kinds that Check gives the objects of its findings; their
-// names are for the caller to fill in, who knows them.
-const (
-	TrainJobKind = "TrainJob"
-	RuntimeKind  = "TrainingRuntime"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
 const longestManager = 253
 
-// Check looks at a runtime's template and at the patches to it before any merge, and returns
+// Patches looks at a runtime's template and at the patches to it before any merge, and returns
 // everything that it finds. It never changes its arguments.
 //
 // Errors are what the cluster refuses, at admission or when it creates a Job, and what can never
@@ -40,13 +43,13 @@ const longestManager = 253
 // Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
 // is wrong with the template alone; Finding.Object has the kind of the one or the other. A nil template is an
 // empty one.
-func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) Findings {
+func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) schema.Findings {
 	c := checker{}
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	c.template(template)
-	c.object.Kind = TrainJobKind
+	c.object.Kind = schema.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
 		c.patch(template, patches, i)
@@ -56,26 +59,26 @@ func Check(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch)
 
 // entryPath is where a patch stands in a TrainJob: by its manager, or, where that does not tell it
 // from the others, by its position.
-func entryPath(patches []trainer.RuntimePatch, i int) Path {
-	step := Item("manager", patches[i].Manager)
+func entryPath(patches []trainer.RuntimePatch, i int) schema.Path {
+	step := schema.Item("manager", patches[i].Manager)
 	for j := range patches {
 		if patches[i].Manager == "" || j != i && patches[j].Manager == patches[i].Manager {
-			step = Index(i)
+			step = schema.Index(i)
 		}
 	}
-	return Fields("spec", "runtimePatches").Append(step)
+	return schema.Fields("spec", "runtimePatches").Append(step)
 }
 
 type checker struct {
-	object   Object
-	findings Findings
+	object   schema.Object
+	findings schema.Findings
 	trails   []trail // spare ones
 }
 
-func (c *checker) trail(start Path) *trail { return &trail{start: start, spare: &c.trails} }
+func (c *checker) trail(start schema.Path) *trail { return &trail{start: start, spare: &c.trails} }
 
-func (c *checker) report(code Code, severity Severity, path Path, help, message string, args ...any) *Finding {
-	c.findings = append(c.findings, Finding{
+func (c *checker) report(code schema.Code, severity schema.Severity, path schema.Path, help, message string, args ...any) *schema.Finding {
+	c.findings = append(c.findings, schema.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
 		Message: fmt.Sprintf(message, args...), Help: help,
 	})
@@ -86,44 +89,44 @@ func (c *checker) report(code Code, severity Severity, path Path, help, message 
 // domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
 func (c *checker) managers(patches []trainer.RuntimePatch) {
 	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
-	entry := func(i int, steps ...Step) Path {
-		return Fields("spec", "runtimePatches").Append(Index(i)).Append(steps...)
+	entry := func(i int, steps ...schema.Step) schema.Path {
+		return schema.Fields("spec", "runtimePatches").Append(schema.Index(i)).Append(steps...)
 	}
 	for i := range patches {
 		name := patches[i].Manager
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(CodeBadManager, Error, entry(i), form, "the patch has no manager")
+			c.report(schema.CodeBadManager, schema.Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(CodeBadManager, Error, entry(i, Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+			c.report(schema.CodeBadManager, schema.Error, entry(i, schema.Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(CodeBadManager, Error, entry(i, Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
+			c.report(schema.CodeBadManager, schema.Error, entry(i, schema.Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
 		}
 		if first := indexOf(patches, managerName, name); first < i && name != "" {
-			c.report(CodeDuplicateManager, Error, entry(i, Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
-				"manager %q has two patches", name).Claims = twice(Manager(name), entry(first), entry(i))
+			c.report(schema.CodeDuplicateManager, schema.Error, entry(i, schema.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+				"manager %q has two patches", name).Claims = twice(schema.Manager(name), entry(first), entry(i))
 		}
 	}
 }
 
 // twice are the claims of one layer on what may be there once only.
-func twice(layer Layer, first, second Path) []Claim {
-	return []Claim{{Layer: layer, Value: Presence{}, Source: first}, {Layer: layer, Value: Presence{}, Source: second}}
+func twice(layer schema.Layer, first, second schema.Path) []schema.Claim {
+	return []schema.Claim{{Layer: layer, Value: schema.Presence{}, Source: first}, {Layer: layer, Value: schema.Presence{}, Source: second}}
 }
 
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
-	c.object.Kind = RuntimeKind
-	c.walk(JobSetTemplate().Field("spec").Type, side{}, c.runtime(template), "")
+	c.object.Kind = schema.RuntimeKind
+	c.walk(merge.JobSetTemplate().Field("spec").Type, side{}, c.runtime(template), "")
 }
 
 // runtime is the side of a runtime's template.
 func (c *checker) runtime(template *trainer.JobSetTemplateSpec) side {
-	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(Fields("spec", "template", "spec")), layer: Runtime}
+	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(schema.Fields("spec", "template", "spec")), layer: schema.Runtime}
 }
 
 // patch checks one manager's patch against the runtime's template.
@@ -132,26 +135,26 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
-	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i).Append(Field("trainingRuntimeSpec"), Field("template")))
+	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i).Append(schema.Field("trainingRuntimeSpec"), schema.Field("template")))
 	if p.Metadata != nil {
-		c.metadata(p.Metadata, path.in(Field("metadata")), false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), path, Field("metadata"), Field("labels"))
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, Field("metadata"), Field("annotations"))
+		c.metadata(p.Metadata, path.in(schema.Field("metadata")), false)
+		c.directives(reflect.ValueOf(p.Metadata.Labels), path, schema.Field("metadata"), schema.Field("labels"))
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, schema.Field("metadata"), schema.Field("annotations"))
 	}
 	if p.Spec == nil {
 		return
 	}
-	layer := Manager(patch.Manager)
-	c.walk(JobSetTemplate().Field("spec").Type,
-		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(Field("spec")), layer: layer},
+	layer := schema.Manager(patch.Manager)
+	c.walk(merge.JobSetTemplate().Field("spec").Type,
+		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(schema.Field("spec")), layer: layer},
 		c.runtime(template), "")
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(Field("spec")).in(Field("replicatedJobs")), layer)
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(schema.Field("spec")).in(schema.Field("replicatedJobs")), layer)
 	}
 }
 
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer Layer) {
-	path := list.in(Item("name", patch.Name))
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer schema.Layer) {
+	path := list.in(schema.Item("name", patch.Name))
 	job := find(jobs, jobName, patch.Name)
 	c.mainEnv(patch, path)
 	if patch.Name == "" {
@@ -162,36 +165,36 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(CodeUnknownJob, Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
+		c.report(schema.CodeUnknownJob, schema.Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		return
 	}
 	if patch.Template == nil {
 		return
 	}
-	path = path.in(Field("template"))
+	path = path.in(schema.Field("template"))
 	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, path.in(Field("metadata")), false)
+		c.metadata(patch.Template.Metadata, path.in(schema.Field("metadata")), false)
 	}
 	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return
 	}
 	pod := patch.Template.Spec.Template
-	path = path.in(Field("spec")).in(Field("template"))
+	path = path.in(schema.Field("spec")).in(schema.Field("template"))
 	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, path.in(Field("metadata")), true)
+		c.metadata(pod.Metadata, path.in(schema.Field("metadata")), true)
 	}
 	if pod.Spec != nil {
-		c.pod(job, pod.Spec, path.in(Field("spec")), layer)
+		c.pod(job, pod.Spec, path.in(schema.Field("spec")), layer)
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer Layer) {
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer schema.Layer) {
 	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(Field("containers")))
-	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(Field("initContainers")))
-	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(Field("initContainers")))
-	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(Field("tolerations")), layer, job.Name)
+	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(schema.Field("containers")))
+	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(schema.Field("initContainers")))
+	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(schema.Field("initContainers")))
+	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(schema.Field("tolerations")), layer, job.Name)
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
@@ -214,7 +217,7 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 		case len(have) == 0:
 			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		}
-		c.report(CodeUnknownContainer, Error, list.in(Item("name", name)).path(), help,
+		c.report(schema.CodeUnknownContainer, schema.Error, list.in(schema.Item("name", name)).path(), help,
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
 	}
 }
@@ -250,8 +253,8 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 			api = "spec.initializer.model.env"
 		}
 		if api != "" && len(containers[i].Env) > 0 {
-			at := path.path().Append(Fields("template", "spec", "template", "spec", "containers")...).Append(Item("name", containers[i].Name), Field("env"))
-			c.report(CodeEnvOnMain, Error, at, "set "+api+" of the TrainJob instead",
+			at := path.path().Append(schema.Fields("template", "spec", "template", "spec", "containers")...).Append(schema.Item("name", containers[i].Name), schema.Field("env"))
+			c.report(schema.CodeEnvOnMain, schema.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
 		}
 	}
@@ -264,7 +267,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 	for i := range patches {
 		at := indexOf(have, containerName, patches[i].Name)
 		if at >= 0 && at < last {
-			c.report(CodeInitOrder, Warning, list.in(Item("name", patches[i].Name)).path(),
+			c.report(schema.CodeInitOrder, schema.Warning, list.in(schema.Item("name", patches[i].Name)).path(),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -273,7 +276,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 }
 
 // tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
-func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer Layer, job string) {
+func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer schema.Layer, job string) {
 	if len(patch) == 0 {
 		return
 	}
@@ -281,16 +284,16 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, laye
 	for i := range have {
 		kept := slices.ContainsFunc(patch, func(t corev1.Toleration) bool { return reflect.DeepEqual(t, have[i]) })
 		if !kept {
-			lost = append(lost, FormatValue(nil, have[i], false))
+			lost = append(lost, schema.FormatValue(nil, have[i], false))
 		}
 	}
 	if lost == nil {
 		return
 	}
-	f := c.report(CodeDropsTolerations, Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(schema.CodeDropsTolerations, schema.Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
-	runtime := Path{Field("spec"), Field("template"), Field("spec"), Field("replicatedJobs"), Item("name", job), Field("template"), Field("spec"), Field("template"), Field("spec"), Field("tolerations")}
-	f.Claims = []Claim{{Layer: Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
+	runtime := schema.Path{schema.Field("spec"), schema.Field("template"), schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", job), schema.Field("template"), schema.Field("spec"), schema.Field("template"), schema.Field("spec"), schema.Field("tolerations")}
+	f.Claims = []schema.Claim{{Layer: schema.Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
 }
 
 // metadata warns of what a patch's metadata says besides labels and annotations. The API documents
@@ -305,12 +308,12 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
 		if ofPod && f.Name == "finalizers" {
 			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 		}
-		c.report(CodeIgnoredMetadata, Warning, path.in(Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(schema.CodeIgnoredMetadata, schema.Warning, path.in(schema.Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
 
-var jobMetadata = sync.OnceValue(func() *Type {
-	return JobSetTemplate().Lookup(Path{Field("spec"), Field("replicatedJobs"), Item("name", ""), Field("template"), Field("metadata")})
+var jobMetadata = sync.OnceValue(func() *schema.Type {
+	return merge.JobSetTemplate().Lookup(schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template"), schema.Field("metadata")})
 })
 
 // find is the first item of a list with a key, nil where there is none.
@@ -334,3 +337,15 @@ func indexOf[T any](list []T, key func(*T) string, want string) int {
 func jobName(j *jobset.ReplicatedJob) string     { return j.Name }
 func managerName(p *trainer.RuntimePatch) string { return p.Manager }
 func containerName(c *corev1.Container) string   { return c.Name }
+
+// among lists names for a help text, the one that was most likely meant first.
+func among(name string, names []string) string {
+	if len(names) == 0 {
+		return "; it has none"
+	}
+	list := strings.Join(slices.Clone(names), ", ")
+	if near := schema.Nearest(name, names); near != "" {
+		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
+	}
+	return ": it has " + list
+}

@@ -1,30 +1,32 @@
-package schema
+package check
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // side is one of the two values that a check walks along the schema: a patch, or the runtime's
 // template. The zero side is absent.
 type side struct {
-	slot  func(*StructField) *Slot
+	slot  func(*schema.StructField) *schema.Slot
 	value reflect.Value
 	at    *trail
-	layer Layer
+	layer schema.Layer
 }
 
 // trail is a path that is only put together when there is something to report.
 type trail struct {
 	outer *trail
-	step  Step
-	start Path     // of the outermost
-	spare *[]trail // memory for more, in pieces
+	step  schema.Step
+	start schema.Path // of the outermost
+	spare *[]trail    // memory for more, in pieces
 }
 
-func (t *trail) path() Path {
+func (t *trail) path() schema.Path {
 	if t == nil {
 		return nil
 	}
@@ -34,7 +36,7 @@ func (t *trail) path() Path {
 	return t.outer.path().Append(t.step)
 }
 
-func (t *trail) in(step Step) *trail {
+func (t *trail) in(step schema.Step) *trail {
 	if len(*t.spare) == 0 {
 		*t.spare = make([]trail, 32)
 	}
@@ -44,15 +46,15 @@ func (t *trail) in(step Step) *trail {
 	return inner
 }
 
-func patchSlot(f *StructField) *Slot    { return f.Patch }
-func templateSlot(f *StructField) *Slot { return &f.Template }
+func patchSlot(f *schema.StructField) *schema.Slot    { return f.Patch }
+func templateSlot(f *schema.StructField) *schema.Slot { return &f.Template }
 
 func (s side) present() bool { return s.value.IsValid() }
 
-func (s side) path() Path { return s.at.path() }
+func (s side) path() schema.Path { return s.at.path() }
 
 // field is the side's value of a field, absent where the encoding leaves it out or reads null.
-func (s side) field(f *StructField) side {
+func (s side) field(f *schema.StructField) side {
 	if !s.present() || s.slot(f) == nil {
 		return side{}
 	}
@@ -64,7 +66,7 @@ func (s side) field(f *StructField) side {
 }
 
 // encoded is the side of a field that the encoding holds, absent where it reads null.
-func (s side) encoded(f *StructField, v reflect.Value) side {
+func (s side) encoded(f *schema.StructField, v reflect.Value) side {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -76,24 +78,24 @@ func (s side) encoded(f *StructField, v reflect.Value) side {
 			return side{}
 		}
 	}
-	return side{s.slot, v, s.at.in(Field(f.Name)), s.layer}
+	return side{s.slot, v, s.at.in(schema.Field(f.Name)), s.layer}
 }
 
 // item is the list's first item of the given key.
-func (s side) item(t *Type, key string) side {
+func (s side) item(t *schema.Type, key string) side {
 	if !s.present() {
 		return side{}
 	}
 	for i := range s.value.Len() {
 		if name := s.key(t, i); name == key {
-			return side{s.slot, s.value.Index(i), s.at.in(Item(t.Key, key)), s.layer}
+			return side{s.slot, s.value.Index(i), s.at.in(schema.Item(t.Key, key)), s.layer}
 		}
 	}
 	return side{}
 }
 
-func (s side) key(t *Type, i int) string {
-	v, _ := s.slot(t.key).Of(s.value.Index(i))
+func (s side) key(t *schema.Type, i int) string {
+	v, _ := s.slot(t.KeyField()).Of(s.value.Index(i))
 	if v.Kind() == reflect.String {
 		return v.String()
 	}
@@ -102,7 +104,7 @@ func (s side) key(t *Type, i int) string {
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
-func (c *checker) walk(t *Type, patch, runtime side, parent string) {
+func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 	for _, u := range t.Unions {
 		if u.Discriminator == "" {
 			c.union(t, u, patch, runtime, parent)
@@ -111,7 +113,7 @@ func (c *checker) walk(t *Type, patch, runtime side, parent string) {
 		}
 	}
 	if !patch.present() {
-		for _, f := range t.nested {
+		for _, f := range t.Nested() {
 			if r := runtime.field(f); r.present() {
 				c.inner(f, side{}, r)
 			}
@@ -120,23 +122,23 @@ func (c *checker) walk(t *Type, patch, runtime side, parent string) {
 	}
 	for f, v := range t.Encoded(patch.value) {
 		switch f.Type.Kind {
-		case Struct, ListMap:
+		case schema.Struct, schema.ListMap:
 			if p := patch.encoded(f, v); p.present() {
 				c.inner(f, p, runtime.field(f))
 			}
-		case Map:
-			c.directives(v, patch.at, Field(f.Name))
-		case Atomic:
-			if p := patch.encoded(f, v); f.Type.maps && p.present() {
-				c.nestedDirectives(p.value, p.at)
+		case schema.Map:
+			c.directives(v, patch.at, schema.Field(f.Name))
+		case schema.Atomic:
+			if p := patch.encoded(f, v); f.Type.HoldsMaps() && p.present() {
+				c.nestedDirectives(f.Type, p.value, p.at)
 			}
 		}
 	}
 }
 
 // inner walks on into a struct or a list-map.
-func (c *checker) inner(f *StructField, patch, runtime side) {
-	if f.Type.Kind == Struct {
+func (c *checker) inner(f *schema.StructField, patch, runtime side) {
+	if f.Type.Kind == schema.Struct {
 		c.walk(f.Type, patch, runtime, f.Name)
 	} else {
 		c.list(f, patch, runtime)
@@ -144,7 +146,7 @@ func (c *checker) inner(f *StructField, patch, runtime side) {
 }
 
 // list checks the items of a list-map, each against the runtime's of the same key.
-func (c *checker) list(f *StructField, patch, runtime side) {
+func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	t, from := f.Type, patch
 	if !from.present() {
 		from = runtime
@@ -156,22 +158,22 @@ func (c *checker) list(f *StructField, patch, runtime side) {
 	for i := range from.value.Len() {
 		key := from.key(t, i)
 		if key == "" && !mayLackKey(f, patch) {
-			c.keyless(f, t, from.path().Append(Index(i)))
+			c.keyless(f, t, from.path().Append(schema.Index(i)))
 			continue
 		}
-		item := side{from.slot, from.value.Index(i), from.at.in(Item(t.Key, key)), from.layer}
+		item := side{from.slot, from.value.Index(i), from.at.in(schema.Item(t.Key, key)), from.layer}
 		if key == "" {
-			item.at = from.at.in(Index(i))
+			item.at = from.at.in(schema.Index(i))
 		}
 		if first, duplicate := seen.add(key, i); duplicate {
-			at := from.path().Append(Index(i))
-			code := CodeDuplicateItem
+			at := from.path().Append(schema.Index(i))
+			code := schema.CodeDuplicateItem
 			if f.Name == "volumeMounts" && patch.present() {
-				code = CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+				code = schema.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 			}
-			c.report(code, Error, at, "merge the two into one, or give one of them another "+t.Key,
-				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(Index(first)), at)
-			item.at = from.at.in(Index(i))
+			c.report(code, schema.Error, at, "merge the two into one, or give one of them another "+t.Key,
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(schema.Index(first)), at)
+			item.at = from.at.in(schema.Index(i))
 		}
 		if patch.present() {
 			c.walk(t.Elem, item, runtime.item(t, key), f.Name)
@@ -215,16 +217,16 @@ func (s *firsts) add(key string, i int) (first int, duplicate bool) {
 
 // mayLackKey reports whether the cluster accepts an item with an empty merge key: the reference to a pull
 // secret, and a runtime's replicated job (JobSet v0.12.0 pkg/webhooks validates only names made of it).
-func mayLackKey(f *StructField, patch side) bool {
+func mayLackKey(f *schema.StructField, patch side) bool {
 	return f.Name == "imagePullSecrets" || !patch.present() && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
 
-func (c *checker) keyless(f *StructField, t *Type, path Path) {
-	code := CodeNoMergeKey
+func (c *checker) keyless(f *schema.StructField, t *schema.Type, path schema.Path) {
+	code := schema.CodeNoMergeKey
 	if f.Name == "env" {
-		code = CodeEnvWithoutName
+		code = schema.CodeEnvWithoutName
 	}
-	c.report(code, Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
+	c.report(code, schema.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
 }
 
 // mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
@@ -234,11 +236,11 @@ func (c *checker) mountNames(mounts side) {
 	for i := range mounts.value.Len() {
 		name := mounts.value.Index(i).FieldByName("Name").String()
 		if first, duplicate := seen[name]; duplicate {
-			at := mounts.path().Append(Index(i))
-			c.report(CodeDuplicateItem, Error, at,
+			at := mounts.path().Append(schema.Index(i))
+			c.report(schema.CodeDuplicateItem, schema.Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
-			).Claims = twice(mounts.layer, mounts.path().Append(Index(first)), at)
+			).Claims = twice(mounts.layer, mounts.path().Append(schema.Index(first)), at)
 		} else {
 			seen[name] = i
 		}
@@ -246,7 +248,7 @@ func (c *checker) mountNames(mounts side) {
 }
 
 // union reports two members of one union that are both set.
-func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
+func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, parent string) {
 	setter := patch
 	if !patch.present() {
 		setter = runtime
@@ -264,9 +266,9 @@ func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
 	if len(added)+len(there) < 2 {
 		return
 	}
-	at, code := setter.path(), CodeTwoSources
+	at, code := setter.path(), schema.CodeTwoSources
 	if parent == "env" && u.Name == "value" {
-		code = CodeValueAndValueFrom
+		code = schema.CodeValueAndValueFrom
 	}
 	both := "both"
 	if len(added)+len(there) > 2 {
@@ -279,14 +281,14 @@ func (c *checker) union(t *Type, u Union, patch, runtime side, parent string) {
 		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, fieldNames(there, " and "), fieldNames(added, " and "))
 		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", fieldNames(there, " and "), key)
 	}
-	f := c.report(code, Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
+	f := c.report(code, schema.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
 	for _, s := range slices.Concat(there, added) {
-		f.Claims = append(f.Claims, Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
+		f.Claims = append(f.Claims, schema.Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
 	}
 }
 
 // members are the members of a union that a side sets.
-func members(t *Type, u Union, s side) []side {
+func members(t *schema.Type, u schema.Union, s side) []side {
 	var set []side
 	if !s.present() {
 		return nil
@@ -319,7 +321,7 @@ func fieldNames(sides []side, separator string) string {
 }
 
 // describe names the item at path that may have one member of the union, and what tells it apart.
-func describe(parent string, u Union, path Path) (what, key string) {
+func describe(parent string, u schema.Union, path schema.Path) (what, key string) {
 	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
 	if !ok {
 		return "the " + u.Name, "name"
@@ -336,7 +338,7 @@ func describe(parent string, u Union, path Path) (what, key string) {
 }
 
 // discriminated reports a member that does not belong to the discriminator's value.
-func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
+func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime side) {
 	patched := false
 	field := func(name string) side {
 		s := patch.field(t.Field(name))
@@ -359,14 +361,14 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 		if !member.present() || patch.present() && !patched {
 			continue
 		}
-		f := c.report(CodeTwoSources, Error, at.path(),
+		f := c.report(schema.CodeTwoSources, schema.Error, at.path(),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
 			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
-		f.Claims = []Claim{
+		f.Claims = []schema.Claim{
 			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path()},
 			{Layer: member.layer, Value: member.value.Interface(), Source: member.path()},
 		}
-		if member.layer == Runtime && chosen.layer != Runtime {
+		if member.layer == schema.Runtime && chosen.layer != schema.Runtime {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}
@@ -374,7 +376,7 @@ func (c *checker) discriminated(t *Type, u Union, patch, runtime side) {
 
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
 // them, and so loses the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, at *trail, steps ...Step) {
+func (c *checker) directives(m reflect.Value, at *trail, steps ...schema.Step) {
 	var keys []string
 	if plain, ok := m.Interface().(map[string]string); ok {
 		for key := range plain {
@@ -391,7 +393,7 @@ func (c *checker) directives(m reflect.Value, at *trail, steps ...Step) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.report(CodeDirective, Error, at.path().Append(steps...).Append(Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
+		c.report(schema.CodeDirective, schema.Error, at.path().Append(steps...).Append(schema.Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
 }
@@ -401,29 +403,27 @@ func isDirective(key string) bool {
 		(key == "$patch" || key == "$retainKeys" || strings.HasPrefix(key, "$setElementOrder") || strings.HasPrefix(key, "$deleteFromPrimitiveList"))
 }
 
-// nestedDirectives looks for directives in the maps within an atomic list.
-func (c *checker) nestedDirectives(v reflect.Value, at *trail) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			c.nestedDirectives(v.Elem(), at)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			c.nestedDirectives(v.Index(i), at.in(Index(i)))
-		}
-	case reflect.Struct:
-		if encodesItself(v.Type()) {
+// nestedDirectives looks for directives in the maps within a value.
+func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, at *trail) {
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
 			return
 		}
-		for i := range v.NumField() {
-			inner := at
-			if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "" {
-				inner = at.in(Field(name))
-			}
-			c.nestedDirectives(v.Field(i), inner)
-		}
-	case reflect.Map:
+		v = v.Elem()
+	}
+	switch {
+	case t == nil || t.Kind == schema.Scalar:
+	case v.Kind() == reflect.Map:
 		c.directives(v, at)
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			c.nestedDirectives(t.Elem, v.Index(i), at.in(schema.Index(i)))
+		}
+	case v.Kind() == reflect.Struct:
+		for _, f := range t.Fields {
+			if inner, encoded := f.Template.Of(v); encoded {
+				c.nestedDirectives(f.Type, inner, at.in(schema.Field(f.Name)))
+			}
+		}
 	}
 }

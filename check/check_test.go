@@ -1,4 +1,4 @@
-package schema_test
+package check_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -290,7 +291,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			if runtime == "" {
 				runtime = runtimePod
 			}
-			got := schema.Check(template(t, runtime), []trainer.RuntimePatch{podPatch(t, "a.example.com/x", tc.patch)})
+			got := check.Patches(template(t, runtime), []trainer.RuntimePatch{podPatch(t, "a.example.com/x", tc.patch)})
 			if diff := cmp.Diff(tc.want, brief(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -332,7 +333,7 @@ func TestCheckManagers(t *testing.T) {
 		for _, manager := range tc.managers {
 			patches = append(patches, trainer.RuntimePatch{Manager: manager})
 		}
-		got := schema.Check(template(t, runtimePod), patches)
+		got := check.Patches(template(t, runtimePod), patches)
 		if diff := cmp.Diff(tc.want, brief(got)); diff != "" {
 			t.Errorf("%q: %s (-want +got):\n%s", tc.managers, tc.reason, diff)
 		}
@@ -344,7 +345,7 @@ func TestCheckTellsPatchesApart(t *testing.T) {
 	ghost := func(manager string) trainer.RuntimePatch {
 		return podPatch(t, manager, `{containers: [{name: ghost}]}`)
 	}
-	got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"), ghost("a.example.com/x")})
+	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"), ghost("a.example.com/x")})
 	var paths []string
 	for _, f := range got {
 		if f.Code == schema.CodeUnknownContainer {
@@ -358,7 +359,7 @@ func TestCheckTellsPatchesApart(t *testing.T) {
 }
 
 func TestCheckJobs(t *testing.T) {
-	got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{jobPatch("a.example.com/x", "worker", nil), jobPatch("b.example.com/x", "", nil)})
+	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{jobPatch("a.example.com/x", "worker", nil), jobPatch("b.example.com/x", "", nil)})
 	want := []string{
 		`TW202 error TrainJob .spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="worker"]`,
 		`TW215 error TrainJob .spec.runtimePatches[manager="b.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[0]`,
@@ -372,12 +373,12 @@ func TestCheckJobs(t *testing.T) {
 func TestCheck_RuntimeJobWithoutName(t *testing.T) {
 	runtime := template(t, `{containers: [{name: node, image: x}]}`)
 	runtime.Spec.ReplicatedJobs[0].Name = ""
-	if got := schema.Check(runtime, nil); len(got) > 0 {
+	if got := check.Patches(runtime, nil); len(got) > 0 {
 		t.Errorf("Check = %v, want nothing", got)
 	}
 	runtime.Spec.ReplicatedJobs = append(runtime.Spec.ReplicatedJobs, runtime.Spec.ReplicatedJobs[0])
 	want := []string{`TW208 error TrainingRuntime .spec.template.spec.replicatedJobs[1] | runtime .spec.template.spec.replicatedJobs[0] | runtime .spec.template.spec.replicatedJobs[1]`}
-	if diff := cmp.Diff(want, brief(schema.Check(runtime, nil))); diff != "" {
+	if diff := cmp.Diff(want, brief(check.Patches(runtime, nil))); diff != "" {
 		t.Errorf("Check of two (-want +got):\n%s", diff)
 	}
 }
@@ -387,7 +388,7 @@ func TestCheckMainEnv(t *testing.T) {
 	for _, job := range []string{"node", "worker"} {
 		patch := jobPatch("a.example.com/x", job, &trainer.PodTemplatePatch{})
 		decode(t, `{containers: [{name: node, env: [{name: A, value: a}]}]}`, &patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec)
-		got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{patch})
+		got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
 		at := schema.PatchPath("a.example.com/x").Append(schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", job)).
 			Append(schema.Fields("template", "spec", "template", "spec", "containers")...).Append(schema.Item("name", "node"), schema.Field("env"))
 		if !slices.ContainsFunc(got, func(f schema.Finding) bool { return f.Code == schema.CodeEnvOnMain && slices.Equal(f.Path, at) }) {
@@ -411,7 +412,7 @@ func TestCheckMetadata(t *testing.T) {
 		"TW210 warning TrainJob " + at + `.spec.replicatedJobs[name="node"].template.metadata.namespace`,
 		"TW210 warning TrainJob " + at + `.spec.replicatedJobs[name="node"].template.spec.template.metadata.finalizers`,
 	}
-	got := schema.Check(template(t, runtimePod), []trainer.RuntimePatch{patch})
+	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
 	if diff := cmp.Diff(want, brief(got)); diff != "" {
 		t.Error(diff)
 	}
@@ -433,22 +434,22 @@ func TestCheckOfPartsThatAreMissing(t *testing.T) {
 	} {
 		patch.Manager = "a.example.com/x"
 		for _, template := range []*trainer.JobSetTemplateSpec{{}, template(t, runtimePod)} {
-			for _, f := range schema.Check(template, []trainer.RuntimePatch{patch}) {
+			for _, f := range check.Patches(template, []trainer.RuntimePatch{patch}) {
 				if f.Code != schema.CodeUnknownJob {
 					t.Errorf("%+v", f)
 				}
 			}
 		}
 	}
-	if got := schema.Check(&trainer.JobSetTemplateSpec{}, nil); got != nil {
+	if got := check.Patches(&trainer.JobSetTemplateSpec{}, nil); got != nil {
 		t.Errorf("%v", got)
 	}
 }
 
-func ExampleCheck() {
+func ExamplePatches() {
 	runtime := &trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{Name: "node"}}}}
 	patches := []trainer.RuntimePatch{jobPatch("kueue.x-k8s.io/manager", "nodes", nil)}
-	for _, f := range schema.Check(runtime, patches) {
+	for _, f := range check.Patches(runtime, patches) {
 		fmt.Println(f.Severity, f.Code, f.Message)
 		fmt.Println(f.Help)
 	}
