@@ -49,7 +49,10 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		f := t.Field(name)
 		if f == nil || f.Patch == nil {
-			continue // a directive, or a field that the type does not have
+			if !strings.HasPrefix(name, "$") { // which is a directive
+				m.ignore(at, name)
+			}
+			continue
 		}
 		said = true
 		if f == key {

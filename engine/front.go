@@ -61,12 +61,12 @@ const (
 
 // frontOf returns the front of a list. What it knows is kept from patch to patch, unless twins shows that
 // two items of the list share a key.
-func (m *merger) frontOf(t *schema.Type, list reflect.Value) (f *front, twins bool, err error) {
+func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, twins bool, err error) {
 	f = m.fronts.of(list)
 	if f.checked {
 		return f, false, nil
 	}
-	n, names := list.Len(), keysIn(t, list, false)
+	n := list.Len()
 	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
@@ -77,7 +77,7 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value) (f *front, twins bo
 		}
 	}
 	if n > smallList {
-		f.makeIndex(t, list, 0)
+		f.makeIndex(names, n, 0)
 		twins = len(f.index) < n
 	}
 	f.checked = !twins
@@ -95,9 +95,8 @@ func (f *front) find(names *keys, n int, name string) int {
 	return -1
 }
 
-// makeIndex makes the index of a list that is about to get more items.
-func (f *front) makeIndex(t *schema.Type, list reflect.Value, more int) {
-	n, names := list.Len(), keysIn(t, list, false)
+// makeIndex makes the index of a list of n items that is about to get more.
+func (f *front) makeIndex(names *keys, n, more int) {
 	f.index = make(map[string]int32, n+more)
 	for i := n - 1; i >= 0; i-- {
 		name, _ := names.at(i)

@@ -29,12 +29,13 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 			return err
 		}
 	}
-	f, twins, err := m.frontOf(t, dst)
+	base, names := keysIn(t, dst, false), keysIn(t, src, true)
+	f, twins, err := m.frontOf(t, dst, &base)
 	if err != nil {
 		return err
 	}
 	first := len(m.targets)
-	added, inOrder, err := m.findTargets(t, f, dst, src)
+	added, inOrder, err := m.findTargets(t, f, &base, &names, dst.Len(), src.Len())
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,6 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	} else {
 		f.prepend(dst, m.targets[first:], added, m.left)
 	}
-	names := keysIn(t, src, true)
 	for i := range src.Len() {
 		target := m.targets[first+i]
 		isNew := target < 0
@@ -63,21 +63,19 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 // in the list, or one from the list's length on for an item that is new there, complemented where the
 // patch names that for the first time. It returns how many are new, and whether the order of the list
 // is the merged one, with the new ones in front.
-func (m *merger) findTargets(t *schema.Type, f *front, list, src reflect.Value) (added int, inOrder bool, err error) {
-	have := list.Len()
-	if f.index == nil && have+src.Len() > smallList {
-		f.makeIndex(t, list, src.Len())
+func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, n int) (added int, inOrder bool, err error) {
+	if f.index == nil && have+n > smallList {
+		f.makeIndex(base, have, n)
 	}
 	first, last := len(m.targets), -1
 	inOrder = true
-	names, base := keysIn(t, src, true), keysIn(t, list, false)
-	for i := range src.Len() {
+	for i := range n {
 		name, ok := names.at(i)
 		if !ok {
 			return 0, false, errNoKey(i, t.Key)
 		}
 		named := m.targets[first:]
-		target := f.find(&base, have, name)
+		target := f.find(base, have, name)
 		if target < 0 && f.index == nil {
 			if twin := names.find(i, name); twin >= 0 {
 				target = int(max(named[twin], ^named[twin]))

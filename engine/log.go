@@ -90,10 +90,7 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 		nodes:  make([]pathNode, 1, 64*(patches+1)),
 		claims: make([]claim, 0, 64*(patches+1)),
 	}
-	l.layers[0], l.places[0] = o.Base, o.Source
-	if o.Base == "" {
-		l.layers[0] = Base
-	}
+	l.layers[0], l.places[0] = baseLayerOf(o), o.Source
 	if o.Source == nil {
 		l.places[0] = schema.Path{}
 	}

@@ -37,6 +37,11 @@ type merger struct {
 	// said counts the claims that cannot be read off a copy of the patch's value: nulls, and structs without fields.
 	said int
 
+	of        schema.Layer // whose value is read
+	reading   node         // the field whose value is read from JSON
+	ignored   []Ignored
+	ownership *Ownership // of the result
+
 	fronts  fronts
 	targets []int32 // of the lists that are being merged, one inside the other
 	pairs   []pair
@@ -173,6 +178,7 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 		}
 	default:
 		from := src.Interface()
+		m.reading = at
 		if absent && !m.verbatim {
 			from, _ = withoutDirectives(from)
 		}

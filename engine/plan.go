@@ -35,6 +35,8 @@ type Plan[T, P any] struct{ plan *plan }
 type plan struct {
 	root   *schema.Type
 	shapes map[reflect.Type]shape
+	// of is the Go type as which a base that is an Object merges, nil for a base of a Go type.
+	of reflect.Type
 }
 
 // For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
@@ -55,6 +57,21 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 		return nil, fmt.Errorf("engine: %s: %w", base, err)
 	}
 	return &Plan[T, P]{newPlan(root, base, patch)}, nil
+}
+
+// ForType is For with a type that is known when the program runs only: bases are objects that the type can hold, and merge
+// as For's do.
+func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("engine: %v is no struct", t)
+	}
+	root, err := schema.Compile(t, t, r)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %s: %w", t, err)
+	}
+	p := newPlan(root, t)
+	p.of = t
+	return &Plan[Object, Object]{p}, nil
 }
 
 func newPlan(root *schema.Type, types ...reflect.Type) *plan {
@@ -108,6 +125,15 @@ type Result[T any] struct {
 	Value T
 	// Owners says who set each field of Value; nil unless it was asked for.
 	Owners *Ownership
+	// Ignored are the fields of objects that their type does not have. They say nothing, as in the cluster.
+	Ignored []Ignored
+}
+
+// Ignored is a field of a base or a patch that is an object, which its type does not have.
+type Ignored struct {
+	// Layer is whose field it is, and Path where it stands in the merged value.
+	Layer schema.Layer
+	Path  schema.Path
 }
 
 // Base is the name of the layer of the base if Options name none.
@@ -119,30 +145,27 @@ const Base schema.Layer = "base"
 // result. Where several patches cannot be merged, it is the first of them.
 func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
 	result := new(Result[T])
-	owners, err := p.ApplyInto(&result.Value, base, patches, o)
+	m, err := p.apply(&result.Value, base, patches, o)
 	if err != nil {
 		return nil, err
 	}
-	result.Owners = owners
+	result.Owners, result.Ignored = m.ownership, m.ignored
 	return result, nil
 }
 
 // ApplyInto is Apply that leaves the merged value in dst, which is zero before. It returns who set each field of dst, nil
 // unless Options ask for it. After an error dst holds part of the merge.
 func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
-	if p == nil || p.plan == nil {
-		return nil, errors.New("engine: a plan that was not compiled merges nothing")
-	}
 	if dst == nil {
 		return nil, errors.New("engine: there is nothing to merge into")
 	}
-	value := reflect.ValueOf(dst).Elem()
-	if base != nil {
-		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
-			c.DeepCopyInto(dst)
-		} else {
-			p.plan.clone(value, reflect.ValueOf(base).Elem())
-		}
+	m, err := p.apply(dst, base, patches, o)
+	return m.ownership, err
+}
+
+func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merger, error) {
+	if p == nil || p.plan == nil {
+		return merger{}, errors.New("engine: a plan that was not compiled merges nothing")
 	}
 	m := merger{plan: p.plan}
 	if o.Owners {
@@ -153,29 +176,63 @@ func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*
 		}
 		m.log.managers = int32(len(m.log.layers) - 1)
 	}
+	value := reflect.ValueOf(dst).Elem()
+	switch {
+	case p.plan.of != nil:
+		value = reflect.New(p.plan.of).Elem()
+		m.of = baseLayerOf(o)
+		if base != nil {
+			if err := m.read(p.plan.root, value, *base); err != nil {
+				failed := asPatchError(err)
+				failed.Layer, failed.Index = m.of, -1
+				return merger{}, failed
+			}
+		}
+	case base == nil:
+	default:
+		if c, ok := any(base).(interface{ DeepCopyInto(*T) }); ok {
+			c.DeepCopyInto(dst)
+		} else {
+			p.plan.clone(value, reflect.ValueOf(base).Elem())
+		}
+	}
 	for i := range patches {
 		if patches[i].Patch == nil {
 			continue
 		}
-		m.left, m.raw = len(patches)-i-1, m.raw[:0]
+		m.left, m.raw, m.of = len(patches)-i-1, m.raw[:0], patches[i].Layer
 		if o.Owners {
 			m.layer = m.log.ids[i]
 		}
 		if err := m.patch(value, reflect.ValueOf(patches[i].Patch).Elem()); err != nil {
 			failed := asPatchError(err)
 			failed.Layer, failed.Index = patches[i].Layer, i
-			return nil, failed
+			return merger{}, failed
 		}
 	}
-	if o.Owners {
-		return &Ownership{log: m.log, value: value}, nil
+	if p.plan.of != nil {
+		object, err := jsonOf(value)
+		if err != nil {
+			return merger{}, err
+		}
+		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(object))
 	}
-	return nil, nil
+	if o.Owners {
+		m.ownership = &Ownership{log: m.log, value: value}
+	}
+	return m, nil
+}
+
+func baseLayerOf(o Options) schema.Layer {
+	if o.Base == "" {
+		return Base
+	}
+	return o.Base
 }
 
 // PatchError is why a patch cannot be merged.
 type PatchError struct {
-	// Layer is whose patch it is, and Index its place in the list.
+	// Layer is whose patch it is, and Index its place in the list; -1 for the base.
 	Layer schema.Layer
 	Index int
 	// Path is the field at which the merge fails.

@@ -50,6 +50,9 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 	dst.SetZero()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		f := t.Field(name)
+		if f == nil {
+			m.ignore(m.reading, name)
+		}
 		if f == nil || object[name] == nil {
 			continue
 		}
@@ -183,6 +186,38 @@ func jsonOf(v reflect.Value) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
-	err = decoder.Decode(&value)
-	return value, err
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return plainNumbers(value), nil
+}
+
+// plainNumbers turns the numbers within a value into int64 or float64, as API machinery has them.
+func plainNumbers(value any) any {
+	switch value := value.(type) {
+	case Object:
+		for name, v := range value {
+			value[name] = plainNumbers(v)
+		}
+	case []any:
+		for i, v := range value {
+			value[i] = plainNumbers(v)
+		}
+	case json.Number:
+		if i, err := value.Int64(); err == nil {
+			return i
+		}
+		f, _ := value.Float64()
+		return f
+	}
+	return value
+}
+
+// ignore notes a field that the type of the value at a node does not have.
+func (m *merger) ignore(at node, name string) {
+	path := schema.Fields(name)
+	if m.owners && at != noNode {
+		path = m.log.path(at).Append(path...)
+	}
+	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})
 }
