@@ -181,9 +181,35 @@ func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Valu
 // split gives the fields of an item that a patch added nodes and claims of their own, since another patch
 // is about to touch it.
 func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
-	layer := m.log.keeper(at)
-	m.log.nodes[at].whole = false
-	m.claimItem(t, item, at, layer)
+	m.expand(t.Elem, t.KeyField(), item, at)
+}
+
+// expand splits all items within a value that are one layer's, since an item of the same key is about to write to their
+// nodes.
+func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value, at node) {
+	v = pointee(v)
+	if !v.IsValid() {
+		return
+	}
+	if m.log.nodes[at].whole {
+		layer := m.log.keeper(at)
+		m.log.nodes[at].whole = false
+		writer{log: m.log, layer: layer}.fields(t, key, at, reflect.Value{}, v)
+		return
+	}
+	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+		switch f := m.log.nodes[child].field; {
+		case f != nil:
+			if to, present := f.Template.Of(v); present && f.Type.Kind != schema.Scalar {
+				m.expand(f.Type, nil, to, child)
+			}
+		case t.Kind == schema.ListMap:
+			names := keysIn(t, v, false)
+			if i := names.find(v.Len(), m.log.nodes[child].key); i >= 0 {
+				m.expand(t.Elem, t.KeyField(), v.Index(i), child)
+			}
+		}
+	}
 }
 
 // claimItem claims every field of an item as it stands.
@@ -222,8 +248,10 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		if !ok {
 			m.raw = append(m.raw, list.Pointer())
 		}
-		if child := m.keyed(at, name); child != noNode && m.log.nodes[child].whole {
-			m.split(t, list.Index(base.find(i, name)), child) // an item of the same key
+		if m.owners {
+			if twin := base.find(i, name); twin >= 0 {
+				m.expand(t.Elem, t.KeyField(), list.Index(twin), m.keyed(at, name))
+			}
 		}
 		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
 			return within(schema.Item(t.Key, name), err)
