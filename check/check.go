@@ -57,7 +57,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-// entryPath is where a patch stands in a TrainJob: by its manager, or, where that does not tell it
+// entryPath is where the template of a patch stands in a TrainJob: by its manager, or, where that does not tell it
 // from the others, by its position.
 func entryPath(patches []trainer.RuntimePatch, i int) schema.Path {
 	step := schema.Item("manager", patches[i].Manager)
@@ -66,16 +66,25 @@ func entryPath(patches []trainer.RuntimePatch, i int) schema.Path {
 			step = schema.Index(i)
 		}
 	}
-	return schema.Fields("spec", "runtimePatches").Append(step)
+	return schema.Path{schema.Field("spec"), schema.Field("runtimePatches"), step, schema.Field("trainingRuntimeSpec"), schema.Field("template")}
 }
 
 type checker struct {
 	object   schema.Object
 	findings schema.Findings
-	trails   []trail // spare ones
+	trails   []trail  // spare ones
+	keys     []string // of the lists that are being walked, one inside the other
 }
 
-func (c *checker) trail(start schema.Path) *trail { return &trail{start: start, spare: &c.trails} }
+func (c *checker) trail(start schema.Path) *trail {
+	if len(c.trails) == 0 {
+		c.trails = make([]trail, 32)
+	}
+	t := &c.trails[0]
+	c.trails = c.trails[1:]
+	t.start, t.spare = start, &c.trails
+	return t
+}
 
 func (c *checker) report(code schema.Code, severity schema.Severity, path schema.Path, help, message string, args ...any) *schema.Finding {
 	c.findings = append(c.findings, schema.Finding{
@@ -135,7 +144,7 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
-	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i).Append(schema.Field("trainingRuntimeSpec"), schema.Field("template")))
+	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i))
 	if p.Metadata != nil {
 		c.metadata(p.Metadata, path.in(schema.Field("metadata")), false)
 		c.directives(reflect.ValueOf(p.Metadata.Labels), path, schema.Field("metadata"), schema.Field("labels"))

@@ -154,7 +154,8 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	var seen firsts
+	seen := firsts{keys: c.names(from.value.Len())}
+	defer c.forget(from.value.Len())
 	for i := range from.value.Len() {
 		key := from.key(t, i)
 		if key == "" && !mayLackKey(f, patch) {
@@ -186,7 +187,16 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	}
 }
 
-// firsts are the keys of a list's items and where each stands first. Most lists are short.
+// names is memory for the keys of n items, until forget is called with the same n. Lists stand one inside the other.
+func (c *checker) names(n int) []string {
+	start := len(c.keys)
+	c.keys = append(c.keys, make([]string, n)...)
+	return c.keys[start:]
+}
+
+func (c *checker) forget(n int) { c.keys = c.keys[:len(c.keys)-n] }
+
+// firsts are the keys of a list's items and where each stands first, "" for an item without one. Most lists are short.
 type firsts struct {
 	keys  []string
 	index map[string]int
@@ -195,17 +205,14 @@ type firsts struct {
 // add notes an item's key, and returns the first item that had it before.
 func (s *firsts) add(key string, i int) (first int, duplicate bool) {
 	const short = 32
-	for len(s.keys) <= i {
-		s.keys = append(s.keys, "") // also for items without a key
-	}
 	s.keys[i] = key
 	if s.index == nil && i < short {
-		first = slices.Index(s.keys, key)
+		first = slices.Index(s.keys[:i+1], key)
 		return first, first < i
 	}
 	if s.index == nil {
 		s.index = map[string]int{}
-		for i, key := range slices.Backward(s.keys) {
+		for i, key := range slices.Backward(s.keys[:i+1]) {
 			s.index[key] = i
 		}
 	}
@@ -253,10 +260,11 @@ func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, par
 	if !patch.present() {
 		setter = runtime
 	}
-	added, there := members(t, u, setter), []side(nil)
-	if len(added) == 0 {
+	n := countMembers(t, u, setter)
+	if n == 0 || n == 1 && (!patch.present() || countMembers(t, u, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
+	added, there := members(t, u, setter), []side(nil)
 	if patch.present() {
 		there = members(t, u, runtime)
 	}
@@ -285,6 +293,23 @@ func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, par
 	for _, s := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, schema.Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
 	}
+}
+
+// countMembers is the number of members that a side sets.
+func countMembers(t *schema.Type, u schema.Union, s side) (n int) {
+	for _, name := range u.Members {
+		if f := t.Field(name); s.present() && f != nil && s.slot(f) != nil {
+			if v, encoded := s.slot(f).Of(s.value); encoded && !isNull(v) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func isNull(v reflect.Value) bool {
+	k := v.Kind()
+	return (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && v.IsNil()
 }
 
 // members are the members of a union that a side sets.
