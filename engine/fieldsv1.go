@@ -23,6 +23,14 @@ func (o *Ownership) FieldsV1(ignored func(schema.Path) bool) iter.Seq2[schema.La
 	return func(yield func(schema.Layer, []byte) bool) {
 		o := o.orEmpty()
 		names := o.Layers()
+		if o.isObject() {
+			for i, set := range o.objectFields(ignored) {
+				if !yield(names[i], set.encode()) {
+					return
+				}
+			}
+			return
+		}
 		sets := make([]fieldSet, len(names))
 		w := walk{log: o.log}
 		w.yield = func(path schema.Path, claims []schema.Claim) bool {

@@ -37,6 +37,8 @@ type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
 	children                  uint8 // up to wideNode+1
+	// held is the first claim that counts in a merge of objects: a patch has taken the field from those before it.
+	held int32
 	// contested is set when two managers claimed different values here, or one a null.
 	contested bool
 	// made is set when a patch made the item or the struct, so that nothing in it is the runtime's.
@@ -71,6 +73,8 @@ const (
 	falseValue
 	nullValue
 	presenceValue
+	nothingValue // a null that takes nothing away
+	aroundValue  // a presence that no set of fields names
 )
 
 // anyValue is the value of a claim that is no text.
@@ -203,9 +207,9 @@ func (l *log) valueOf(i int32) any {
 		return c.text
 	case trueValue, falseValue:
 		return c.kind() == trueValue
-	case nullValue:
+	case nullValue, nothingValue:
 		return nil
-	case presenceValue:
+	case presenceValue, aroundValue:
 		return schema.Presence{}
 	default:
 		value := l.other(i)

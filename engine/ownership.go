@@ -35,10 +35,17 @@ func (o *Ownership) orEmpty() *Ownership {
 func (o *Ownership) All() iter.Seq2[schema.Path, []schema.Claim] {
 	return func(yield func(schema.Path, []schema.Claim) bool) {
 		o := o.orEmpty()
+		if o.isObject() {
+			o.objectClaims(yield)
+			return
+		}
 		w := walk{log: o.log, yield: yield}
 		w.value(o.log.root, nil, o.value, rootNode, nil)
 	}
 }
+
+// isObject reports whether the value merged by a definition.
+func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value.IsValid() }
 
 // Layers returns who wrote or could write, in the order of writing: the base, the managers in the order
 // of their patches, and then whoever Write recorded.
@@ -377,10 +384,10 @@ func (l *log) step(at node) schema.Step {
 	switch {
 	case n.field != nil:
 		return schema.Field(n.field.Name)
-	case parent.Kind == schema.ListMap:
+	case parent.Kind == schema.ListMap && l.root.GoType() != nil:
 		return itemStep(parent, n.key)
-	case parent.Kind == schema.Set:
-		return schema.Element(n.key)
+	case parent.Kind == schema.ListMap || parent.Kind == schema.Set:
+		return itemStepOf(parent, n.key)
 	default:
 		return schema.Key(n.key)
 	}

@@ -36,7 +36,8 @@ type plan struct {
 	root   *schema.Type
 	shapes map[reflect.Type]shape
 	// of is the Go type as which a base that is an Object merges, nil for a base of a Go type.
-	of reflect.Type
+	of      reflect.Type
+	objects bool // whether values are objects, and merge by a definition
 }
 
 // For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
@@ -168,13 +169,13 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		return merger{}, errors.New("engine: a plan that was not compiled merges nothing")
 	}
 	m := merger{plan: p.plan}
+	if p.plan.objects {
+		var err error
+		m.ownership, err = p.plan.applyObjects(any(dst).(*Object), any(base).(*Object), any(patches).([]Layered[Object]), o)
+		return m, err
+	}
 	if o.Owners {
-		m.owners, m.log = true, newLog(p.plan.root, len(patches), o)
-		for i := range patches {
-			m.log.ids[i] = m.log.layerID(patches[i].Layer)
-			m.log.from(m.log.ids[i], patches[i].Source)
-		}
-		m.log.managers = int32(len(m.log.layers) - 1)
+		m.owners, m.log = true, logOf(p.plan.root, patches, o)
 	}
 	value := reflect.ValueOf(dst).Elem()
 	switch {

@@ -11,7 +11,11 @@ func (l *log) typ(at node) *schema.Type {
 	case n.field != nil:
 		return n.field.Type
 	default:
-		return l.typ(n.parent).Elem
+		t := l.typ(n.parent)
+		if t.Object != nil {
+			t = t.Object
+		}
+		return t.Elem
 	}
 }
 

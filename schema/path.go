@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,16 +13,17 @@ import (
 //
 //	.spec.replicatedJobs[name="node"].template.metadata.labels["app"]
 //
-// A step is a field (.spec), an item of a list that merges by key ([name="node"]), a key of a map
-// (["app"]), an element of a set ([="x"]) or a position in a list that has no key ([2]). The zero
-// Path is the object itself.
+// A step is a field (.spec), an item of a list that merges by key ([name="node"]) or by several
+// ([port=80,protocol="TCP"]), a key of a map (["app"]), an element of a set ([="x"]) or a position in a list that has no
+// key ([2]). The zero Path is the object itself.
 type Path []Step
 
-// Step is one step of a Path. Make one with Field, Item, Key, Element or Index.
+// Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf or Index.
 type Step struct {
 	kind  stepKind
-	name  string // field, map key, element, or the name of the merge key
-	value string // the merge key's value
+	typed bool   // what is in value, or in the name of an element, is JSON and not text
+	name  string // field, map key, element, or the name of the merge key, "" for several
+	value string // the merge key's value, or several with their names as a JSON object
 	index int
 }
 
@@ -41,6 +43,58 @@ func Field(name string) Step { return Step{kind: fieldStep, name: name} }
 // Item is the step to the item of a list-map whose merge key has the given value: [key="value"].
 func Item(key, value string) Step { return Step{kind: itemStep, name: key, value: value} }
 
+// ItemKey is one merge key of an item: its name, and a string, int64, float64, bool or nil.
+type ItemKey struct {
+	Name  string
+	Value any
+}
+
+// ItemBy is the step to the item of a list-map that has these merge keys: [port=80,protocol="TCP"]. Of one string it is what
+// Item makes.
+func ItemBy(keys ...ItemKey) Step {
+	if len(keys) == 1 {
+		if text, ok := keys[0].Value.(string); ok {
+			return Item(keys[0].Name, text)
+		}
+		return Step{kind: itemStep, typed: true, name: keys[0].Name, value: encoded(keys[0].Value)}
+	}
+	byName := make(map[string]any, len(keys))
+	for _, key := range keys {
+		byName[key.Name] = key.Value
+	}
+	return Step{kind: itemStep, typed: true, value: encoded(byName)}
+}
+
+// ElementOf is the step to an element of a set of any scalars: [=80]. Of a string it is what Element makes.
+func ElementOf(value any) Step {
+	if text, ok := value.(string); ok {
+		return Element(text)
+	}
+	return Step{kind: elementStep, typed: true, name: encoded(value)}
+}
+
+// encoded is a value as JSON.
+func encoded(value any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(value) != nil {
+		return "null" // what is no JSON names nothing
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// decoded is the value that JSON says, with int64 and float64 for numbers.
+func decoded(text string) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return text
+	}
+	return plain(value)
+}
+
 // Key is the step to an entry of a map such as labels: ["key"].
 func Key(key string) Step { return Step{kind: keyStep, name: key} }
 
@@ -53,8 +107,28 @@ func Index(i int) Step { return Step{kind: indexStep, index: i} }
 // Field returns the name of the field that the step leads to, and whether it is such a step.
 func (s Step) Field() (string, bool) { return s.name, s.kind == fieldStep }
 
-// Item returns the merge key and its value, and whether the step selects a list item by key.
-func (s Step) Item() (key, value string, ok bool) { return s.name, s.value, s.kind == itemStep }
+// Item returns the merge key and its value as text, and whether the step selects a list item by one key.
+func (s Step) Item() (key, value string, ok bool) {
+	return s.name, s.value, s.kind == itemStep && s.name != ""
+}
+
+// Keys returns the merge keys by which the step selects a list item, sorted by name; nil for another step.
+func (s Step) Keys() []ItemKey {
+	switch {
+	case s.kind != itemStep:
+		return nil
+	case !s.typed:
+		return []ItemKey{{s.name, s.value}}
+	case s.name != "":
+		return []ItemKey{{s.name, decoded(s.value)}}
+	}
+	byName, _ := decoded(s.value).(map[string]any)
+	keys := make([]ItemKey, 0, len(byName))
+	for _, name := range sortedKeys(byName) {
+		keys = append(keys, ItemKey{name, byName[name]})
+	}
+	return keys
+}
 
 // Key returns the map key, and whether the step leads to an entry of a map.
 func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
@@ -69,10 +143,25 @@ func (s Step) Index() (int, bool) { return s.index, s.kind == indexStep }
 func (s Step) String() string {
 	switch s.kind {
 	case itemStep:
-		return "[" + s.name + "=" + strconv.Quote(s.value) + "]"
+		if !s.typed {
+			return "[" + s.name + "=" + strconv.Quote(s.value) + "]"
+		}
+		var b strings.Builder
+		for i, key := range s.Keys() {
+			b.WriteString([]string{"[", ","}[min(i, 1)] + key.Name + "=")
+			if text, ok := key.Value.(string); ok {
+				b.WriteString(strconv.Quote(text))
+			} else {
+				b.WriteString(encoded(key.Value))
+			}
+		}
+		return b.String() + "]"
 	case keyStep:
 		return "[" + strconv.Quote(s.name) + "]"
 	case elementStep:
+		if s.typed {
+			return "[=" + s.name + "]"
+		}
 		return "[=" + strconv.Quote(s.name) + "]"
 	case indexStep:
 		return "[" + strconv.Itoa(s.index) + "]"
@@ -105,9 +194,16 @@ func (p Path) Append(steps ...Step) Path {
 	return longer
 }
 
-// HasPrefix reports whether q leads to the field of p or to one that contains it.
+// HasPrefix reports whether q leads to the field of p or to one that contains it. A number stands for the string that reads
+// as it does: a shell takes quotes away.
 func (p Path) HasPrefix(q Path) bool {
-	return len(q) <= len(p) && slices.Equal(p[:len(q)], q)
+	return len(q) <= len(p) && slices.EqualFunc(p[:len(q)], q, Step.reads)
+}
+
+// reads reports whether two steps are written alike, but for quotes.
+func (s Step) reads(t Step) bool {
+	s.typed, t.typed = false, false
+	return s == t
 }
 
 // String writes the path: ParsePath reads it back. The empty path is "".
@@ -134,8 +230,8 @@ func (p *Path) UnmarshalText(text []byte) error {
 
 // ParsePath reads a path. The leading dot may be left out, so that what a person copies from a
 // manifest works: spec.replicatedJobs[name="node"]. So may the quotes, which a shell takes away: [name=node] and
-// [node]; what then stands there goes to the next "]", and a number alone is a position. The error says at which
-// character reading stopped and what was expected there.
+// [node]; what then stands there goes to the next "]", and a number alone is a position. As the value of a key, what reads as
+// a number, a boolean or null is one. The error says at which character reading stopped and what was expected there.
 func ParsePath(text string) (Path, error) {
 	var p Path
 	rest := text
@@ -182,14 +278,18 @@ func ParsePath(text string) (Path, error) {
 			return fail(`"="`)
 		}
 		equals := text[len(text)-len(rest)-1] == '='
+		if keys, length := severalKeys(key, rest); length > 0 {
+			p, rest = append(p, ItemBy(keys...)), rest[length:]
+			continue
+		}
 		if plain := plainValue(rest); equals && plain > 0 {
 			// A shell takes the quotes away: spec.replicatedJobs[name=node].
-			value := rest[:plain]
+			value := unquoted(rest[:plain])
 			rest = rest[plain+1:]
 			if key != "" {
-				p = append(p, Item(key, value))
+				p = append(p, ItemBy(ItemKey{key, value}))
 			} else {
-				p = append(p, Element(value))
+				p = append(p, ElementOf(value))
 			}
 			continue
 		}
@@ -225,4 +325,45 @@ func plainValue(text string) int {
 		return 0
 	}
 	return end
+}
+
+// unquoted is a value that stands without quotes: a number, a boolean or null if it is written as JSON writes it, else the text.
+func unquoted(text string) any {
+	if strings.ContainsAny(text[:1], "-0123456789ntf") {
+		if value := decoded(text); encoded(value) == text {
+			return value
+		}
+	}
+	return text
+}
+
+// severalKeys reads the values of several merge keys, up to the "]", and returns its length; 0 where there are not several.
+func severalKeys(name, text string) (keys []ItemKey, length int) {
+	rest := text
+	for name != "" {
+		var value any
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil && quoted[0] == '"' {
+			value, _ = strconv.Unquote(quoted)
+			rest = rest[len(quoted):]
+		} else {
+			end := strings.IndexAny(rest, `,]"`)
+			if end <= 0 {
+				return nil, 0
+			}
+			value, rest = unquoted(rest[:end]), rest[end:]
+		}
+		keys = append(keys, ItemKey{name, value})
+		if strings.HasPrefix(rest, "]") && len(keys) > 1 {
+			return keys, len(text) - len(rest) + 1
+		}
+		var more bool
+		if rest, more = strings.CutPrefix(rest, ","); !more {
+			return nil, 0
+		}
+		name = rest[:max(0, strings.IndexAny(rest, `=,]"`))]
+		if rest, more = strings.CutPrefix(rest[len(name):], "="); !more {
+			return nil, 0
+		}
+	}
+	return nil, 0
 }

@@ -10,7 +10,10 @@
 // here, and names fields by a [Path].
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Kind is how the values of a type merge when a patch meets them.
 type Kind uint8
@@ -26,8 +29,10 @@ const (
 	ListMap
 	// Set values are lists of strings that merge by union.
 	Set
-	// Atomic values are lists that a patch replaces whole.
+	// Atomic values are lists that a patch replaces whole, or objects where a definition says so.
 	Atomic
+	// Untyped values are of no type: each merges as its JSON says, by Object or List, and else as a Scalar.
+	Untyped
 )
 
 // String is the name of the kind as the documentation has it.
@@ -45,6 +50,8 @@ func (k Kind) String() string {
 		return "set"
 	case Atomic:
 		return "atomic"
+	case Untyped:
+		return "untyped"
 	default:
 		return "invalid"
 	}
@@ -56,8 +63,15 @@ type Type struct {
 	Kind Kind
 	// Key is the merge key of a ListMap: the field of its items that tells them apart.
 	Key string
-	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map.
+	// Keys are the merge keys of a ListMap of a definition, which may have several; Key is empty then.
+	Keys []string
+	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map. In a Struct it is that of
+	// fields that Fields do not name, nil where there may be none.
 	Elem *Type
+	// Object and List say how objects and lists merge in a field that is Untyped. An Atomic with Object replaces objects.
+	Object, List *Type
+	// JSON is what a Scalar of a definition holds: "string", "number", "boolean", or "" for any of them.
+	JSON string
 	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
 	Fields []*StructField
 	// Unions are the groups of fields of a Struct of which an object may set only one.
@@ -73,8 +87,9 @@ type Type struct {
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
-	nested    []*StructField // the fields that are list-maps, have a union or hold such a field
-	maps      bool           // whether an Atomic's items can hold maps
+	nested    []*StructField          // the fields that are list-maps, have a union or hold such a field
+	maps      bool                    // whether an Atomic's items can hold maps
+	byName    map[string]*StructField // of a struct with many fields, nil for others
 }
 
 // StructField is one field of a Struct.
@@ -87,6 +102,8 @@ type StructField struct {
 	Template Slot
 	// Patch is where it stands in the patch's Go type, nil where no manager may patch it.
 	Patch *Slot
+	// Default is what an item's merge key is where the item leaves it out; nil for none. Only definitions have it.
+	Default any
 }
 
 // Union is a group of fields of which an object may set only one: the cluster keeps what every
@@ -209,6 +226,9 @@ func (t *Type) String() string {
 	if t == nil {
 		return Kind(0).String()
 	}
+	if t.Kind == ListMap && len(t.Keys) > 1 {
+		return "list-map by " + strings.Join(t.Keys, ", ")
+	}
 	if t.Kind == ListMap {
 		return "list-map by " + t.Key
 	}
@@ -219,6 +239,9 @@ func (t *Type) String() string {
 func (t *Type) Field(name string) *StructField {
 	if t == nil {
 		return nil
+	}
+	if t.byName != nil {
+		return t.byName[name]
 	}
 	for _, f := range t.Fields {
 		if f.Name == name {
@@ -284,15 +307,31 @@ func (t *Type) Lookup(path Path) *Type {
 		if t == nil {
 			return nil
 		}
-		if name, ok := step.Field(); ok {
-			f := t.Field(name)
-			if f == nil {
-				return nil
-			}
-			t = f.Type
-			continue
+		t = t.child(step)
+	}
+	return t
+}
+
+// child is the type of what a step leads to, nil where it leads nowhere.
+func (t *Type) child(step Step) *Type {
+	if _, ok := step.Index(); ok && t.List != nil {
+		t = t.List
+	} else if t.Object != nil {
+		t = t.Object.whole()
+	}
+	if name, ok := step.Field(); ok {
+		if f := t.Field(name); f != nil {
+			return f.Type
 		}
-		t = t.Elem
+		return nil
+	}
+	return t.Elem
+}
+
+// whole is the type of an object that is replaced, or t itself.
+func (t *Type) whole() *Type {
+	if t.Kind == Atomic && t.Object != nil {
+		return t.Object
 	}
 	return t
 }

@@ -1,0 +1,714 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// This file merges objects along the schema of a definition, as an API server merges them for server-side apply with force
+// (structured-merge-diff v6.4.2, typed.Merge and the set of fields that a patch names). A reader sees here how each kind
+// of value merges; the log, ownership and FieldsV1 are those of the merge of Go values.
+//
+// A patch adds and replaces, and never takes away: a null or an empty value replaces only what is empty itself or is one
+// value.
+
+// ForObject is the plan of the objects of a definition, which schema.ParseOpenAPI has read.
+func ForObject(t *schema.Type) *Plan[Object, Object] {
+	if t == nil || t.GoType() != nil {
+		return &Plan[Object, Object]{}
+	}
+	return &Plan[Object, Object]{&plan{root: t, objects: true}}
+}
+
+// applyObjects is ApplyInto of a plan of objects.
+func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*Ownership, error) {
+	m := objects{owners: o.Owners, at: noNode}
+	if o.Owners {
+		m.log = logOf(p.root, patches, o)
+		m.at = rootNode
+	}
+	live := Object{}
+	if base != nil && *base != nil {
+		m.twins = true
+		copied, err := m.copy(p.root, *base)
+		if err != nil {
+			return nil, failed(baseLayerOf(o), -1, err)
+		}
+		live, m.twins = copied.(map[string]any), false
+	}
+	for i := range patches {
+		if patches[i].Patch == nil || *patches[i].Patch == nil {
+			continue
+		}
+		if o.Owners {
+			m.layer = m.log.ids[i]
+		}
+		if err := m.whole(p.root, live, *patches[i].Patch); err != nil {
+			return nil, failed(patches[i].Layer, i, err)
+		}
+	}
+	*dst = live
+	if !o.Owners {
+		return nil, nil
+	}
+	return &Ownership{log: m.log, value: reflect.ValueOf(live)}, nil
+}
+
+// objects lays one patch after the other over an object that it may change.
+type objects struct {
+	log    *log
+	owners bool
+	layer  int32
+	at     node // the root's
+	depth  int
+	twins  bool     // whether a list may name an item twice, as only the base's may
+	names  []string // the names of the fields of the objects that are being merged, one within the other
+}
+
+// whole lays a whole patch over an object. It cannot make another kind of it.
+func (m *objects) whole(t *schema.Type, live, patch Object) error {
+	for _, name := range []string{"apiVersion", "kind"} {
+		is, _ := live[name].(string)
+		if said, ok := patch[name].(string); ok && is != "" && is != said {
+			return inside(schema.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, said))
+		}
+	}
+	return m.fields(t, live, patch, m.at)
+}
+
+// value lays what a patch says over what stands in a field, if had, and returns what stands there then. named says that a
+// set of fields names the field itself whatever is in it: it is an item, or an entry and not a field of its struct.
+func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+	if m.depth++; m.depth > deepest {
+		return nil, errTooDeep
+	}
+	defer func() { m.depth-- }()
+	to, err := as(t, patch)
+	if err != nil {
+		return nil, err
+	}
+	filled := filledOf(t, old)
+	switch {
+	case patch == nil && filled != nil, isEmpty(patch) && filled != nil && filled == to:
+		// What is there stays. An empty list says nothing then, and a null or an empty object that the field is there.
+		m.keep(at, t, old, had, named)
+		if _, list := patch.([]any); !list || named {
+			m.say(at, presenceValue, nil)
+		}
+		return old, nil
+	case patch == nil || to.Kind == schema.Scalar || to.Kind == schema.Atomic:
+		return m.replace(t, to, old, had, patch, at, named)
+	case isEmpty(patch):
+		return m.empty(t, old, had, patch, at, named)
+	}
+	m.keep(at, t, old, had, named)
+	if is, _ := as(t, old); old != nil && is != to { // a value of another kind goes
+		m.lose(at)
+		if !named {
+			m.say(at, aroundValue, nil)
+		}
+	}
+	if named {
+		m.say(at, presenceValue, nil)
+	}
+	if fields, ok := patch.(map[string]any); ok {
+		into, ok := old.(map[string]any)
+		if !ok {
+			into = make(map[string]any, len(fields))
+		}
+		return into, m.fields(to, into, fields, at)
+	}
+	before, _ := old.([]any)
+	return m.list(to, before, patch.([]any), at)
+}
+
+// replace sets a scalar, an atomic or a null.
+func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+	value, err := m.copy(to, patch)
+	if err != nil {
+		return nil, err
+	}
+	m.keep(at, t, old, had, named)
+	if filledOf(t, old) != nil {
+		m.overturn(at)
+	}
+	if had && !sameObject(old, value) {
+		m.lose(at)
+	}
+	if value == nil {
+		m.say(at, nothingValue, nil)
+	} else {
+		m.say(at, otherValue, value)
+	}
+	return value, nil
+}
+
+// empty sets an object or a list without anything in it, where none is that has something in it. An empty list names nothing.
+func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
+	value := any([]any{})
+	_, list := patch.([]any)
+	if !list {
+		value = map[string]any{}
+	}
+	m.keep(at, t, old, had, named)
+	changed := had && !sameObject(old, value)
+	if changed {
+		m.lose(at)
+	}
+	switch {
+	case !list || named:
+		m.say(at, presenceValue, nil)
+	case changed:
+		m.say(at, aroundValue, nil)
+	}
+	return value, nil
+}
+
+// fields merges a struct, or the entries of a map, one by one.
+func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) error {
+	first := len(m.names)
+	for name := range patch {
+		m.names = append(m.names, name)
+	}
+	last := len(m.names)
+	slices.Sort(m.names[first:])
+	for i := first; i < last; i++ {
+		name := m.names[i]
+		f, of, err := fieldOf(t, name)
+		if err != nil {
+			return inside(schema.Field(name), err)
+		}
+		child := m.child(at, f, name)
+		old, had := into[name]
+		value, err := m.value(of, old, had, patch[name], child, f == nil)
+		if err != nil {
+			return inside(stepTo(f, name), err)
+		}
+		into[name] = value
+	}
+	m.names = m.names[:first]
+	return nil
+}
+
+// list merges a list-map or a set item by item. The order is that of the patch for what it names; what it does not name
+// stays where it stood among that.
+func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
+	said, err := m.itemsOf(t, patch)
+	if err != nil {
+		return nil, err
+	}
+	named := make([]int32, len(old)) // the patch's item of each that was there, -1 for none
+	for i, item := range old {
+		key, _ := itemKeyOf(t, item)
+		named[i] = said.find(key)
+		if j := named[i]; j >= 0 {
+			if said.items[j].old >= 0 {
+				said.items[j].twins = true
+			} else {
+				said.items[j].old = int32(i)
+			}
+		}
+	}
+	out := make([]any, 0, len(old)+len(patch))
+	shared := said.shared(-1)
+	merge := func(j int32) error {
+		item := &said.items[j]
+		item.merged = true
+		value, err := m.item(t, old, item, patch[j], at)
+		if err != nil {
+			return inside(itemStepOf(t, item.key), err)
+		}
+		out = append(out, value)
+		return nil
+	}
+	for i, j := 0, int32(0); i < len(old) || int(j) < len(patch); {
+		if i < len(old) && int(j) < len(patch) {
+			of := named[i]
+			if of == j {
+				if err := merge(j); err != nil {
+					return nil, err
+				}
+				i, j, shared = i+1, j+1, said.shared(shared)
+				continue
+			}
+			if of >= 0 && shared >= 0 && of != shared {
+				i++ // it comes where the patch has it
+				continue
+			}
+		}
+		if i < len(old) {
+			of := named[i]
+			if of < 0 {
+				out = append(out, old[i])
+				i++
+				continue
+			}
+			if said.items[of].merged {
+				i++
+			}
+		}
+		if int(j) < len(patch) {
+			if err := merge(j); err != nil {
+				return nil, err
+			}
+			if shared == j {
+				shared = said.shared(shared)
+			}
+			j++
+		}
+	}
+	return out, nil
+}
+
+// item merges one item of a patch's list. Of two that the base has of one name, neither stays.
+func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at node) (any, error) {
+	child := m.child(at, nil, said.key)
+	had := said.old >= 0
+	if had {
+		m.keepPresence(child)
+	}
+	if said.twins {
+		m.lose(child)
+		had = false
+	}
+	if t.Kind == schema.Set {
+		m.say(child, presenceValue, nil)
+		return m.copy(t.Elem, patch)
+	}
+	var old any
+	if had {
+		old = list[said.old]
+	}
+	return m.value(t.Elem, old, had, patch, child, true)
+}
+
+// saidItems are the items of a patch's list.
+type saidItems struct {
+	items []saidItem
+	index map[string]int32 // nil for few
+}
+
+type saidItem struct {
+	key           string
+	old           int32 // where the list has it, -1 for nowhere
+	twins, merged bool
+}
+
+// fewItems is how many items are searched one by one.
+const fewItems = 8
+
+// itemsOf reads the keys of a patch's list.
+func (m *objects) itemsOf(t *schema.Type, list []any) (*saidItems, error) {
+	s := &saidItems{items: make([]saidItem, 0, len(list))}
+	if len(list) > fewItems {
+		s.index = make(map[string]int32, len(list))
+	}
+	for i, item := range list {
+		key, err := itemKeyOf(t, item)
+		if err != nil {
+			return nil, inside(schema.Index(i), err)
+		}
+		if s.find(key) >= 0 {
+			return nil, inside(itemStepOf(t, key), errDuplicate)
+		}
+		if s.index != nil {
+			s.index[key] = int32(i)
+		}
+		s.items = append(s.items, saidItem{key: key, old: -1})
+	}
+	return s, nil
+}
+
+func (s *saidItems) find(key string) int32 {
+	if s.index != nil {
+		if i, ok := s.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range s.items {
+		if s.items[i].key == key {
+			return int32(i)
+		}
+	}
+	return -1
+}
+
+// shared is the first item after another that the list has already, -1 for none.
+func (s *saidItems) shared(after int32) int32 {
+	for i := after + 1; int(i) < len(s.items); i++ {
+		if s.items[i].old >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// copy is a deep copy of a value, which it checks against its type.
+func (m *objects) copy(t *schema.Type, v any) (any, error) {
+	if m.depth++; m.depth > deepest {
+		return nil, errTooDeep
+	}
+	defer func() { m.depth-- }()
+	to, err := as(t, v)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	if to.Kind == schema.Atomic && to.Object != nil {
+		to = to.Object
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return m.copyFields(to, v)
+	case []any:
+		out := make([]any, len(v))
+		if to.Kind != schema.Atomic && !m.twins {
+			if _, err := m.itemsOf(to, v); err != nil {
+				return nil, err
+			}
+		}
+		for i, item := range v {
+			step := schema.Index(i)
+			if to.Kind != schema.Atomic {
+				key, err := itemKeyOf(to, item)
+				if err != nil {
+					return nil, inside(step, err)
+				}
+				step = itemStepOf(to, key)
+			}
+			if out[i], err = m.copy(to.Elem, item); err != nil {
+				return nil, inside(step, err)
+			}
+		}
+		return out, nil
+	default:
+		return scalarOf(v)
+	}
+}
+
+func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
+	out := make(map[string]any, len(v))
+	var failed error
+	worst := ""
+	for name, value := range v {
+		f, of, err := fieldOf(t, name)
+		if err == nil {
+			out[name], err = m.copy(of, value)
+		}
+		if err != nil && (failed == nil || name < worst) { // the first by name, whatever the order of the map
+			failed, worst = inside(stepTo(f, name), err), name
+		}
+	}
+	return out, failed
+}
+
+// deepest is how deep values may nest. JSON is not read deeper.
+const deepest = 10000
+
+var (
+	errTooDeep   = errors.New("nests more than " + strconv.Itoa(deepest) + " deep")
+	errDuplicate = errors.New("duplicate: a patch names an item once")
+)
+
+// inside lets an error's path grow on its way up, the last step first.
+func inside(step schema.Step, err error) error {
+	e := asPatchError(err)
+	e.Path = append(e.Path, step)
+	return e
+}
+
+// failed is an error that has its whole path.
+func failed(layer schema.Layer, index int, err error) error {
+	e := asPatchError(err)
+	e.Layer, e.Index = layer, index
+	slices.Reverse(e.Path)
+	return e
+}
+
+// fieldOf is the field of a struct that has a name, and its type; of an entry or an unknown field it is the type alone.
+func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, error) {
+	if f := t.Field(name); f != nil {
+		return f, f.Type, nil
+	}
+	if t.Elem == nil {
+		return nil, nil, errors.New("the definition has no such field")
+	}
+	return nil, t.Elem, nil
+}
+
+// stepTo is the step to a field, or to an entry.
+func stepTo(f *schema.StructField, name string) schema.Step {
+	if f != nil {
+		return schema.Field(name)
+	}
+	return schema.Key(name)
+}
+
+var anyScalar = &schema.Type{Kind: schema.Scalar}
+
+// as is how a value merges in a field of a type, which only its JSON says where the definition leaves it open. The error
+// says that the field holds no such value.
+func as(t *schema.Type, v any) (*schema.Type, error) {
+	if v == nil {
+		return t, nil
+	}
+	is := typeInJSON(v)
+	if is == "" {
+		return nil, fmt.Errorf("must be JSON, and is %T", v)
+	}
+	if t.Kind == schema.Untyped {
+		switch is {
+		case "object":
+			return t.Object, nil
+		case "list":
+			return t.List, nil
+		}
+		return anyScalar, nil
+	}
+	want := t.JSON
+	switch {
+	case t.Kind == schema.Struct || t.Kind == schema.Map || t.Object != nil:
+		want = "object"
+	case t.Kind != schema.Scalar:
+		want = "list"
+	case want == "" && is != "object" && is != "list":
+		return t, nil
+	case want == "":
+		want = "scalar"
+	}
+	if is != want {
+		return nil, fmt.Errorf("must be %s, and is %s", withArticle(want), withArticle(is))
+	}
+	return t, nil
+}
+
+func withArticle(name string) string {
+	if name == "object" {
+		return "an object"
+	}
+	return "a " + name
+}
+
+// typeInJSON is what JSON calls a value, "" for what is none.
+func typeInJSON(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	case int64, float64, int, int32, int16, int8, uint, uint64, uint32, uint16, uint8, float32, json.Number:
+		return "number"
+	default:
+		return ""
+	}
+}
+
+// scalarOf is a scalar as objects hold it: of all numbers only int64 and float64.
+func scalarOf(v any) (any, error) {
+	switch n := v.(type) {
+	case string, bool, int64:
+		return v, nil
+	case float64:
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, fmt.Errorf("must be a number, and is %v", n)
+		}
+		return v, nil
+	case float32:
+		return scalarOf(float64(n))
+	case json.Number:
+		return scalarOf(plainNumbers(n))
+	}
+	if n := reflect.ValueOf(v); n.CanInt() {
+		return n.Int(), nil
+	} else if n.CanUint() && n.Uint() <= math.MaxInt64 {
+		return int64(n.Uint()), nil
+	} else if n.CanUint() {
+		return float64(n.Uint()), nil
+	}
+	return nil, fmt.Errorf("must be JSON, and is %T", v)
+}
+
+// filledOf is how what stands in a field merges, if it merges in parts and has any; else nil.
+func filledOf(t *schema.Type, v any) *schema.Type {
+	if v == nil || isEmpty(v) {
+		return nil
+	}
+	of, err := as(t, v)
+	if err != nil || of.Kind == schema.Scalar || of.Kind == schema.Atomic {
+		return nil
+	}
+	return of
+}
+
+// isEmpty reports whether a value is an object or a list with nothing in it.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// sameObject reports whether two values are equal as an API server sees them: 1 is 1.0.
+func sameObject(a, b any) bool {
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, value := range a {
+			if other, ok := b[name]; !ok || !sameObject(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameObject)
+	case int64:
+		if b, ok := b.(float64); ok {
+			return float64(a) == b
+		}
+		return a == b
+	case float64:
+		if b, ok := b.(int64); ok {
+			return a == float64(b)
+		}
+		return a == b
+	default:
+		return a == b
+	}
+}
+
+// typedMark begins the key of a node that is JSON and not text: several merge keys, or one that is no string.
+const typedMark = "\x01"
+
+// itemKeyOf is the key by which the log knows an item of a list-map or of a set.
+func itemKeyOf(t *schema.Type, item any) (string, error) {
+	if t.Kind == schema.Set {
+		return keyOfScalar(item)
+	}
+	fields, ok := item.(map[string]any)
+	if !ok {
+		if item == nil {
+			return "", errors.New("must be an object, and is null")
+		}
+		return "", fmt.Errorf("must be an object, and is %s", withArticle(typeInJSON(item)))
+	}
+	var keys map[string]any
+	for _, name := range t.Keys {
+		v, ok := fields[name]
+		if !ok {
+			f := elemOf(t).Field(name)
+			if f == nil || f.Default == nil {
+				continue // an item without one of several keys is another item
+			}
+			v = f.Default
+		}
+		if text, ok := v.(string); ok && len(t.Keys) == 1 && !strings.HasPrefix(text, typedMark) {
+			return text, nil
+		}
+		if v != nil {
+			if is := typeInJSON(v); is == "object" || is == "list" || is == "" {
+				return "", inside(schema.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", withArticle(is)))
+			}
+			var err error
+			if v, err = scalarOf(v); err != nil {
+				return "", inside(schema.Field(name), err)
+			}
+		}
+		if keys == nil {
+			keys = make(map[string]any, len(t.Keys))
+		}
+		keys[name] = v
+	}
+	if keys == nil {
+		return "", fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(strings.Join(t.Keys, ", ")))
+	}
+	return typedKey(keys)
+}
+
+// elemOf is the struct of a list's items.
+func elemOf(t *schema.Type) *schema.Type {
+	if t.Elem.Object != nil {
+		return t.Elem.Object
+	}
+	return t.Elem
+}
+
+// keyOfScalar is the key of an element of a set.
+func keyOfScalar(v any) (string, error) {
+	switch is := typeInJSON(v); is {
+	case "object", "list", "":
+		if v == nil {
+			is = "null"
+		} else if is != "" {
+			is = withArticle(is)
+		} else {
+			is = fmt.Sprintf("%T", v)
+		}
+		return "", fmt.Errorf("must be a scalar, as an element of a set, and is %s", is)
+	}
+	if text, ok := v.(string); ok && !strings.HasPrefix(text, typedMark) {
+		return text, nil
+	}
+	v, err := scalarOf(v)
+	if err != nil {
+		return "", err
+	}
+	return typedKey(v)
+}
+
+func typedKey(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return typedMark + string(text), err
+}
+
+// typedOf is what a key says that is JSON, and whether it is.
+func typedOf(key string) (any, bool) {
+	text, typed := strings.CutPrefix(key, typedMark)
+	if !typed {
+		return nil, false
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	_ = d.Decode(&v) // typedKey wrote it
+	return plainNumbers(v), true
+}
+
+// itemStepOf is the step to an item of a list-map, or to an element of a set.
+func itemStepOf(t *schema.Type, key string) schema.Step {
+	v, typed := typedOf(key)
+	switch keys, ok := v.(map[string]any); {
+	case !typed && t.Kind == schema.Set:
+		return schema.Element(key)
+	case !typed:
+		return itemStep(t, key)
+	case !ok:
+		return schema.ElementOf(v)
+	default:
+		all := make([]schema.ItemKey, 0, len(keys))
+		for name, value := range keys {
+			all = append(all, schema.ItemKey{Name: name, Value: value})
+		}
+		return schema.ItemBy(all...)
+	}
+}

@@ -1,0 +1,231 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+const objectSchema = `{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+	"replicas": {"type": "integer"},
+	"name": {"type": "string"},
+	"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+	"args": {"type": "array", "items": {"type": "string"}},
+	"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+	"selector": {"type": "object", "properties": {"app": {"type": "string"}, "tier": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+	"values": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+	"resources": {"type": "object", "properties": {"cpu": {"type": "integer"}, "memory": {"type": "integer"}}},
+	"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": {
+		"type": "object", "required": ["port"],
+		"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}}}
+}}}}`
+
+func objectPlan(t testing.TB) *engine.Plan[engine.Object, engine.Object] {
+	t.Helper()
+	typ, err := schema.ParseOpenAPI([]byte(objectSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.ForObject(typ)
+}
+
+// object is a value by its JSON, within .spec.
+func object(t testing.TB, spec string) *engine.Object {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(`{"spec": ` + spec + `}`))
+	decoder.UseNumber()
+	o := engine.Object{}
+	if err := decoder.Decode(&o); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+func layersOf(t testing.TB, patches ...string) []engine.Layered[engine.Object] {
+	t.Helper()
+	layers := make([]engine.Layered[engine.Object], len(patches))
+	for i, patch := range patches {
+		layers[i] = engine.Layered[engine.Object]{Layer: schema.Manager(string(rune('a' + i))), Patch: object(t, patch)}
+	}
+	return layers
+}
+
+// TestObject shows how each kind merges. A module of its own compares all of this with an API server's code.
+func TestObject(t *testing.T) {
+	plan := objectPlan(t)
+	for name, test := range map[string]struct {
+		base    string
+		patches []string
+		want    string
+		fields  map[string]string // by the name of the layer
+	}{
+		"a scalar": {
+			`{"replicas": 1, "name": "x"}`, []string{`{"replicas": 2}`, `{"replicas": 2}`}, `{"replicas": 2, "name": "x"}`,
+			map[string]string{"base": `{"f:spec":{"f:name":{}}}`, "a": `{"f:spec":{"f:replicas":{}}}`, "b": `{"f:spec":{"f:replicas":{}}}`},
+		},
+		"a null stays": {
+			`{"replicas": 1}`, []string{`{"replicas": null, "name": null}`}, `{"replicas": null, "name": null}`,
+			map[string]string{"base": `{}`, "a": `{"f:spec":{"f:name":{},"f:replicas":{}}}`},
+		},
+		"a null empties no object": {
+			`{"resources": {"cpu": 1}, "labels": {"x": "1"}, "tags": ["x"], "selector": {"app": "x"}}`,
+			[]string{`{"resources": null, "labels": null, "tags": null, "selector": null}`},
+			`{"resources": {"cpu": 1}, "labels": {"x": "1"}, "tags": ["x"], "selector": null}`,
+			map[string]string{
+				"base": `{"f:spec":{"f:labels":{"f:x":{}},"f:resources":{"f:cpu":{}},"f:tags":{"v:\"x\"":{}}}}`,
+				"a":    `{"f:spec":{"f:labels":{},"f:resources":{},"f:selector":{},"f:tags":{}}}`,
+			},
+		},
+		"a map": {
+			`{"labels": {"x": "1", "y": "1"}}`, []string{`{"labels": {"y": "2", "z": "2"}}`, `{"labels": {}}`}, `{"labels": {"x": "1", "y": "2", "z": "2"}}`,
+			map[string]string{"base": `{"f:spec":{"f:labels":{"f:x":{}}}}`, "a": `{"f:spec":{"f:labels":{"f:y":{},"f:z":{}}}}`, "b": `{"f:spec":{"f:labels":{}}}`},
+		},
+		"an atomic list and an atomic object": {
+			`{"args": ["x"], "selector": {"app": "x"}}`, []string{`{"args": [], "selector": {"tier": "y"}}`}, `{"args": [], "selector": {"tier": "y"}}`,
+			map[string]string{"base": `{}`, "a": `{"f:spec":{"f:args":{},"f:selector":{}}}`},
+		},
+		"a set": {
+			`{"tags": ["a", "b", "c"]}`, []string{`{"tags": ["c", "x", "a"]}`}, `{"tags": ["b", "c", "x", "a"]}`,
+			map[string]string{"base": `{"f:spec":{"f:tags":{"v:\"a\"":{},"v:\"b\"":{},"v:\"c\"":{}}}}`, "a": `{"f:spec":{"f:tags":{"v:\"a\"":{},"v:\"c\"":{},"v:\"x\"":{}}}}`},
+		},
+		"a list-map of two keys, one by default": {
+			`{"ports": [{"port": 80}, {"port": 80, "protocol": "UDP"}]}`, []string{`{"ports": [{"port": 80, "protocol": "TCP", "name": "web"}]}`},
+			`{"ports": [{"port": 80, "protocol": "TCP", "name": "web"}, {"port": 80, "protocol": "UDP"}]}`,
+			map[string]string{
+				"base": `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}},"k:{\"port\":80,\"protocol\":\"UDP\"}":{".":{},"f:port":{},"f:protocol":{}}}}}`,
+				"a":    `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{}}}}}`,
+			},
+		},
+		"items that share their keys": {
+			`{"ports": [{"port": 80, "name": "x"}, {"port": 81}, {"port": 80, "name": "y"}]}`, []string{`{"ports": [{"port": 80}]}`}, `{"ports": [{"port": 80}, {"port": 81}]}`,
+			map[string]string{
+				"base": `{"f:spec":{"f:ports":{"k:{\"port\":81,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`,
+				"a":    `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{}}}}}`,
+			},
+		},
+		"values of no type": {
+			`{"values": {"x": {"y": 1}, "z": [1]}}`, []string{`{"values": {"x": {"w": 2}, "z": [2]}}`, `{"values": {"x": "text"}}`}, `{"values": {"x": "text", "z": [2]}}`,
+			map[string]string{"base": `{}`, "a": `{"f:spec":{"f:values":{"f:z":{}}}}`, "b": `{"f:spec":{"f:values":{"f:x":{}}}}`},
+		},
+		"numbers": {
+			`{"replicas": 1}`, []string{`{"replicas": 1.0}`}, `{"replicas": 1}`,
+			map[string]string{"base": `{"f:spec":{"f:replicas":{}}}`, "a": `{"f:spec":{"f:replicas":{}}}`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, patches := object(t, test.base), layersOf(t, test.patches...)
+			before, _ := json.Marshal([]any{base, patches})
+			result, err := plan.Apply(base, patches, engine.Options{Owners: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := json.Marshal(result.Value)
+			want, _ := json.Marshal(object(t, test.want))
+			if string(got) != string(want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			fields := map[string]string{}
+			for layer, text := range result.Owners.FieldsV1(nil) {
+				name, ok := layer.Manager()
+				if !ok {
+					name = string(layer)
+				}
+				fields[name] = string(text)
+			}
+			if d := cmp.Diff(test.fields, fields); d != "" {
+				t.Errorf("fields (-want +got):\n%s", d)
+			}
+			if after, _ := json.Marshal([]any{base, patches}); string(after) != string(before) {
+				t.Errorf("the inputs changed from\n%s\nto\n%s", before, after)
+			}
+			without, err := plan.Apply(base, patches, engine.Options{})
+			if err != nil || !cmp.Equal(without.Value, result.Value) {
+				t.Errorf("without owners: %v, %v", err, without)
+			}
+		})
+	}
+}
+
+// TestObjectHistory shows who set what, in the order of the document.
+func TestObjectHistory(t *testing.T) {
+	result, err := objectPlan(t).Apply(object(t, `{"replicas": 1, "ports": [{"port": 80}], "tags": ["x"], "values": {"x": {"y": 1}}}`),
+		layersOf(t, `{"replicas": 2, "ports": [{"port": 80, "name": "web"}]}`, `{"replicas": 3, "values": {"x": "text"}}`), engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for path, claims := range result.Owners.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + string(c.Layer) + "=" + schema.FormatClaim(path, c, true)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`.spec.ports[port=80,protocol="TCP"] base=present manager/a=present`,
+		`.spec.ports[port=80,protocol="TCP"].name manager/a="web"`,
+		`.spec.ports[port=80,protocol="TCP"].port base=80 manager/a=80`,
+		`.spec.replicas base=1 manager/a=2 manager/b=3`,
+		`.spec.tags[="x"] base=present`,
+		`.spec.values["x"] base=present manager/b="text"`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("claims (-want +got):\n%s", d)
+	}
+}
+
+func TestObjectRefuses(t *testing.T) {
+	plan := objectPlan(t)
+	cyclic := map[string]any{}
+	cyclic["x"] = cyclic
+	same := make([]any, 100_000)
+	for i := range same {
+		same[i] = map[string]any{"port": int64(80)}
+	}
+	for name, test := range map[string]struct {
+		spec any
+		want string
+	}{
+		"a number for a string":   {map[string]any{"name": int64(1)}, `.spec.name: must be a string, and is a number`},
+		"a list for an object":    {map[string]any{"resources": []any{}}, `.spec.resources: must be an object, and is a list`},
+		"an object for a list":    {map[string]any{"args": map[string]any{}}, `.spec.args: must be a list, and is an object`},
+		"an unknown field":        {map[string]any{"nmae": "x"}, `.spec.nmae: the definition has no such field`},
+		"NaN":                     {map[string]any{"replicas": math.NaN()}, `.spec.replicas: must be a number, and is NaN`},
+		"a Go value":              {map[string]any{"args": []string{"x"}}, `.spec.args: must be JSON, and is []string`},
+		"an item twice":           {map[string]any{"ports": same}, `.spec.ports[port=80,protocol="TCP"]: duplicate: a patch names an item once`},
+		"an element twice":        {map[string]any{"tags": []any{"x", "y", "x"}}, `.spec.tags[="x"]: duplicate: a patch names an item once`},
+		"an element that is none": {map[string]any{"tags": []any{nil}}, `.spec.tags[0]: must be a scalar, as an element of a set, and is null`},
+		"an item that is null":    {map[string]any{"ports": []any{nil}}, `.spec.ports[0]: must be an object, and is null`},
+		"within an atomic":        {map[string]any{"args": []any{"x", true}}, `.spec.args[1]: must be a string, and is a boolean`},
+		"within an item":          {map[string]any{"ports": []any{map[string]any{"port": int64(1), "name": true}}}, `.spec.ports[port=1,protocol="TCP"].name: must be a string, and is a boolean`},
+		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
+		"no object":               {"text", `.spec: must be an object, and is a string`},
+	} {
+		_, err := plan.Apply(object(t, `{}`), []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: &engine.Object{"spec": test.spec}}}, engine.Options{Owners: true})
+		var refused *engine.PatchError
+		if !errors.As(err, &refused) || refused.Layer != schema.Manager("a") || refused.Index != 0 {
+			t.Errorf("%s: %v", name, err)
+		} else if got := refused.Path.String() + ": " + refused.Err.Error(); !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: got %s, want %s", name, got, test.want)
+		}
+		if name == "an item twice" || name == "an element twice" {
+			continue // a base may hold them
+		}
+		_, err = plan.Apply(&engine.Object{"spec": test.spec}, nil, engine.Options{})
+		if !errors.As(err, &refused) || refused.Layer != engine.Base || refused.Index != -1 {
+			t.Errorf("%s in the base: %v", name, err)
+		}
+	}
+	base, patch := &engine.Object{"kind": "A"}, &engine.Object{"kind": "B"}
+	_, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: patch}}, engine.Options{})
+	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
+		t.Errorf("another kind: got %v, want %s", err, want)
+	}
+}

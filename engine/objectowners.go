@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+// objectWalk goes through an object and its log side by side, in the order of the document, and visits each field that a set
+// of fields of structured-merge-diff names.
+type objectWalk struct {
+	*log
+	// visit is given a field by its node, noNode where no patch reached it, and what the base claims of it then.
+	visit func(at node, kind valueKind, value any) bool
+	steps []objectStep // to the field
+	last  int
+}
+
+// objectStep is a step to a field: of a struct, or by the key that the log has.
+type objectStep struct {
+	parent *schema.Type
+	field  *schema.StructField
+	key    string
+	id     int // no two steps of one walk have it
+}
+
+func (s *objectStep) step() schema.Step {
+	switch {
+	case s.field != nil:
+		return schema.Field(s.field.Name)
+	case s.parent.Kind == schema.ListMap || s.parent.Kind == schema.Set:
+		return itemStepOf(s.parent, s.key)
+	default:
+		return schema.Key(s.key)
+	}
+}
+
+// path is where the field stands that is being visited.
+func (w *objectWalk) path() schema.Path {
+	path := make(schema.Path, len(w.steps))
+	for i := range w.steps {
+		path[i] = w.steps[i].step()
+	}
+	return path
+}
+
+// within visits a field and what is in it. named is as in a merge.
+func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, named bool) bool {
+	w.last++
+	step.id = w.last
+	w.steps = append(w.steps, step)
+	kind := claimedAs(t, v, named)
+	if at != noNode && w.nodes[at].first >= 0 || kind != aroundValue {
+		if !w.visit(at, kind, v) {
+			return false
+		}
+	}
+	if to := filledOf(t, v); to != nil && !w.contents(to, v, at) {
+		return false
+	}
+	w.steps = w.steps[:len(w.steps)-1]
+	return true
+}
+
+// contents visits what is in an object or a list.
+func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
+	find := w.finder(at)
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return w.items(t, v.([]any), find)
+	}
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		f, of, err := fieldOf(t, name)
+		if err != nil {
+			continue // a later layer wrote what the definition does not have
+		}
+		step, child := objectStep{parent: t, field: f, key: name}, noNode
+		if f != nil {
+			child = w.lookup(at, f, "")
+		} else {
+			child = find(name)
+		}
+		if !w.within(step, of, fields[name], child, f == nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// items visits the items of a list-map or of a set. Of those that share their keys nobody claims more than that they are there.
+func (w *objectWalk) items(t *schema.Type, list []any, find func(string) node) bool {
+	keys := make([]string, len(list))
+	there := make(map[string]int, len(list))
+	for i, item := range list {
+		keys[i], _ = itemKeyOf(t, item)
+		there[keys[i]]++
+	}
+	for i, key := range keys {
+		of, item := t.Elem, list[i]
+		if there[key] > 1 || t.Kind == schema.Set {
+			of, item = presenceType, []any{}
+		}
+		if there[key] > 0 && !w.within(objectStep{parent: t, key: key}, of, item, find(key), true) {
+			return false
+		}
+		if there[key] > 1 {
+			there[key] = 0
+		}
+	}
+	return true
+}
+
+// presenceType is that of an item of which only the presence counts.
+var presenceType = &schema.Type{Kind: schema.Set}
+
+// objectClaims yields the claims on every field.
+func (o *Ownership) objectClaims(yield func(schema.Path, []schema.Claim) bool) {
+	object, _ := o.value.Interface().(map[string]any)
+	w := objectWalk{log: o.log}
+	w.visit = func(at node, kind valueKind, value any) bool {
+		path := w.path()
+		claims := o.log.claimsOf(at, path)
+		if claims == nil {
+			switch kind {
+			case nothingValue:
+				value = nil
+			case presenceValue:
+				value = schema.Presence{}
+			}
+			claims = []schema.Claim{o.log.export(baseLayer, value, path)}
+		}
+		return yield(path, claims)
+	}
+	w.contents(o.log.root, object, rootNode)
+}
+
+// objectFields are the sets of fields that the layers own, by the number of the layer.
+func (o *Ownership) objectFields(ignored func(schema.Path) bool) []ownedFields {
+	object, _ := o.value.Interface().(map[string]any)
+	w := objectWalk{log: o.log}
+	sets := make([]ownedFields, len(o.log.layers))
+	w.visit = func(at node, kind valueKind, _ any) bool {
+		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
+			return true
+		}
+		if at == noNode || w.nodes[at].first < 0 {
+			sets[baseLayer].insert(w.steps)
+			return true
+		}
+		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {
+			if c := &w.claims[i]; i >= w.nodes[at].held && c.kind() != aroundValue {
+				sets[c.layer()].insert(w.steps)
+			}
+		}
+		return true
+	}
+	w.contents(o.log.root, object, rootNode)
+	return sets
+}
+
+// serverKeeps reports whether the API server leaves a field out of all sets: what identifies an object is nobody's.
+func serverKeeps(steps []objectStep) bool {
+	if len(steps) > 2 {
+		return false
+	}
+	name := steps[0].key
+	if len(steps) == 1 {
+		return name == "apiVersion" || name == "kind" || name == "metadata"
+	}
+	if name != "metadata" {
+		return false
+	}
+	switch steps[1].key {
+	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion":
+		return true
+	}
+	return false
+}
+
+// ownedFields is a set of fields that is built in the order of the document.
+type ownedFields struct {
+	root  ownedField
+	stack []*ownedField // to the field that was inserted last
+}
+
+type ownedField struct {
+	step   objectStep
+	member bool
+	within []*ownedField
+}
+
+// insert adds a field. Its steps begin as those of the field before it do, as far as both stand in one.
+func (s *ownedFields) insert(steps []objectStep) {
+	n := min(len(s.stack), len(steps))
+	for n > 0 && s.stack[n-1].step.id != steps[n-1].id {
+		n--
+	}
+	s.stack = s.stack[:n]
+	for _, step := range steps[n:] {
+		in := &s.root
+		if len(s.stack) > 0 {
+			in = s.stack[len(s.stack)-1]
+		}
+		next := &ownedField{step: step}
+		in.within = append(in.within, next)
+		s.stack = append(s.stack, next)
+	}
+	s.stack[len(s.stack)-1].member = true
+}
+
+func (s *ownedFields) encode() []byte {
+	var b strings.Builder
+	s.root.write(&b)
+	return []byte(b.String())
+}
+
+func (f *ownedField) write(b *strings.Builder) {
+	b.WriteByte('{')
+	if f.member && len(f.within) > 0 {
+		b.WriteString(`".":{}`)
+	}
+	if len(f.within) > 1 && f.within[0].step.parent.Elem != nil { // items come in the order of their list
+		slices.SortFunc(f.within, func(a, b *ownedField) int { return strings.Compare(a.step.element(), b.step.element()) })
+	}
+	for i, in := range f.within {
+		if i > 0 || f.member {
+			b.WriteByte(',')
+		}
+		b.WriteString(quoted(in.step.element()))
+		b.WriteByte(':')
+		in.write(b)
+	}
+	b.WriteByte('}')
+}
+
+// element is a step as FieldsV1 names it.
+func (s *objectStep) element() string {
+	_, typed := typedOf(s.key)
+	switch {
+	case s.field != nil || s.parent.Kind != schema.ListMap && s.parent.Kind != schema.Set:
+		return "f:" + s.key
+	case s.parent.Kind == schema.Set && typed:
+		return "v:" + s.key[len(typedMark):]
+	case s.parent.Kind == schema.Set:
+		return "v:" + quoted(s.key)
+	case typed:
+		return "k:" + s.key[len(typedMark):]
+	default:
+		return "k:{" + quoted(s.parent.Key) + ":" + quoted(s.key) + "}"
+	}
+}

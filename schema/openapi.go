@@ -1,0 +1,324 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ParseOpenAPI reads how the objects of a custom resource merge under server-side apply off its definition: a
+// CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON. The version is
+// the one that the caller names, else the one that is stored.
+//
+// The schema must be structural, as Kubernetes requires of every definition. The error lists each place that
+// is not, by its JSON path. Rules in CEL and the values of defaults are not judged: they do not bear on how objects merge.
+//
+// apiVersion, kind and metadata are what they are for every object, whatever the schema says of them. The types of fields have
+// no slots in a Go type, and merge objects: package engine's ForObject.
+func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var document any
+	if err := decoder.Decode(&document); err != nil {
+		return nil, fmt.Errorf("read the definition: %w", err)
+	}
+	if decoder.More() {
+		return nil, errors.New("read the definition: there is more than one document")
+	}
+	root, ok := document.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("read the definition: must be an object, and is %s", jsonName(document))
+	}
+	at := &place{text: "openAPIV3Schema"}
+	if _, whole := root["spec"]; whole || root["kind"] != nil {
+		var err error
+		if root, at, err = versionOf(root, version); err != nil {
+			return nil, err
+		}
+	}
+	j := judge{}
+	j.root(root, at)
+	if len(j.problems) > 0 {
+		return nil, errors.Join(j.problems...)
+	}
+	return newOpenAPI().root(root), nil
+}
+
+// versionOf finds the schema of a version in a definition, and where it stands.
+func versionOf(definition map[string]any, wanted []string) (map[string]any, *place, error) {
+	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
+		return nil, nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
+	}
+	if version := definition["apiVersion"]; version != "apiextensions.k8s.io/v1" {
+		return nil, nil, fmt.Errorf("apiVersion: must be apiextensions.k8s.io/v1, and is %v", version)
+	}
+	spec, _ := definition["spec"].(map[string]any)
+	if spec["preserveUnknownFields"] == true {
+		return nil, nil, errors.New("spec.preserveUnknownFields: must be false")
+	}
+	versions, _ := spec["versions"].([]any)
+	for i, v := range versions {
+		v, _ := v.(map[string]any)
+		if len(wanted) > 0 && v["name"] != wanted[0] || len(wanted) == 0 && v["storage"] != true && len(versions) > 1 {
+			continue
+		}
+		at := &place{text: "spec.versions[" + strconv.Itoa(i) + "].schema.openAPIV3Schema"}
+		validation, _ := v["schema"].(map[string]any)
+		root, ok := validation["openAPIV3Schema"].(map[string]any)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s: required", at)
+		}
+		return root, at, nil
+	}
+	if len(wanted) > 0 {
+		return nil, nil, fmt.Errorf("spec.versions: there is no version %q", wanted[0])
+	}
+	return nil, nil, errors.New("spec.versions: there is no version that is stored")
+}
+
+// openAPI compiles a schema that is structural. Definitions repeat a few types all over, so one of each is made.
+type openAPI struct {
+	any, text, number, boolean *Type
+	// free is a value that its JSON alone describes: objects merge by key, all else is replaced. whole is one within a
+	// list of such values, where objects are replaced, too.
+	free, whole *Type
+	meta        *Type
+}
+
+func newOpenAPI() *openAPI {
+	c := &openAPI{
+		any:     &Type{Kind: Scalar},
+		text:    &Type{Kind: Scalar, JSON: "string"},
+		number:  &Type{Kind: Scalar, JSON: "number"},
+		boolean: &Type{Kind: Scalar, JSON: "boolean"},
+		free:    &Type{Kind: Untyped},
+		whole:   &Type{Kind: Untyped},
+	}
+	c.whole.List = &Type{Kind: Atomic, Elem: c.whole}
+	c.whole.Object = &Type{Kind: Atomic, Object: &Type{Kind: Map, Elem: c.whole}}
+	c.free.List = &Type{Kind: Atomic, Elem: c.whole}
+	c.free.Object = &Type{Kind: Map, Elem: c.free}
+	c.meta = c.objectMeta()
+	return c
+}
+
+// root is the type of whole objects.
+func (c *openAPI) root(s map[string]any) *Type {
+	return c.object(s, s[keepsUnknown] == true, true)
+}
+
+// value is the type of a schema. free says that a schema around it keeps unknown fields, which holds for all within.
+func (c *openAPI) value(s map[string]any, free bool) *Type {
+	free = free || s[keepsUnknown] == true
+	switch s["type"] {
+	case "object":
+		return c.object(s, free, s[embedded] == true)
+	case "array":
+		return c.list(s, free)
+	case "integer", "number":
+		return c.number
+	case "boolean":
+		return c.boolean
+	case "string":
+		if format := s["format"]; format == nil || format == "" || format == "byte" {
+			return c.text
+		}
+		return c.any // an API server lets these be any scalar when it merges
+	default:
+		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil && s["items"] == nil {
+			return c.free
+		}
+		return &Type{Kind: Untyped, Object: c.object(s, free, false), List: c.list(s, free)}
+	}
+}
+
+// object is the type of a schema's objects. whole says that they are objects of Kubernetes, with kind and metadata.
+func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
+	t := &Type{Kind: Struct}
+	properties := subschemas(s, "properties")
+	compiled := make([]StructField, 0, len(properties)+3)
+	add := func(name string, of *Type, def any) {
+		compiled = append(compiled, StructField{Name: name, Type: of, Default: def})
+	}
+	for name, property := range properties {
+		if !whole || name != "apiVersion" && name != "kind" && name != "metadata" {
+			add(name, c.value(property, free), plain(property["default"]))
+		}
+	}
+	if whole {
+		add("apiVersion", c.text, nil)
+		add("kind", c.text, nil)
+		add("metadata", c.meta, nil)
+	}
+	t.withFields(compiled)
+	switch of := s["additionalProperties"].(type) {
+	case nil:
+		if free || len(properties) == 0 && !whole {
+			t.Elem = c.free
+		}
+	case map[string]any:
+		t.Elem = c.value(of, free)
+	case bool:
+		if of {
+			t.Elem = c.free
+		}
+	}
+	if len(t.Fields) == 0 && t.Elem != nil {
+		t.Kind = Map
+	}
+	if s[mapType] == "atomic" {
+		return &Type{Kind: Atomic, Object: t}
+	}
+	return t
+}
+
+// withFields gives a struct its fields, in the order of their names.
+func (t *Type) withFields(fields []StructField) {
+	slices.SortFunc(fields, func(a, b StructField) int { return strings.Compare(a.Name, b.Name) })
+	t.Fields = make([]*StructField, len(fields))
+	for i := range fields {
+		t.Fields[i] = &fields[i]
+	}
+	if len(fields) > fewFields {
+		t.byName = make(map[string]*StructField, len(fields))
+		for _, f := range t.Fields {
+			t.byName[f.Name] = f
+		}
+	}
+}
+
+// fewFields is how many fields are searched one by one.
+const fewFields = 8
+
+func (c *openAPI) list(s map[string]any, free bool) *Type {
+	t := &Type{Kind: Atomic, Elem: c.whole}
+	if items, ok := s["items"].(map[string]any); ok {
+		t.Elem = c.value(items, free)
+	}
+	switch s[listType] {
+	case "set":
+		t.Kind = Set
+	case "map":
+		t.Kind, t.Keys = ListMap, texts(s[listKeys])
+		if len(t.Keys) == 1 {
+			t.Key = t.Keys[0]
+			t.key = t.Elem.Field(t.Key)
+		}
+	}
+	return t
+}
+
+// objectMeta is the type of metadata, of which an API server has its own.
+func (c *openAPI) objectMeta() *Type {
+	fields := func(of *Type, names ...string) []StructField {
+		fields := make([]StructField, len(names))
+		for i, name := range names {
+			fields[i] = StructField{Name: name, Type: of}
+		}
+		return fields
+	}
+	owner, entry, meta := &Type{Kind: Struct}, &Type{Kind: Struct}, &Type{Kind: Struct}
+	required := fields(c.text, "apiVersion", "kind", "name", "uid")
+	for i := range required {
+		required[i].Default = ""
+	}
+	owner.withFields(append(required, fields(c.boolean, "controller", "blockOwnerDeletion")...))
+	owners := &Type{Kind: ListMap, Key: "uid", Keys: []string{"uid"}, Elem: &Type{Kind: Atomic, Object: owner}}
+	entry.withFields(append(append(fields(c.text, "manager", "operation", "apiVersion", "fieldsType", "subresource"),
+		fields(c.any, "time")...), StructField{Name: "fieldsV1", Type: &Type{Kind: Map, Elem: c.free}}))
+	all := fields(c.text, "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion")
+	all = append(all, fields(c.number, "generation", "deletionGracePeriodSeconds")...)
+	all = append(all, fields(c.any, "creationTimestamp", "deletionTimestamp")...)
+	all = append(all, fields(&Type{Kind: Map, Elem: c.text}, "labels", "annotations")...)
+	all = append(all,
+		StructField{Name: "ownerReferences", Type: owners},
+		StructField{Name: "finalizers", Type: &Type{Kind: Set, Elem: c.text}},
+		StructField{Name: "managedFields", Type: &Type{Kind: Atomic, Elem: entry}})
+	meta.withFields(all)
+	return meta
+}
+
+// The extensions that say how values merge.
+const (
+	keepsUnknown = "x-kubernetes-preserve-unknown-fields"
+	embedded     = "x-kubernetes-embedded-resource"
+	intOrString  = "x-kubernetes-int-or-string"
+	listType     = "x-kubernetes-list-type"
+	listKeys     = "x-kubernetes-list-map-keys"
+	mapType      = "x-kubernetes-map-type"
+)
+
+// subschemas are the schemas that a keyword holds by name.
+func subschemas(s map[string]any, keyword string) map[string]map[string]any {
+	held, _ := s[keyword].(map[string]any)
+	schemas := make(map[string]map[string]any, len(held))
+	for name, of := range held {
+		if of, ok := of.(map[string]any); ok {
+			schemas[name] = of
+		}
+	}
+	return schemas
+}
+
+// texts are the strings of a list.
+func texts(list any) []string {
+	items, _ := list.([]any)
+	all := make([]string, 0, len(items))
+	for _, item := range items {
+		if text, ok := item.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// plain is a value as objects hold it, with int64 and float64 for numbers.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = plain(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = plain(value)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// jsonName is what JSON calls a decoded value.
+func jsonName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	default:
+		return "a number"
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

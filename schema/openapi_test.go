@@ -1,0 +1,189 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trainweld/trainweld/schema"
+)
+
+const portsSchema = `{
+	"type": "object",
+	"properties": {
+		"spec": {
+			"type": "object",
+			"properties": {
+				"replicas": {"type": "integer"},
+				"limit": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+				"labels": {"type": "object", "additionalProperties": {"type": "string"}},
+				"args": {"type": "array", "items": {"type": "string"}},
+				"tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+				"selector": {"type": "object", "properties": {"app": {"type": "string"}}, "x-kubernetes-map-type": "atomic"},
+				"values": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+				"template": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
+				"ports": {
+					"type": "array",
+					"x-kubernetes-list-type": "map",
+					"x-kubernetes-list-map-keys": ["port", "protocol"],
+					"items": {
+						"type": "object",
+						"required": ["port"],
+						"properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}, "name": {"type": "string"}}
+					}
+				}
+			}
+		}
+	}
+}`
+
+// definition is a CustomResourceDefinition of two versions, the second of which is stored.
+func definition(served, stored string) string {
+	return fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"group": "example.com", "versions": [
+		{"name": "v1", "served": true, "storage": false, "schema": {"openAPIV3Schema": %s}},
+		{"name": "v2", "served": true, "storage": true, "schema": {"openAPIV3Schema": %s}}]}}`, served, stored)
+}
+
+func TestParseOpenAPI(t *testing.T) {
+	root, err := schema.ParseOpenAPI([]byte(portsSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"spec":                               "struct",
+		"spec.replicas":                      "scalar",
+		"spec.limit":                         "untyped",
+		"spec.labels":                        "map",
+		`spec.labels["a"]`:                   "scalar",
+		"spec.args":                          "atomic",
+		"spec.tags":                          "set",
+		"spec.selector":                      "atomic",
+		"spec.selector.app":                  "scalar",
+		"spec.values":                        "map",
+		`spec.values["a"]["b"]`:              "untyped",
+		`spec.template["spec"]`:              "untyped",
+		"spec.template.metadata":             "struct",
+		"spec.template.metadata.finalizers":  "set",
+		"spec.ports":                         "list-map by port, protocol",
+		`spec.ports[port=80,protocol="TCP"]`: "struct",
+		`spec.ports[port=80,protocol="TCP"].name`: "scalar",
+		"metadata.labels":                         "map",
+		"metadata.ownerReferences":                "list-map by uid",
+		`metadata.ownerReferences[uid="a"]`:       "atomic",
+		"kind":                                    "scalar",
+		"spec.unknown":                            "invalid",
+	} {
+		p, err := schema.ParsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := root.Lookup(p).String(); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestParseOpenAPIOfVersions(t *testing.T) {
+	other := `{"type": "object", "properties": {"data": {"type": "string"}}}`
+	both := []byte(definition(portsSchema, other))
+	for _, test := range []struct {
+		version []string
+		field   string
+	}{{nil, "data"}, {[]string{"v2"}, "data"}, {[]string{"v1"}, "spec"}} {
+		root, err := schema.ParseOpenAPI(both, test.version...)
+		if err != nil || root.Field(test.field) == nil {
+			t.Errorf("version %q: %v, field %s: %v", test.version, err, test.field, root.Field(test.field))
+		}
+	}
+}
+
+func TestParseOpenAPIRefuses(t *testing.T) {
+	in := func(property string) string {
+		return `{"type": "object", "properties": {"a": ` + property + `}}`
+	}
+	for name, test := range map[string]struct{ schema, want string }{
+		"no JSON":              {`{`, "read the definition: unexpected EOF"},
+		"a list":               {`[]`, "read the definition: must be an object, and is a list"},
+		"another kind":         {`{"kind": "Pod", "spec": {}}`, "kind: must be CustomResourceDefinition, and is Pod"},
+		"an old definition":    {`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1beta1"}`, "apiVersion: must be apiextensions.k8s.io/v1, and is apiextensions.k8s.io/v1beta1"},
+		"no versions":          {`{"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1"}`, "spec.versions: there is no version that is stored"},
+		"no schema":            {definition(portsSchema, "null"), "spec.versions[1].schema.openAPIV3Schema: required"},
+		"no type":              {in(`{}`), "openAPIV3Schema.properties[a].type: required"},
+		"a reference":          {in(`{"$ref": "#/properties/a"}`), "openAPIV3Schema.properties[a].$ref: must not be set\nopenAPIV3Schema.properties[a].type: required"},
+		"a type in a junctor":  {in(`{"type": "object", "anyOf": [{"type": "string"}]}`), "openAPIV3Schema.properties[a].anyOf[0].type: must not be set in a junctor"},
+		"a key without a need": {in(`{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {"type": "object", "properties": {"k": {"type": "string"}}}}`), "openAPIV3Schema.properties[a].items.properties[k].default: required, as a key of a map that the items do not require"},
+		"properties and more":  {in(`{"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "string"}}`), "openAPIV3Schema.properties[a].additionalProperties: must not be set beside properties"},
+	} {
+		_, err := schema.ParseOpenAPI([]byte(test.schema))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, err, test.want)
+		}
+	}
+}
+
+// TestParseOpenAPIIsLinear reads large schemas: a result or an error comes at once.
+func TestParseOpenAPIIsLinear(t *testing.T) {
+	wide := map[string]any{}
+	for i := range 50_000 {
+		wide[fmt.Sprintf("p%d", i)] = map[string]any{"type": "string"}
+	}
+	data, err := json.Marshal(map[string]any{"type": "object", "properties": wide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := func(n int, end string) string {
+		return strings.Repeat(`{"type":"object","properties":{"a":`, n) + end + strings.Repeat("}}", n)
+	}
+	for name, text := range map[string]string{
+		"many properties":            string(data),
+		"many properties of no type": strings.ReplaceAll(string(data), `{"type":"string"}`, "{}"),
+		"400 levels":                 deep(400, `{"type":"string"}`),
+		"4,000 levels":               deep(4000, `{}`),
+		"10,000 levels":              deep(10_000, `{}`),
+		"many branches": `{"type":"object","properties":` + string(data[len(`{"properties":`):len(data)-len(`,"type":"object"}`)]) +
+			`,"anyOf":[` + strings.Repeat(`{"properties":{"p1":{"minLength":1}}},`, 20_000) + `{}]}`,
+	} {
+		start := time.Now()
+		_, err := schema.ParseOpenAPI([]byte(text))
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+		switch refused := err != nil; {
+		case refused != (name == "4,000 levels" || name == "10,000 levels" || strings.Contains(name, "no type")):
+			t.Errorf("%s: %v", name, err)
+		case strings.Contains(name, "no type") && strings.Count(err.Error(), "\n") != 49_999:
+			t.Errorf("%s: %d lines", name, strings.Count(err.Error(), "\n"))
+		}
+	}
+}
+
+func TestPathOfSeveralKeys(t *testing.T) {
+	port := schema.ItemKey{Name: "port", Value: int64(80)}
+	for want, step := range map[string]schema.Step{
+		`[port=80,protocol="TCP"]`: schema.ItemBy(schema.ItemKey{Name: "protocol", Value: "TCP"}, port),
+		`[port=80]`:                schema.ItemBy(port),
+		`[name="80"]`:              schema.ItemBy(schema.ItemKey{Name: "name", Value: "80"}),
+		`[a=1.5,b=null,c=true]`:    schema.ItemBy(schema.ItemKey{Name: "c", Value: true}, schema.ItemKey{Name: "a", Value: 1.5}, schema.ItemKey{Name: "b"}),
+		`[a="x,y]\"",b="="]`:       schema.ItemBy(schema.ItemKey{Name: "a", Value: `x,y]"`}, schema.ItemKey{Name: "b", Value: "="}),
+		`[=80]`:                    schema.ElementOf(int64(80)),
+		`[="80"]`:                  schema.ElementOf("80"),
+	} {
+		if got := step.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		path, err := schema.ParsePath("a" + want + ".b")
+		if err != nil || len(path) != 3 || path[1] != step {
+			t.Errorf("%s is read as %v: %v", want, path, err)
+		}
+	}
+	unquoted, _ := schema.ParsePath("a[port=80,protocol=TCP]")
+	if want := `.a[port=80,protocol="TCP"]`; unquoted.String() != want {
+		t.Errorf("without quotes it is %s, want %s", unquoted, want)
+	}
+	number, _ := schema.ParsePath("a[name=0].b")
+	if text := (schema.Path{schema.Field("a"), schema.Item("name", "0")}); !number.HasPrefix(text) {
+		t.Errorf("%s is not within %s, and a shell takes quotes away", number, text)
+	}
+}

@@ -1,0 +1,535 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// This file judges whether the schema of a definition is structural, as the API server does before it takes a definition
+// (apiextensions-apiserver v0.36.3 pkg/apiserver/schema, and pkg/apis/apiextensions/validation for the rules of lists).
+
+// judge gathers what is wrong with a schema, each once, in the order of the document's sorted names.
+type judge struct {
+	problems []error
+	seen     map[string]bool
+}
+
+// place is where a schema stands in its document.
+type place struct {
+	parent *place
+	text   string
+}
+
+func (p *place) child(text string) *place { return &place{p, "." + text} }
+func (p *place) key(name string) *place   { return &place{p, "[" + name + "]"} }
+func (p *place) index(i int) *place       { return &place{p, "[" + strconv.Itoa(i) + "]"} }
+
+// String is the JSON path.
+func (p *place) String() string {
+	var parts []string
+	length := 0
+	for ; p != nil; p = p.parent {
+		parts = append(parts, p.text)
+		length += len(p.text)
+	}
+	text := make([]byte, 0, length)
+	for _, part := range slices.Backward(parts) {
+		text = append(text, part...)
+	}
+	return string(text)
+}
+
+func (j *judge) refuse(at *place, format string, args ...any) {
+	text := at.String() + ": " + fmt.Sprintf(format, args...)
+	if j.seen[text] {
+		return
+	}
+	if j.seen == nil {
+		j.seen = map[string]bool{}
+	}
+	j.seen[text] = true
+	j.problems = append(j.problems, problem(text))
+}
+
+type problem string
+
+func (p problem) Error() string { return string(p) }
+
+// deepestSchema is how many schemas may stand one within the other. No definition comes near it.
+const deepestSchema = 500
+
+// root judges the schema of a version.
+func (j *judge) root(s map[string]any, at *place) {
+	j.schema(s, at, within{root: true})
+	if j.tooDeep() {
+		return
+	}
+	j.structure(s, at, rootLevel)
+	j.complete(s, s, at, at)
+	if s["nullable"] == true {
+		j.refuse(at.child("nullable"), "must be false at the root")
+	}
+}
+
+// tooDeep reports whether the schema was given up.
+func (j *judge) tooDeep() bool {
+	return len(j.problems) > 0 && j.problems[len(j.problems)-1] == errTooDeep
+}
+
+var errTooDeep error = problem("schemas nest more than " + strconv.Itoa(deepestSchema) + " deep")
+
+// within is what the schemas around one say of it.
+type within struct {
+	root       bool
+	meta       bool   // within the metadata of an object
+	noDefaults string // why there may be no defaults
+	depth      int
+}
+
+var (
+	schemaTypes = []string{"array", "boolean", "integer", "number", "object", "string"}
+	unsupported = []string{"$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties"}
+	// keywords are the JSON types of the keywords whose values bear on the structure.
+	keywords = map[string]string{
+		"type": "a string", "format": "a string", "title": "a string", "description": "a string", "pattern": "a string", "id": "a string",
+		"$ref": "a string", "$schema": "a string", "nullable": "a boolean", "uniqueItems": "a boolean", "properties": "an object",
+		"required": "a list", "allOf": "a list", "anyOf": "a list", "oneOf": "a list", "not": "an object",
+		keepsUnknown: "a boolean", embedded: "a boolean", intOrString: "a boolean", listType: "a string", mapType: "a string", listKeys: "a list",
+	}
+)
+
+// schema judges one schema and those within it by the rules that hold everywhere.
+func (j *judge) schema(s map[string]any, at *place, w within) {
+	if j.tooDeep() {
+		return
+	}
+	if w.depth++; w.depth > deepestSchema {
+		j.problems = append(j.problems, errTooDeep)
+		return
+	}
+	for _, keyword := range sortedKeys(s) {
+		want, known := keywords[keyword]
+		if is := jsonName(s[keyword]); known && s[keyword] != nil && is != want {
+			j.refuse(at.child(keyword), "must be %s, and is %s", want, is)
+		}
+	}
+	of, _ := s["type"].(string)
+	switch {
+	case of == "" || slices.Contains(schemaTypes, of):
+	case of == "null":
+		j.refuse(at.child("type"), "must not be null: nullable says that a value may be null")
+	default:
+		j.refuse(at.child("type"), "must be one of %q, and is %q", schemaTypes, of)
+	}
+	for _, keyword := range unsupported {
+		if v := s[keyword]; v != nil && v != "" || v == "" && keyword == "$ref" {
+			if held, ok := v.(map[string]any); ok && len(held) == 0 && (keyword == "definitions" || keyword == "patternProperties") {
+				continue
+			}
+			j.refuse(at.child(keyword), "must not be set")
+		}
+	}
+	if s["$schema"] != nil && s["$schema"] != "" {
+		j.refuse(at.child("$schema"), "must not be set")
+	}
+	if s["default"] != nil && w.noDefaults != "" {
+		j.refuse(at.child("default"), "must not be set %s", w.noDefaults)
+	}
+	if s["uniqueItems"] == true {
+		j.refuse(at.child("uniqueItems"), "must not be true: %s set says it", listType)
+	}
+	if w.meta && s[embedded] == true {
+		j.refuse(at.child(embedded), "must not be set within metadata")
+	}
+	if s[keepsUnknown] == false {
+		j.refuse(at.child(keepsUnknown), "must be true or left out")
+	}
+	j.extensions(s, of, at)
+	j.inner(s, at, w)
+}
+
+// extensions judges what a schema says of merging.
+func (j *judge) extensions(s map[string]any, of string, at *place) {
+	if kind, ok := s[mapType].(string); ok {
+		if of != "object" {
+			j.refuse(at.child("type"), "must be object beside %s", mapType)
+		}
+		if kind != "atomic" && kind != "granular" {
+			j.refuse(at.child(mapType), "must be atomic or granular, and is %q", kind)
+		}
+	}
+	kind, isList := s[listType].(string)
+	if isList && of != "array" {
+		j.refuse(at.child("type"), "must be array beside %s", listType)
+	}
+	if isList && kind != "atomic" && kind != "set" && kind != "map" {
+		j.refuse(at.child(listType), "must be atomic, set or map, and is %q", kind)
+	}
+	keys, items := texts(s[listKeys]), asSchema(s["items"])
+	if len(keys) > 0 && kind != "map" {
+		j.refuse(at.child(listType), "must be map beside %s", listKeys)
+	}
+	if kind != "set" && kind != "map" {
+		return
+	}
+	if items["nullable"] == true {
+		j.refuse(at.child("items").child("nullable"), "must be false in a %s", kind)
+	}
+	if kind == "set" {
+		itemType, _ := items["type"].(string)
+		if itemList, ok := items[listType].(string); of == "array" && itemType == "array" && ok && itemList != "atomic" {
+			j.refuse(at.child("items").child(listType), "must be atomic in a set")
+		}
+		if of == "array" && itemType == "object" && items[mapType] != "atomic" {
+			j.refuse(at.child("items").child(mapType), "must be atomic in a set")
+		}
+		return
+	}
+	j.mapKeys(keys, s, items, at)
+}
+
+// mapKeys judges the keys of a list whose items merge by keys.
+func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
+	if len(keys) == 0 {
+		j.refuse(at.child(listKeys), "required in a map")
+	}
+	if s["items"] == nil {
+		j.refuse(at.child("items"), "required in a map")
+	}
+	if _, ok := s["items"].([]any); ok {
+		j.refuse(at.child("items"), "must be one schema in a map")
+	}
+	if items == nil {
+		return
+	}
+	if items["type"] != "object" {
+		j.refuse(at.child("items").child("type"), "must be object in a map")
+	}
+	required, named := map[string]bool{}, map[string]bool{}
+	for _, name := range texts(items["required"]) {
+		required[name] = true
+	}
+	properties := asSchema(items["properties"])
+	for _, key := range keys {
+		property, ok := properties[key].(map[string]any)
+		if items["type"] == "object" {
+			if !ok {
+				j.refuse(at.child(listKeys), "%q is no property of the items", key)
+			} else if property["type"] == "array" || property["type"] == "object" {
+				j.refuse(at.child("items").child("properties").key(key).child("type"), "must be a scalar, as a key of a map")
+			}
+			if named[key] {
+				j.refuse(at.child(listKeys), "duplicate %q", key)
+			}
+			named[key] = true
+		}
+		if !ok {
+			continue
+		}
+		field := at.child("items").child("properties").key(key)
+		if property["default"] == nil && !required[key] {
+			j.refuse(field.child("default"), "required, as a key of a map that the items do not require")
+		}
+		if property["nullable"] == true {
+			j.refuse(field.child("nullable"), "must be false, as a key of a map")
+		}
+	}
+}
+
+// inner judges the schemas within one.
+func (j *judge) inner(s map[string]any, at *place, w within) {
+	inside := w
+	inside.root = false
+	properties := subschemas(s, "properties")
+	j.notSchemas(s["properties"], at.child("properties"))
+	switch of := s["additionalProperties"].(type) {
+	case nil:
+	case bool:
+		if !of && len(properties) > 0 {
+			j.refuse(at.child("additionalProperties"), "must not be set beside properties")
+		}
+	case map[string]any:
+		if len(properties) > 0 {
+			j.refuse(at.child("additionalProperties"), "must not be set beside properties")
+		}
+		sub := inside
+		if w.meta {
+			sub.noDefaults = "within metadata"
+		}
+		j.schema(of, at.child("additionalProperties"), sub)
+	default:
+		j.refuse(at.child("additionalProperties"), "must be a schema or a boolean, and is %s", jsonName(of))
+	}
+	for _, name := range sortedKeys(properties) {
+		sub := inside
+		if (w.root || s[embedded] == true) && (name == "metadata" || name == "kind" || name == "apiVersion") {
+			sub.meta = true
+			if w.root {
+				sub.noDefaults = "in the " + name + " of an object"
+			}
+		}
+		j.schema(properties[name], at.child("properties").key(name), sub)
+	}
+	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[junctor].([]any)
+		for i, of := range list {
+			if sub, ok := of.(map[string]any); ok {
+				j.schema(sub, at.child(junctor).index(i), inside)
+			} else {
+				j.refuse(at.child(junctor).index(i), "must be an object, and is %s", jsonName(of))
+			}
+		}
+	}
+	if not := asSchema(s["not"]); not != nil {
+		j.schema(not, at.child("not"), inside)
+	}
+	switch of := s["items"].(type) {
+	case nil:
+	case map[string]any:
+		j.schema(of, at.child("items"), inside)
+	case []any:
+		j.refuse(at.child("items"), "must be one schema, and is a list")
+	default:
+		j.refuse(at.child("items"), "must be an object, and is %s", jsonName(of))
+	}
+}
+
+// notSchemas refuses properties that are no schemas.
+func (j *judge) notSchemas(properties any, at *place) {
+	held, _ := properties.(map[string]any)
+	for _, name := range sortedKeys(held) {
+		if asSchema(held[name]) == nil {
+			j.refuse(at.key(name), "must be an object, and is %s", jsonName(held[name]))
+		}
+	}
+}
+
+func asSchema(v any) map[string]any {
+	s, _ := v.(map[string]any)
+	return s
+}
+
+type level uint8
+
+const (
+	rootLevel level = iota
+	itemLevel
+	fieldLevel
+)
+
+// structure judges whether the schema of each value says of which type it is, and leaves junctors to say what holds of it.
+func (j *judge) structure(s map[string]any, at *place, l level) {
+	of, _ := s["type"].(string)
+	items, properties := asSchema(s["items"]), subschemas(s, "properties")
+	if of == "array" && s["items"] == nil {
+		j.refuse(at.child("items"), "required in an array")
+	}
+	if items != nil {
+		j.structure(items, at.child("items"), itemLevel)
+	}
+	for _, name := range sortedKeys(properties) {
+		j.structure(properties[name], at.child("properties").key(name), fieldLevel)
+	}
+	more := s["additionalProperties"]
+	if more != nil && l == rootLevel {
+		j.refuse(at.child("additionalProperties"), "must not be set at the root")
+	}
+	if sub := asSchema(more); sub != nil {
+		j.structure(sub, at.child("additionalProperties"), fieldLevel)
+	}
+	if s[intOrString] == true && s[keepsUnknown] == true {
+		j.refuse(at.child(keepsUnknown), "must not be set beside %s", intOrString)
+	}
+	if s[intOrString] == true && s[embedded] == true {
+		j.refuse(at.child(embedded), "must not be set beside %s", intOrString)
+	}
+	j.junctors(s, at, isIntOrString(s["anyOf"]), firstIsIntOrString(s))
+
+	switch {
+	case s[embedded] == true && of != "object":
+		j.refuse(at.child("type"), "must be object beside %s", embedded)
+	case of == "" && s[intOrString] != true && s[keepsUnknown] != true:
+		j.refuse(at.child("type"), "required")
+	}
+	if s[embedded] == true && more != nil {
+		j.refuse(at.child("additionalProperties"), "must not be set beside %s", embedded)
+	}
+	if s[embedded] == true && s[keepsUnknown] != true && len(properties) == 0 {
+		j.refuse(at.child("properties"), "required beside %s without %s", embedded, keepsUnknown)
+	}
+	if l == rootLevel && of != "" && of != "object" {
+		j.refuse(at.child("type"), "must be object at the root, and is %q", of)
+	}
+	j.identity(s, properties, at, l)
+}
+
+// identity judges what a schema says of the kind and the metadata of an object.
+func (j *judge) identity(s map[string]any, properties map[string]map[string]any, at *place, l level) {
+	if l != rootLevel && s[embedded] != true {
+		return
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if p, ok := properties[name]; ok && p["type"] != "string" {
+			j.refuse(at.child("properties").key(name).child("type"), "must be string")
+		}
+	}
+	meta, ok := properties["metadata"]
+	if !ok {
+		return
+	}
+	at = at.child("properties").key("metadata")
+	if meta["type"] != "object" {
+		j.refuse(at.child("type"), "must be object")
+	}
+	if l != rootLevel {
+		return
+	}
+	for _, keyword := range sortedKeys(meta) {
+		switch v := meta[keyword].(type) {
+		case nil:
+			continue
+		case bool:
+			if !v && keyword != "additionalProperties" {
+				continue
+			}
+		case string:
+			if v == "" {
+				continue
+			}
+		case map[string]any:
+			named := subschemas(meta, "properties")
+			for _, name := range []string{"name", "generateName"} {
+				delete(named, name)
+			}
+			if keyword == "properties" && len(named) == 0 {
+				continue
+			}
+		}
+		if _, known := structuralKeywords[keyword]; known && keyword != "type" && keyword != "default" {
+			j.refuse(at, "must not specify anything but name and generateName")
+			return
+		}
+	}
+}
+
+// structuralKeywords are all keywords of a structural schema.
+var structuralKeywords = map[string]bool{
+	"additionalProperties": true, "allOf": true, "anyOf": true, "default": true, "description": true, "enum": true, "example": true,
+	"exclusiveMaximum": true, "exclusiveMinimum": true, "externalDocs": true, "format": true, "items": true, "maxItems": true,
+	"maxLength": true, "maxProperties": true, "maximum": true, "minItems": true, "minLength": true, "minProperties": true,
+	"minimum": true, "multipleOf": true, "not": true, "nullable": true, "oneOf": true, "pattern": true, "properties": true,
+	"required": true, "title": true, "type": true, "uniqueItems": true, "x-kubernetes-validations": true,
+	keepsUnknown: true, embedded: true, intOrString: true, listType: true, listKeys: true, mapType: true,
+}
+
+// junctors judges what allOf, anyOf, oneOf and not hold. The two patterns that say "an integer or a string" are left out.
+func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
+	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[junctor].([]any)
+		for i, of := range list {
+			if sub := asSchema(of); sub != nil && !(junctor == "anyOf" && skipAnyOf) {
+				j.nested(sub, at.child(junctor).index(i), junctor == "allOf" && i == 0 && skipFirst)
+			}
+		}
+	}
+	if not := asSchema(s["not"]); not != nil {
+		j.nested(not, at.child("not"), false)
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if _, err := regexp.Compile(pattern); err != nil {
+			j.refuse(at.child("pattern"), "must be a regular expression: %v", err)
+		}
+	}
+}
+
+// nested judges a schema within a junctor, which may say of values only what holds of them.
+func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
+	j.junctors(s, at, skipAnyOf, false)
+	if items := asSchema(s["items"]); items != nil {
+		j.nested(items, at.child("items"), false)
+	}
+	properties := subschemas(s, "properties")
+	for _, name := range sortedKeys(properties) {
+		j.nested(properties[name], at.child("properties").key(name), false)
+	}
+	if _, ok := properties["metadata"]; ok {
+		j.refuse(at.child("properties").key("metadata"), "must not be specified in a junctor")
+	}
+	for _, keyword := range []string{
+		"additionalProperties", "default", "description", "nullable", "title", "type",
+		embedded, intOrString, listKeys, listType, mapType, keepsUnknown, "x-kubernetes-validations",
+	} {
+		switch v := s[keyword].(type) {
+		case nil:
+			continue
+		case bool:
+			if !v {
+				continue
+			}
+		case string:
+			if v == "" && keyword != listType && keyword != mapType {
+				continue
+			}
+		case []any:
+			if len(v) == 0 {
+				continue
+			}
+		}
+		j.refuse(at.child(keyword), "must not be set in a junctor")
+	}
+}
+
+// complete judges whether every value of which a junctor of s says something is described by the schema of, too.
+func (j *judge) complete(s, of map[string]any, at, said *place) {
+	check := func(sub any, said *place) {
+		if sub := asSchema(sub); sub != nil {
+			j.describes(sub, of, at, said)
+		}
+	}
+	check(s["not"], said.child("not"))
+	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := s[junctor].([]any)
+		for i, sub := range list {
+			check(sub, said.child(junctor).index(i))
+		}
+	}
+}
+
+func (j *judge) describes(s, of map[string]any, at, said *place) {
+	if of == nil {
+		j.refuse(at, "required, since %s is set", said)
+		return
+	}
+	j.complete(s, of, at, said)
+	if items := asSchema(s["items"]); items != nil {
+		j.describes(items, asSchema(of["items"]), at.child("items"), said.child("items"))
+	}
+	properties, described := subschemas(s, "properties"), asSchema(of["properties"])
+	for _, name := range sortedKeys(properties) {
+		j.describes(properties[name], asSchema(described[name]), at.child("properties").key(name), said.child("properties").key(name))
+	}
+}
+
+// isIntOrString reports whether a junctor is the pattern that says "an integer or a string".
+func isIntOrString(anyOf any) bool {
+	list, _ := anyOf.([]any)
+	return len(list) == 2 && isOnlyType(list[0], "integer") && isOnlyType(list[1], "string")
+}
+
+func isOnlyType(v any, of string) bool {
+	s := asSchema(v)
+	for keyword, value := range s {
+		if keyword != "type" && value != nil && structuralKeywords[keyword] {
+			return false
+		}
+	}
+	return s["type"] == of
+}
+
+// firstIsIntOrString reports whether the first schema of allOf begins the pattern.
+func firstIsIntOrString(s map[string]any) bool {
+	list, _ := s["allOf"].([]any)
+	return len(list) > 0 && isIntOrString(asSchema(list[0])["anyOf"])
+}
