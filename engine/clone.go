@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // shape says what copying a struct type takes.
@@ -37,8 +39,8 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 			return s.json || len(s.deep) > 0, s.maps
 		}
 		if hidesFields(t) {
-			p.shapes[t] = shape{json: true}
-			return true, false
+			p.shapes[t] = shape{json: true, maps: p.raws[t]}
+			return true, p.raws[t]
 		}
 		p.shapes[t] = shape{maps: true, deep: []int{0}} // of a type that contains itself, until all is known
 		var s shape
@@ -49,6 +51,7 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 			}
 			s.maps = s.maps || fieldMaps
 		}
+		s.maps = s.maps || p.raws[t]
 		p.shapes[t] = s
 		return len(s.deep) > 0, s.maps
 	default:
@@ -177,9 +180,31 @@ func isPlain(k reflect.Kind) bool {
 	return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
 }
 
+// noteRaws notes the types within a type that write JSON of any shape.
+func (p *plan) noteRaws(t *schema.Type, seen map[*schema.Type]bool) {
+	if t == nil || seen[t] {
+		return
+	}
+	seen[t] = true
+	if t.Raw {
+		p.raws[t.GoType()] = true
+	}
+	p.noteRaws(t.Elem, seen)
+	for _, f := range t.Fields {
+		p.noteRaws(f.Type, seen)
+	}
+}
+
 // stripDirectives drops the maps within a value that hold a $patch directive, as upstream does with
-// a value that the base lacks.
+// a value that the base lacks. Of JSON of any shape it drops the nulls, too.
 func (p *plan) stripDirectives(v reflect.Value) {
+	if len(p.raws) > 0 && p.raws[v.Type()] {
+		if value, err := jsonOf(v); err == nil && value != nil {
+			value, _ = withoutDirectives(value)
+			_ = decode(v, value) // what it encodes, it decodes
+		}
+		return
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
@@ -199,6 +224,18 @@ func (p *plan) stripDirectives(v reflect.Value) {
 	case reflect.Map:
 		if v.Type().Key().Kind() == reflect.String && v.MapIndex(reflect.ValueOf(patchDirective).Convert(v.Type().Key())).IsValid() {
 			v.SetZero()
+			return
+		}
+		if isPlain(v.Type().Elem().Kind()) {
+			return
+		}
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			if p.stripDirectives(value); isNil(value) || saysNull(value) {
+				value = reflect.Value{} // which takes the key away
+			}
+			v.SetMapIndex(key, value)
 		}
 	}
 }

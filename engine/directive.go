@@ -38,15 +38,24 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			return true, err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(patch)) {
-		if merging && strings.HasPrefix(name, deleteDirective) {
-			if err := m.deleteElements(t, dst, name, patch[name], at); err != nil {
-				return true, err
+	ordered := map[string]bool{} // the lists that are merged with their order
+	if merging {
+		for name, order := range sorted(patch) {
+			if !strings.HasPrefix(name, orderDirective) {
+				continue
 			}
-			said = true
+			list, ok := strings.CutPrefix(name, orderDirective+"/")
+			f := t.Field(list)
+			if !ok || f == nil {
+				return true, fmt.Errorf("%q names no list", name)
+			}
+			if err := m.ordered(f, dst, patch, order, at); err != nil {
+				return true, within(schema.Field(list), err)
+			}
+			said, ordered[list] = true, true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(patch)) {
+	for name, value := range sorted(patch) {
 		f := t.Field(name)
 		if f == nil || f.Patch == nil {
 			if !strings.HasPrefix(name, "$") { // which is a directive
@@ -55,42 +64,19 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			continue
 		}
 		said = true
-		if f == key {
+		if f == key || ordered[name] {
 			continue
 		}
-		to, _ := f.Template.In(dst)
-		before := keysBefore(f, to, merging && patch[orderDirective+"/"+name] != nil)
-		if err := m.encoded(f, dst, reflect.ValueOf(patch[name]), at); err != nil {
+		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
 			return true, within(schema.Field(name), err)
 		}
-		if order, ok := patch[orderDirective+"/"+name]; ok && merging {
-			if err := m.setOrder(f, to, before, patch[name], order); err != nil {
-				return true, within(schema.Field(name), err)
+	}
+	for name, value := range sorted(patch) {
+		if merging && strings.HasPrefix(name, deleteDirective) {
+			said = true
+			if err := m.deleteElements(t, dst, name, value, at); err != nil {
+				return true, err
 			}
-		}
-	}
-	if !merging {
-		return said, nil
-	}
-	for name, order := range sorted(patch) {
-		if !strings.HasPrefix(name, orderDirective) {
-			continue
-		}
-		said = true
-		list, ok := strings.CutPrefix(name, orderDirective+"/")
-		f := t.Field(list)
-		if !ok || f == nil {
-			return true, fmt.Errorf("%q names no list", name)
-		}
-		if _, merged := patch[list]; merged && f.Patch != nil {
-			continue
-		}
-		to, present := f.Template.In(dst)
-		if !present || isNil(to) {
-			order = nil // there is nothing to order
-		}
-		if err := m.setOrder(f, to, keysBefore(f, to, true), nil, order); err != nil {
-			return true, within(schema.Field(list), err)
 		}
 	}
 	return said, nil
@@ -167,7 +153,10 @@ func retained(patch Object) (map[string]bool, error) {
 		return nil, fmt.Errorf("%s must be a list", retainDirective)
 	}
 	kept := make(map[string]bool, len(list))
-	for _, name := range list {
+	for i, name := range list {
+		if isComposite(name) {
+			return nil, within(schema.Index(i), fmt.Errorf("an item of %s must be a string", retainDirective))
+		}
 		if name, ok := name.(string); ok {
 			kept[name] = true
 		}
@@ -181,29 +170,33 @@ func retained(patch Object) (map[string]bool, error) {
 	return kept, nil
 }
 
-// deleteElements obeys $deleteFromPrimitiveList: the elements that it names go from a list of scalars.
+// deleteElements obeys $deleteFromPrimitiveList: the elements that it names go from a list of scalars. Of another field it is
+// the value, where the base has one of the same kind.
 func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive string, value any, at node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
 		return fmt.Errorf("%q names no list", directive)
 	}
 	f := t.Field(name)
-	if f == nil {
+	if f == nil || f.Patch == nil {
 		return nil
 	}
 	list, present := f.Template.In(dst)
-	if !present || isNil(list) {
+	if value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))) {
 		return nil
 	}
 	deleted, ok := value.([]any)
-	if !ok || list.Kind() != reflect.Slice {
-		return fmt.Errorf("%q must be a list of a list's elements", directive)
-	}
-	if len(deleted) == 0 {
+	switch {
+	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
+		return m.encoded(f, dst, reflect.ValueOf(value), at)
+	case list.Kind() != reflect.Slice:
+		return within(schema.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+	case list.Len() == 0 && len(deleted) == 0:
 		return nil
-	}
-	if f.Type.Elem == nil || f.Type.Elem.Kind != schema.Scalar {
-		return fmt.Errorf("%q is for lists of scalars only", directive)
+	case list.Len() == 0 && areAlike(deleted) && !holdsObjects(deleted):
+		return nil
+	case !holdsScalars(f.Type, list, deleted):
+		return within(schema.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
 	}
 	named := reflect.New(list.Type()).Elem()
 	if err := m.read(f.Type, named, value); err != nil {
@@ -238,14 +231,6 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	return nil
 }
 
-// keysBefore are the keys or elements of a list before a patch reaches it.
-func keysBefore(f *schema.StructField, list reflect.Value, wanted bool) []string {
-	if !wanted || list.Kind() != reflect.Slice {
-		return nil
-	}
-	return keysOf(f.Type, list)
-}
-
 // keysOf are the keys of a list-map, or the elements of another list.
 func keysOf(t *schema.Type, list reflect.Value) []string {
 	if t.Kind != schema.ListMap {
@@ -259,76 +244,115 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	return keys
 }
 
-// setOrder obeys $setElementOrder: the items that it names come in its order, the others in the order that they had.
-func (m *merger) setOrder(f *schema.StructField, list reflect.Value, before []string, patch, order any) error {
-	if f.Type.Kind == schema.Struct || f.Type.Kind == schema.Map {
-		return fmt.Errorf("%s must name a list", orderDirective)
-	}
-	if order == nil {
-		return nil
-	}
-	ordered, ok := order.([]any)
+// ordered obeys $setElementOrder: it merges the list of the patch, if there is one. Then the items that the directive names
+// come in its order, the others in the order that they had.
+func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, at node) error {
+	wanted, ok := order.([]any)
 	if !ok {
 		return fmt.Errorf("%s must be a list", orderDirective)
 	}
-	wanted, err := orderedKeys(f.Type, ordered)
+	list, inBase := f.Template.In(dst)
+	if k := list.Kind(); k != reflect.Slice && k != reflect.Pointer || inBase && jsonKind(list) != reflect.Slice {
+		return fmt.Errorf("%s must name a list", orderDirective)
+	}
+	value, inPatch := patch[f.Name]
+	items, ok := value.([]any)
+	if inPatch && !ok {
+		return fmt.Errorf("must be a list beside %s", orderDirective)
+	}
+	if !inBase && !inPatch {
+		return nil
+	}
+	keys, err := orderedKeys(f.Type, wanted)
 	if err != nil {
 		return err
 	}
-	if patch != nil {
-		if err := followsOrder(f.Type, patch, wanted); err != nil {
+	if err := followsOrder(f.Type, items, keys); err != nil {
+		return err
+	}
+	var before []string
+	if inBase {
+		before = keysOf(f.Type, pointee(list))
+	}
+	if len(before)+len(items) == 0 {
+		return fmt.Errorf("%s orders a list without items", orderDirective)
+	}
+	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
+		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
+	}
+	if inPatch {
+		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
 			return err
 		}
 	}
-	if list.Kind() != reflect.Slice || list.Len() == 0 {
+	if list = pointee(list); !list.IsValid() {
 		return nil
 	}
 	have := keysOf(f.Type, list)
+	reorderList(list, arrange(len(have), ranks(have, before), ranks(have, keys)))
+	return nil
+}
+
+func reorderList(list reflect.Value, order []int32) {
 	sortedList := reflect.MakeSlice(list.Type(), list.Len(), list.Len())
-	for place, i := range arrange(len(have), ranks(have, before), ranks(have, wanted)) {
+	for place, i := range order {
 		sortedList.Index(place).Set(list.Index(int(i)))
 	}
 	list.Set(sortedList)
-	return nil
+}
+
+// holdsScalars reports whether the elements of a list of the base and of one of a patch are scalars of one type.
+func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
+	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
+		return false
+	}
+	if t.Elem.Raw {
+		value, _ := jsonOf(list)
+		inBase, _ := value.([]any)
+		items = slices.Concat(inBase, items)
+	}
+	return areAlike(items) && !holdsObjects(items)
 }
 
 // orderedKeys are the keys or elements that a $setElementOrder directive names.
 func orderedKeys(t *schema.Type, order []any) ([]string, error) {
 	keys := make([]string, len(order))
 	for i, item := range order {
-		if t.Kind != schema.ListMap {
-			keys[i] = scalarText(reflect.ValueOf(item))
-			continue
+		if t.Kind == schema.ListMap {
+			object, ok := item.(Object)
+			if !ok || object[t.Key] == nil {
+				return nil, within(schema.Index(i), fmt.Errorf("an item of %s has no %q", orderDirective, t.Key))
+			}
+			item = object[t.Key]
 		}
-		object, ok := item.(Object)
-		if !ok || object[t.Key] == nil {
-			return nil, within(schema.Index(i), fmt.Errorf("an item of %s has no %q", orderDirective, t.Key))
+		if isComposite(item) {
+			return nil, within(schema.Index(i), fmt.Errorf("an item of %s must be a scalar", orderDirective))
 		}
-		keys[i] = scalarText(reflect.ValueOf(object[t.Key]))
+		keys[i] = scalarText(reflect.ValueOf(item))
 	}
 	return keys, nil
 }
 
 // followsOrder reports an item of the patch that its own $setElementOrder does not name, or in another order.
-func followsOrder(t *schema.Type, patch any, order []string) error {
-	items, ok := patch.([]any)
-	if !ok {
-		return fmt.Errorf("must be a list beside %s", orderDirective)
-	}
+func followsOrder(t *schema.Type, items []any, order []string) error {
 	if len(order) == 0 {
 		return nil
 	}
 	next := 0
 	for i, item := range items {
-		key := ""
-		if object, ok := item.(Object); ok {
-			if object[patchDirective] != nil {
+		if t.Kind == schema.ListMap {
+			object, ok := item.(Object)
+			if !ok {
+				return within(schema.Index(i), wrongType(reflect.ValueOf(item), "an object"))
+			}
+			if directive, ok := object[patchDirective]; ok && (directive == "delete" || next < len(order)) {
 				continue
 			}
-			key = scalarText(reflect.ValueOf(object[t.Key]))
-		} else {
-			key = scalarText(reflect.ValueOf(item))
+			if item, ok = object[t.Key]; !ok {
+				return errNoKey(i, t.Key)
+			}
 		}
+		key := scalarText(reflect.ValueOf(item))
 		at := slices.Index(order[next:], key)
 		if at < 0 {
 			return within(schema.Index(i), fmt.Errorf("%s does not name %q at its place", orderDirective, key))
@@ -355,10 +379,11 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		case directive == "replace":
 			replace = true
 		case directive == "delete":
-			if object[t.Key] == nil {
+			key, ok := object[t.Key]
+			if !ok {
 				return src, false, errNoKey(i, t.Key)
 			}
-			m.deleteItem(t, dst, scalarText(reflect.ValueOf(object[t.Key])), at)
+			m.deleteItem(t, dst, scalarText(reflect.ValueOf(key)), at)
 		default:
 			return src, false, within(schema.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}
@@ -378,7 +403,12 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	dst.SetZero()
 	verbatim := m.verbatim
 	m.verbatim = true
-	err = m.takeList(t, dst, reflect.ValueOf(plain), at)
+	if err = m.takeList(t, dst, reflect.ValueOf(plain), at); err == nil {
+		keys := keysOf(t, dst)
+		first := ranks(keys, keys)
+		none := slices.Repeat([]int32{-1}, len(keys))
+		reorderList(dst, arrange(len(keys), first, none)) // twins go together
+	}
 	m.verbatim = verbatim
 	return src, true, err
 }
@@ -406,7 +436,7 @@ func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at 
 }
 
 // directives merges a map that holds directives, or values that are no strings.
-func (m *merger) directives(t *schema.Type, dst, src reflect.Value, at node) error {
+func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	patch := make(map[string]reflect.Value, src.Len())
 	for entries := src.MapRange(); entries.Next(); {
 		patch[entries.Key().String()] = entries.Value()
@@ -415,8 +445,8 @@ func (m *merger) directives(t *schema.Type, dst, src reflect.Value, at node) err
 	if hasPatch {
 		directive = pointee(directive)
 	}
-	if t.Plain || m.verbatim || dst.Len() == 0 && !m.isRaw(dst) {
-		if hasPatch && !m.verbatim && !t.Plain {
+	if absent := dst.IsNil() || !present && !m.isRaw(dst); absent || t.Plain || m.verbatim {
+		if hasPatch && directive.IsValid() && !m.verbatim && !t.Plain {
 			return nil // the base lacks the map: it is lost with all its keys
 		}
 		return m.entries(t, dst, patch, at)
@@ -460,7 +490,8 @@ func (m *merger) directives(t *schema.Type, dst, src reflect.Value, at node) err
 				return fmt.Errorf("%q is a directive that names no list; no label, annotation or selector may be called so", key)
 			}
 			delete(patch, key)
-			if dst.MapIndex(reflect.ValueOf(name).Convert(dst.Type().Key())).IsValid() {
+			old := dst.MapIndex(reflect.ValueOf(name).Convert(dst.Type().Key()))
+			if old.IsValid() && jsonKind(old) == jsonKind(value) || jsonKind(value) == reflect.Invalid {
 				patch[name] = value
 			}
 		}
@@ -509,7 +540,7 @@ func sortedKeys(m reflect.Value) []string {
 func withoutDirectives(value any) (stripped any, keep bool) {
 	switch value := value.(type) {
 	case Object:
-		if _, ok := value[patchDirective]; ok {
+		if value[patchDirective] != nil {
 			return nil, false
 		}
 		kept := make(Object, len(value))

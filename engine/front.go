@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"sort"
 	"unsafe"
 
 	"github.com/trainweld/trainweld/schema"
@@ -217,7 +218,15 @@ func arrange(n int, server, rank []int32) []int32 {
 		}
 	}
 	slices.SortStableFunc(named, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
-	slices.SortStableFunc(others, func(a, b int32) int { return cmp.Compare(server[a], server[b]) })
+	if slices.ContainsFunc(others, func(i int32) bool { return server[i] < 0 }) {
+		// Items of the patch that its own order, which is empty, does not name: upstream's order of them is no order.
+		sort.SliceStable(others, func(i, j int) bool {
+			a, b := server[others[i]], server[others[j]]
+			return a < 0 || b < 0 || a < b
+		})
+	} else {
+		slices.SortStableFunc(others, func(a, b int32) int { return cmp.Compare(server[a], server[b]) })
+	}
 	order := make([]int32, 0, n)
 	for len(named) > 0 && len(others) > 0 {
 		if o, p := server[others[0]], server[named[0]]; o >= 0 && p >= 0 && o < p {

@@ -82,7 +82,7 @@ func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node
 	to, present := f.Template.In(dst)
 	child := m.field(at, f)
 	from = pointee(from)
-	if !from.IsValid() {
+	if !from.IsValid() || f.Type.Kind == schema.Scalar && saysNull(from) {
 		m.null(f.Type, to, present, child)
 		return nil
 	}
@@ -109,14 +109,31 @@ func pointee(from reflect.Value) reflect.Value {
 	}
 }
 
+// saysNull reports whether the JSON of a value of a type that writes its own is null, as that of an empty time.
+func saysNull(from reflect.Value) bool {
+	return from.Kind() == reflect.Struct && from.IsZero() && jsonKind(from) == reflect.Invalid
+}
+
 // value merges one value of a patch, which is not null, into a field of the base. present says whether the
 // base's own encoding has the field.
 func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
+		if dst.IsNil() {
+			dst.Set(reflect.New(dst.Type().Elem()))
+			present = false
+		}
+		dst = dst.Elem()
+	}
+	if src.Kind() == reflect.Map && t.Kind != schema.Struct && t.Kind != schema.Map && !t.Raw && !m.verbatim &&
+		(!present || m.fresh || jsonKind(dst) != reflect.Map) && hasDirective(src) {
+		m.null(t, dst, present, at) // upstream drops the value with its directive
+		return nil
+	}
 	switch t.Kind {
 	case schema.Struct:
 		return m.object(t, dst, present, src, at)
 	case schema.Map:
-		return m.mapping(t, dst, src, at)
+		return m.mapping(t, dst, present, src, at)
 	case schema.ListMap:
 		return m.listMap(t, dst, present, src, at)
 	case schema.Set:
@@ -133,10 +150,11 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 	}
 	fresh := m.fresh
 	defer func() { m.fresh = fresh }()
-	if absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil(); absent {
-		if src.Kind() == reflect.Map && !m.verbatim && src.MapIndex(patchKey).IsValid() {
-			return nil // upstream drops the value with its directive
-		}
+	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
+	if (absent || m.fresh) && !m.verbatim && src.Kind() == reflect.Map && hasDirective(src) {
+		return nil // upstream drops the value with its directive
+	}
+	if absent {
 		m.fresh = true
 		m.make(at)
 	}
@@ -153,10 +171,16 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 	return err
 }
 
+// hasDirective reports whether an object or a map of a patch holds $patch. A null says nothing where the base has nothing.
+func hasDirective(src reflect.Value) bool {
+	directive := src.MapIndex(patchKey)
+	return directive.IsValid() && pointee(directive).IsValid()
+}
+
 // replace sets a scalar or an atomic list to a copy of the patch's value.
 func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	m.keepOld(at, t, dst, present)
-	absent := !present || dst.Kind() == reflect.Slice && dst.IsNil()
+	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
 	to := dst
 	if dst.Kind() == reflect.Pointer {
 		// Claims hold on to the pointer, so what it points to stays.
@@ -168,10 +192,10 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 	}
 	switch {
 	case t.Raw && present && !m.fresh:
-		if err := m.overlay(to, reflect.Indirect(dst), src); err != nil {
+		if err := m.overlay(t, to, dst, src); err != nil {
 			return err
 		}
-	case src.Type() == to.Type():
+	case src.Type() == to.Type() && !(t.Raw && !m.verbatim):
 		m.plan.clone(to, src)
 		if t.Kind == schema.Atomic && absent && !m.verbatim {
 			m.plan.stripDirectives(to)
@@ -179,6 +203,12 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 	default:
 		from := src.Interface()
 		m.reading = at
+		if t.Raw {
+			var err error
+			if from, err = jsonOf(src); err != nil {
+				return err
+			}
+		}
 		if absent && !m.verbatim {
 			from, _ = withoutDirectives(from)
 		}
@@ -203,7 +233,7 @@ func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) 
 }
 
 // mapping merges two maps key by key.
-func (m *merger) mapping(t *schema.Type, dst, src reflect.Value, at node) error {
+func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Map {
 		return wrongType(src, "an object")
 	}
@@ -213,7 +243,7 @@ func (m *merger) mapping(t *schema.Type, dst, src reflect.Value, at node) error 
 			return nil
 		}
 	}
-	return m.directives(t, dst, src, at)
+	return m.directives(t, dst, present, src, at)
 }
 
 // pair is a key of a map with its value.
@@ -264,7 +294,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	entry := m.keyed(at, key.String())
 	old := dst.MapIndex(key)
 	from := pointee(value)
-	if !from.IsValid() && !m.verbatim {
+	if !m.verbatim && (!from.IsValid() || saysNull(from)) {
 		if old.IsValid() {
 			m.keepOld(entry, scalarType, old, true)
 			dst.SetMapIndex(key, reflect.Value{})
@@ -275,8 +305,8 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		return nil
 	}
 	if old.IsValid() {
-		if err := mergeable(t, from); err != nil && !m.verbatim {
-			return within(schema.Key(key.String()), err)
+		if !m.verbatim && clashes(t, old, from) {
+			return within(schema.Key(key.String()), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
 		}
 		m.keepOld(entry, scalarType, old, true)
 	}
@@ -285,8 +315,24 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	case !from.IsValid():
 	case value.Type() == copied.Type() && value.Kind() != reflect.Interface:
 		m.plan.clone(copied, value)
+		if !m.verbatim {
+			m.plan.stripDirectives(copied)
+		}
 	default:
-		if err := m.read(t.Elem, copied, from.Interface()); err != nil {
+		value, keep := from.Interface(), true
+		if !m.verbatim {
+			value, keep = withoutDirectives(value)
+		}
+		if !keep {
+			m.unseen = true
+			m.said++
+			dst.SetMapIndex(key, reflect.Value{})
+			m.claimNull(entry)
+			return nil
+		}
+		if copied.Kind() == reflect.Interface {
+			copied.Set(reflect.ValueOf(value))
+		} else if err := m.read(t.Elem, copied, value); err != nil {
 			return within(schema.Key(key.String()), err)
 		}
 	}
@@ -295,16 +341,14 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	return nil
 }
 
-// mergeable is upstream's refusal to merge two objects or lists under one key of a map: it knows the rules of the fields
-// of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
-func mergeable(t *schema.Type, from reflect.Value) error {
-	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw {
-		return nil
+// clashes reports whether upstream would have to merge two objects or two lists under one key of a map, which it refuses: it knows the
+// rules of the fields of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
+func clashes(t *schema.Type, old, from reflect.Value) bool {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
+		return false
 	}
-	if k := from.Kind(); from.IsValid() && (k == reflect.Map || k == reflect.Struct || k == reflect.Slice) {
-		return errors.New("an entry that the base has cannot be merged: only scalars replace each other there")
-	}
-	return nil
+	k := jsonKind(from)
+	return (k == reflect.Map || k == reflect.Slice) && jsonKind(old) == k
 }
 
 // wrongType says that a patch's value is of another type than the field.

@@ -37,7 +37,8 @@ type plan struct {
 	shapes map[reflect.Type]shape
 	// of is the Go type as which a base that is an Object merges, nil for a base of a Go type.
 	of      reflect.Type
-	objects bool // whether values are objects, and merge by a definition
+	objects bool                  // whether values are objects, and merge by a definition
+	raws    map[reflect.Type]bool // those that write JSON of any shape
 }
 
 // For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
@@ -75,8 +76,18 @@ func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	return &Plan[Object, Object]{p}, nil
 }
 
+// ForAny is ForType for values that are pointers to structs of the type. A patch is such a pointer, too, or an [Object].
+func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
+	plan, err := ForType(t, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan[any, any]{newPlan(plan.Type(), t)}, nil
+}
+
 func newPlan(root *schema.Type, types ...reflect.Type) *plan {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}}
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}, raws: map[reflect.Type]bool{}}
+	p.noteRaws(root, map[*schema.Type]bool{})
 	for _, t := range types {
 		p.shapeOf(t)
 	}
@@ -178,7 +189,19 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
 	}
 	value := reflect.ValueOf(dst).Elem()
+	isAny := value.Kind() == reflect.Interface // of ForAny
 	switch {
+	case isAny:
+		made := reflect.New(p.plan.root.GoType())
+		value.Set(made)
+		value = made.Elem()
+		if base != nil {
+			from, err := p.plan.known(reflect.ValueOf(base).Elem(), false)
+			if err != nil {
+				return merger{}, fmt.Errorf("engine: the base %w", err)
+			}
+			p.plan.clone(value, from)
+		}
 	case p.plan.of != nil:
 		value = reflect.New(p.plan.of).Elem()
 		m.of = baseLayerOf(o)
@@ -205,7 +228,15 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		if o.Owners {
 			m.layer = m.log.ids[i]
 		}
-		if err := m.patch(value, reflect.ValueOf(patches[i].Patch).Elem()); err != nil {
+		from := reflect.ValueOf(patches[i].Patch).Elem()
+		var err error
+		if isAny {
+			from, err = p.plan.known(from, true)
+		}
+		if err == nil {
+			err = m.patch(value, from)
+		}
+		if err != nil {
 			failed := asPatchError(err)
 			failed.Layer, failed.Index = patches[i].Layer, i
 			return merger{}, failed
@@ -229,6 +260,20 @@ func baseLayerOf(o Options) schema.Layer {
 		return Base
 	}
 	return o.Base
+}
+
+// known is the struct or object that a plan of ForAny is given.
+func (p *plan) known(v reflect.Value, isPatch bool) (reflect.Value, error) {
+	if v = v.Elem(); !v.IsValid() {
+		return v, fmt.Errorf("is nil, and must be a pointer to %s", p.root.GoType())
+	}
+	if v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Elem() == p.root.GoType() {
+		return v.Elem(), nil
+	}
+	if _, ok := v.Interface().(Object); ok && isPatch {
+		return v, nil
+	}
+	return v, fmt.Errorf("is %s, and must be a pointer to %s", v.Type(), p.root.GoType())
 }
 
 // PatchError is why a patch cannot be merged.

@@ -129,8 +129,8 @@ func readScalar(dst reflect.Value, from any) error {
 }
 
 // overlay merges two values of a type that writes its own JSON: where both are objects, upstream merges them name by
-// name, and knows no rules for what is within.
-func (m *merger) overlay(to, old, src reflect.Value) error {
+// name as it merges maps, and knows no rules for what is within.
+func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
 	was, err := jsonOf(old)
 	if err != nil {
 		return err
@@ -142,34 +142,61 @@ func (m *merger) overlay(to, old, src reflect.Value) error {
 	base, ok := was.(Object)
 	patch, both := is.(Object)
 	if !ok || !both {
-		return decode(to, is)
+		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(is)) {
+			is, _ = withoutDirectives(is)
+		} else if isComposite(is) && old.Kind() != reflect.Pointer {
+			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
+		}
+		return m.read(t, to, is)
 	}
-	switch directive := patch[patchDirective]; directive {
-	case nil:
-	case "replace":
-		delete(patch, patchDirective)
-		return decode(to, patch)
-	case "delete":
-		return decode(to, Object{})
+	merged := reflect.ValueOf(&base).Elem()
+	owners := m.owners
+	m.owners = false
+	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, reflect.ValueOf(patch), noNode)
+	m.owners = owners
+	if err != nil {
+		return err
+	}
+	return m.read(t, to, base)
+}
+
+// jsonKind is what JSON has for a value, also within a pointer: reflect.Map, Slice, String, Bool, Float64, or Invalid for null.
+func jsonKind(v reflect.Value) reflect.Kind {
+	v = pointee(v)
+	if !v.IsValid() {
+		return reflect.Invalid
+	}
+	if v.CanInterface() {
+		if _, ok := v.Interface().(json.Marshaler); ok {
+			value, _ := jsonOf(v)
+			return jsonKind(reflect.ValueOf(value))
+		}
+	}
+	switch k := v.Kind(); {
+	case k == reflect.Struct:
+		return reflect.Map
+	case k == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
+		return reflect.String
+	case v.CanInt() || v.CanUint() || v.CanFloat():
+		return reflect.Float64
 	default:
-		return fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
+		return k
 	}
-	for name, value := range sorted(patch) {
-		had, ok := base[name]
-		if value == nil {
-			delete(base, name)
-			continue
-		}
-		if ok && isComposite(value) && reflect.TypeOf(had) == reflect.TypeOf(value) {
-			return within(schema.Field(name), errors.New("the type has no such field to merge"))
-		}
-		if value, keep := withoutDirectives(value); keep {
-			base[name] = value
-		} else {
-			delete(base, name)
+}
+
+// holdsObjects reports whether a list of a patch has an item that is an object.
+func holdsObjects(list []any) bool {
+	return slices.ContainsFunc(list, func(item any) bool { _, ok := item.(Object); return ok })
+}
+
+// areAlike reports whether the elements of a list of a patch are scalars or objects of one type.
+func areAlike(list []any) bool {
+	for _, item := range list {
+		if k := jsonKind(reflect.ValueOf(item)); k == reflect.Invalid || k == reflect.Slice || k != jsonKind(reflect.ValueOf(list[0])) {
+			return false
 		}
 	}
-	return decode(to, base)
+	return true
 }
 
 func isComposite(value any) bool {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -11,6 +12,15 @@ import (
 func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Slice {
 		return wrongType(src, "a list")
+	}
+	if items, ok := src.Interface().([]any); ok {
+		switch inBase := present && !dst.IsNil(); {
+		case inBase && !areAlike(items):
+			return errors.New("must have elements of one type, none of them null")
+		case !inBase && !m.verbatim:
+			kept, _ := withoutDirectives(items)
+			src = reflect.ValueOf(kept)
+		}
 	}
 	patch := reflect.New(dst.Type()).Elem()
 	if src.Type() == dst.Type() {
@@ -71,6 +81,9 @@ func scalarText(v reflect.Value) string {
 		return "null"
 	case v.Kind() == reflect.String:
 		return v.String()
+	case v.Kind() == reflect.Struct:
+		text, _ := jsonOf(v)
+		return fmt.Sprint(text)
 	default:
 		return fmt.Sprint(v.Interface())
 	}

@@ -288,6 +288,9 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 			w.presence(child, old[name].IsValid(), new[name].IsValid())
 		}
 		w.value(t.Elem, isKey, child, old[name], new[name])
+		if w.keep {
+			w.nodes[child].whole = false // its fields have claims now
+		}
 	}
 	for _, name := range has {
 		write(name)
