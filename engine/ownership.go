@@ -313,7 +313,7 @@ func hasLeaf(t *schema.Type, v reflect.Value) bool {
 			if hasLeaf(f.Type, value) {
 				return true
 			}
-		case (f.Type.Kind == schema.ListMap || f.Type.Kind == schema.Set || f.Type.Kind == schema.Map) && value.Len() == 0:
+		case (f.Type.Kind == schema.ListMap || f.Type.Kind == schema.Set || f.Type.Kind == schema.Map) && indirect(value).Len() == 0:
 		default:
 			return true
 		}
