@@ -18,8 +18,8 @@ release:
 	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
 
 # First what is no test of Go's: the policies' golden files as a user reads them. Then the tests; the next two runs hold what runs concurrently against the race detector, the packages with
-# fewer random cases, and of those that start nothing themselves the tests that share their values. The last three compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
-# the jobs before them of the Training Operator, each in a module of its own.
+# fewer random cases, and of those that start nothing themselves the tests that share their values. The last ones compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
+# the jobs before them of the Training Operator, and with the API machinery's strategic merge, each in a module of its own.
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -timeout 20m ./...
@@ -28,6 +28,7 @@ test:
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
+	cd fuzz/strategic && go test -count=1 ./...
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # and a release for this machine.
@@ -43,6 +44,7 @@ differential:
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
+	cd fuzz/strategic && TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
 	cd fuzz/cluster && go test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300
 
 # Also that the library builds for a browser.
@@ -52,6 +54,7 @@ lint:
 	cd fuzz/upstream && go vet ./...
 	cd fuzz/upstream21 && go vet ./...
 	cd fuzz/trainingoperator && go vet ./...
+	cd fuzz/strategic && go vet ./...
 	cd hosts && go vet ./...
 	go run $(STATICCHECK) ./...
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
@@ -59,6 +62,7 @@ lint:
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
 	cd fuzz/trainingoperator && go mod tidy -diff
+	cd fuzz/strategic && go mod tidy -diff
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld

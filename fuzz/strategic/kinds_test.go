@@ -1,0 +1,44 @@
+package strategic_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
+	ray "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta1"
+	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
+)
+
+// kinds are all types of k8s.io/api that an object can have, and those of the APIs that people patch besides.
+var kinds = sync.OnceValue(func() []reflect.Type {
+	seen := map[reflect.Type]bool{}
+	for _, t := range scheme.Scheme.AllKnownTypes() {
+		seen[t] = t.Kind() == reflect.Struct
+	}
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[jobset.JobSet](),
+		reflect.TypeFor[lws.LeaderWorkerSet](),
+		reflect.TypeFor[mpi.MPIJob](),
+		reflect.TypeFor[ray.RayCluster](),
+		reflect.TypeFor[kueue.Workload](),
+		reflect.TypeFor[apiextensions.CustomResourceDefinition](), // which holds a type that contains itself
+	} {
+		seen[t] = true
+	}
+	var all []reflect.Type
+	for t, ok := range seen {
+		if ok {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b reflect.Type) int {
+		return strings.Compare(a.PkgPath()+a.Name(), b.PkgPath()+b.Name())
+	})
+	return all
+})
