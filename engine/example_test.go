@@ -1,0 +1,82 @@
+package engine_test
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// A controller composes a Deployment from its defaults and the patches of two teams.
+func Example() {
+	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.Rules{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defaults := &appsv1.Deployment{}
+	defaults.Spec.Template.Spec.Containers = []corev1.Container{{Name: "server", Image: "server:1.4"}}
+	defaults.Spec.Template.Spec.NodeSelector = map[string]string{"pool": "general"}
+
+	web := engine.Object{"spec": map[string]any{
+		"replicas": int64(3),
+		"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "server", "image": "server:1.5"}},
+		}},
+	}}
+	security := engine.Object{"spec": map[string]any{
+		"template": map[string]any{"spec": map[string]any{
+			"containers":   []any{map[string]any{"name": "server", "image": "mirror/server:1.4"}},
+			"nodeSelector": map[string]any{"$patch": "replace", "pool": "hardened"},
+		}},
+	}}
+	result, err := plan.Apply(defaults, []engine.Layered[engine.Object]{
+		{Layer: schema.Manager("web"), Patch: &web},
+		{Layer: schema.Manager("security"), Patch: &security},
+	}, engine.Options{Owners: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	spec := result.Value.Spec
+	fmt.Println(*spec.Replicas, spec.Template.Spec.Containers[0].Image, spec.Template.Spec.NodeSelector)
+	fmt.Println(conflict.Find(result.Owners).Err())
+	// Output:
+	// 3 mirror/server:1.4 map[pool:hardened]
+	// .spec.template.spec.containers[name="server"].image: managers set different values: web sets "server:1.5", security sets "mirror/server:1.4"
+}
+
+// A tool merges the objects of a custom resource by its definition.
+func ExampleForObject() {
+	widgets, err := schema.ParseOpenAPI([]byte(`{"type": "object", "properties": {"spec": {"type": "object", "properties": {
+		"size": {"type": "integer"},
+		"ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"], "items": {
+			"type": "object", "required": ["port"], "properties": {"port": {"type": "integer"}, "name": {"type": "string"}}
+		}}
+	}}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	base := engine.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
+	patch := engine.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
+	result, err := engine.ForObject(widgets).Apply(&base, []engine.Layered[engine.Object]{
+		{Layer: schema.Manager("web"), Patch: &patch},
+	}, engine.Options{Owners: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Value)
+	for layer, fields := range result.Owners.FieldsV1(nil) {
+		fmt.Println(layer, string(fields))
+	}
+	// Output:
+	// map[spec:map[ports:[map[name:http port:80]] size:2]]
+	// base {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}
+	// manager/web {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:name":{},"f:port":{}}},"f:size":{}}}
+}
