@@ -258,6 +258,9 @@ func judged(data []byte) (places map[string]string, some, ok bool) {
 	places = map[string]string{}
 	for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), internal) {
 		_, within, found := strings.Cut(err.Field, "openAPIV3Schema")
+		if strings.Contains(within, "x-kubernetes-validations[") {
+			continue // rules in CEL are not ours to judge
+		}
 		if !found {
 			within = "?" + err.Field
 		}
@@ -306,7 +309,7 @@ func TestStructural(t *testing.T) {
 	}
 	accepted, unread := 0, 0
 	for i := range cases {
-		g.flaws = []float64{0, 0.02, 0.1}[i%3]
+		g.flaws = []float64{0.01, 0.05, 0.2}[i%3]
 		root := g.root()
 		if i%100 == 99 {
 			root = copyOf(roots[g.IntN(len(roots))]).(map[string]any)
@@ -331,7 +334,7 @@ func TestStructural(t *testing.T) {
 			accepted++
 		}
 		if difference := places(want, got, some); difference != "" {
-			t.Fatalf("case %d:\n%s\n%s\nall: %v", i, canonical(root), difference, want)
+			t.Fatalf("case %d:\n%s\n%s\nall: %v", i, cut(canonical(root)), difference, cut(fmt.Sprint(want)))
 		}
 	}
 	t.Logf("%d structural, %d that cannot be read, of %d", accepted, unread, cases)
@@ -372,3 +375,6 @@ func (g *schemas) somewhere(s map[string]any) map[string]any {
 		s = within[g.IntN(len(within))]
 	}
 }
+
+// cut shortens what no one reads to its end.
+func cut(text string) string { return text[:min(len(text), 4000)] }
