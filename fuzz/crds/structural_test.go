@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -260,6 +261,9 @@ func judged(data []byte) (places map[string]string, some, ok bool) {
 		_, within, found := strings.Cut(err.Field, "openAPIV3Schema")
 		if strings.Contains(within, "x-kubernetes-validations[") {
 			continue // rules in CEL are not ours to judge
+		}
+		if strings.Contains(within, ".default") && err.Type == field.ErrorTypeInvalid {
+			continue // and neither are the values of defaults
 		}
 		if !found {
 			within = "?" + err.Field
