@@ -19,7 +19,8 @@ release:
 
 # First what is no test of Go's: the policies' golden files as a user reads them. Then the tests; the next two runs hold what runs concurrently against the race detector, the packages with
 # fewer random cases, and of those that start nothing themselves the tests that share their values. The last ones compare with the controllers' own code of Trainer 2.3, for old TrainJobs of 2.1, and for
-# the jobs before them of the Training Operator, and with the API machinery's strategic merge, each in a module of its own.
+# the jobs before them of the Training Operator, with the API machinery's strategic merge, and with an API server's field
+# manager, each in a module of its own.
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -timeout 20m ./...
@@ -29,6 +30,7 @@ test:
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
 	cd fuzz/strategic && go test -count=1 ./...
+	cd fuzz/crds && go test -count=1 ./...
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # and a release for this machine.
@@ -45,6 +47,7 @@ differential:
 	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/strategic && TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
+	cd fuzz/crds && TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 go test -count=1 -timeout 3h .
 	cd fuzz/cluster && go test -count=1 -vet=off -timeout 4h . -cases 2000 -updates 300
 
 # Also that the library builds for a browser.
@@ -55,6 +58,7 @@ lint:
 	cd fuzz/upstream21 && go vet ./...
 	cd fuzz/trainingoperator && go vet ./...
 	cd fuzz/strategic && go vet ./...
+	cd fuzz/crds && go vet ./...
 	cd hosts && go vet ./...
 	go run $(STATICCHECK) ./...
 	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
@@ -63,6 +67,7 @@ lint:
 	cd fuzz/upstream21 && go mod tidy -diff
 	cd fuzz/trainingoperator && go mod tidy -diff
 	cd fuzz/strategic && go mod tidy -diff
+	cd fuzz/crds && go mod tidy -diff
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./cmd/trainweld
@@ -77,6 +82,7 @@ bench:
 	go test -run '^$$' -bench Apply -benchtime 1x ./merge
 	go test -run '^$$' -bench Growth -benchmem ./merge
 	cd fuzz/upstream && go test -run '^$$' -bench JobSet -benchtime 1x .
+	cd fuzz/crds && go test -run '^$$' -bench Object -benchtime 1x .
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:

@@ -151,7 +151,8 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	return value, nil
 }
 
-// empty sets an object or a list without anything in it, where none is that has something in it. An empty list names nothing.
+// empty sets an object or a list without anything in it, where none is that has something in it. No set of fields names an
+// empty list.
 func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
 	value := any([]any{})
 	_, list := patch.([]any)
@@ -159,15 +160,13 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, n
 		value = map[string]any{}
 	}
 	m.keep(at, t, old, had, named)
-	changed := had && !sameObject(old, value)
-	if changed {
+	if had && !sameObject(old, value) {
 		m.lose(at)
 	}
-	switch {
-	case !list || named:
-		m.say(at, presenceValue, nil)
-	case changed:
+	if list && !named {
 		m.say(at, aroundValue, nil)
+	} else {
+		m.say(at, presenceValue, nil)
 	}
 	return value, nil
 }

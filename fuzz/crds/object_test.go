@@ -152,7 +152,7 @@ func unordered(t *schema.Type, v any) any {
 func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	s := &schemas{Rand: rand.New(rand.NewPCG(seed, 1))}
-	for i := range number(t, "TRAINWELD_SCHEMAS", 3000) / 100 {
+	for i := range number(t, "TRAINWELD_SCHEMAS", 2000) / 100 {
 		data := wrapped(s.root())
 		if places, _, _ := judged(data); len(places) > 0 {
 			continue // the default of a key is not of its type
@@ -172,7 +172,7 @@ func TestServerSideApplyOfRandomSchemas(t *testing.T) {
 func TestServerSideApply(t *testing.T) {
 	seed := number(t, "TRAINWELD_SEED", 1)
 	all := files(t)
-	cases := int(number(t, "TRAINWELD_OBJECTS", 3000)) / len(all)
+	cases := int(number(t, "TRAINWELD_OBJECTS", 1500)) / len(all)
 	for name, data := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -294,7 +294,7 @@ func refused(err error) map[string]string {
 // TestStructural compares what is refused of random schemas, and of real ones with flaws, with apiextensions: each place of it.
 func TestStructural(t *testing.T) {
 	g := &schemas{Rand: rand.New(rand.NewPCG(number(t, "TRAINWELD_SEED", 1), 0))}
-	cases := int(number(t, "TRAINWELD_SCHEMAS", 3000))
+	cases := int(number(t, "TRAINWELD_SCHEMAS", 2000))
 	var roots []map[string]any
 	for _, data := range files(t) {
 		var crd struct {
