@@ -215,7 +215,7 @@ func TestMutatedInputs(t *testing.T) {
 				p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
 				status = p.run(args)
 			}()
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > time.Minute {
 				bad(args, "takes", d)
 			}
 			if status < 0 || status > 2 {

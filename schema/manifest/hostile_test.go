@@ -120,8 +120,9 @@ func TestHostile(t *testing.T) {
 			if len(findings) > 20_010 {
 				t.Errorf("%d findings", len(findings))
 			}
-			if limit := time.Duration(tc.seconds) * time.Second; spent > 3*limit {
-				t.Errorf("took %v, want less than %v", spent, 3*limit)
+			// A machine that is busy takes several times as long as an idle one; what has no end takes longer still.
+			if limit := 30 * time.Duration(tc.seconds) * time.Second; spent > limit {
+				t.Errorf("took %v, want less than %v", spent, limit)
 			}
 			mega := int(after.TotalAlloc-before.TotalAlloc) >> 20
 			if mega > tc.mega {
