@@ -81,17 +81,39 @@ func (s side) encoded(f *schema.StructField, v reflect.Value) side {
 	return side{s.slot, v, s.at.in(schema.Field(f.Name)), s.layer}
 }
 
-// item is the list's first item of the given key.
-func (s side) item(t *schema.Type, key string) side {
+// items finds the items of a side's list by their keys.
+type items struct {
+	side
+	t     *schema.Type
+	index map[string]int // nil where looking along the list is as good
+}
+
+// itemsOf makes the items of a list ready to be found.
+func (s side) itemsOf(t *schema.Type) items {
+	const short = 32
+	found := items{side: s, t: t}
+	if s.present() && s.value.Len() > short {
+		found.index = make(map[string]int, s.value.Len())
+		for i := s.value.Len() - 1; i >= 0; i-- {
+			found.index[s.key(t, i)] = i
+		}
+	}
+	return found
+}
+
+// find is the list's first item of the given key, absent where there is none.
+func (s *items) find(key string) side {
 	if !s.present() {
 		return side{}
 	}
-	for i := range s.value.Len() {
-		if name := s.key(t, i); name == key {
-			return side{s.slot, s.value.Index(i), s.at.in(schema.Item(t.Key, key)), s.layer}
-		}
+	at, ok := s.index[key]
+	for i := 0; s.index == nil && !ok && i < s.value.Len(); i++ {
+		at, ok = i, s.key(s.t, i) == key
 	}
-	return side{}
+	if !ok {
+		return side{}
+	}
+	return side{s.slot, s.value.Index(at), s.at.in(schema.Item(s.t.Key, key)), s.layer}
 }
 
 func (s side) key(t *schema.Type, i int) string {
@@ -154,6 +176,7 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
+	there := runtime.itemsOf(t)
 	seen := firsts{keys: c.names(from.value.Len())}
 	defer c.forget(from.value.Len())
 	for i := range from.value.Len() {
@@ -177,7 +200,7 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 			item.at = from.at.in(schema.Index(i))
 		}
 		if patch.present() {
-			c.walk(t.Elem, item, runtime.item(t, key), f.Name)
+			c.walk(t.Elem, item, there.find(key), f.Name)
 		} else {
 			c.walk(t.Elem, side{}, item, f.Name)
 		}

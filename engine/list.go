@@ -184,6 +184,35 @@ func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
 	m.expand(t.Elem, t.KeyField(), item, at)
 }
 
+// firsts finds the first item of a key among those before another one of a patch's list.
+type firsts struct {
+	names *keys
+	index map[string]int32 // nil where looking along the list is as good
+}
+
+func firstsOf(names *keys, n int) firsts {
+	f := firsts{names: names}
+	if n > smallList {
+		f.index = make(map[string]int32, n)
+		for i := n - 1; i >= 0; i-- {
+			name, _ := names.at(i)
+			f.index[name] = int32(i)
+		}
+	}
+	return f
+}
+
+// find returns the position of the first of n items that has a key, -1 where none has.
+func (f *firsts) find(n int, name string) int {
+	if f.index == nil {
+		return f.names.find(n, name)
+	}
+	if first := int(f.index[name]); first < n {
+		return first
+	}
+	return -1
+}
+
 // expand splits all items within a value that are one layer's, since an item of the same key is about to write to their
 // nodes.
 func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value, at node) {
@@ -234,7 +263,8 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	}
 	makeList(dst, src.Len())
 	list := dst
-	names, base := keysIn(t, src, true), keysIn(t, list, false)
+	names := keysIn(t, src, true)
+	firsts := firstsOf(&names, src.Len())
 	for i := range src.Len() {
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
@@ -249,7 +279,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			m.raw = append(m.raw, list.Pointer())
 		}
 		if m.owners {
-			if twin := base.find(i, name); twin >= 0 {
+			if twin := firsts.find(i, name); twin >= 0 {
 				m.expand(t.Elem, t.KeyField(), list.Index(twin), m.keyed(at, name))
 			}
 		}
