@@ -277,6 +277,10 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	if len(before)+len(items) == 0 {
 		return fmt.Errorf("%s orders a list without items", orderDirective)
 	}
+	if !inBase && len(wanted) == 0 {
+		kept, _ := withoutDirectives(items)
+		items = kept.([]any)
+	}
 	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
 		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
 	}
@@ -289,8 +293,39 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return nil
 	}
 	have := keysOf(f.Type, list)
-	reorderList(list, arrange(len(have), ranks(have, before), ranks(have, keys)))
+	reorderList(list, arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys)))
 	return nil
+}
+
+// shifted are the keys of the base's list as upstream sees them once the patch has deleted items: the others move up, and the
+// patch's new items fill the places that are free then.
+func shifted(t *schema.Type, before []string, items []any) []string {
+	deleted := map[string]bool{}
+	var named []string
+	for _, item := range items {
+		item, _ := item.(Object)
+		if key := scalarText(reflect.ValueOf(item[t.Key])); item[patchDirective] == "delete" {
+			deleted[key] = true
+		} else if item[patchDirective] == nil {
+			named = append(named, key)
+		}
+	}
+	if len(deleted) == 0 {
+		return before
+	}
+	left := make([]string, 0, len(before))
+	there := map[string]bool{}
+	for _, key := range before {
+		if !deleted[key] {
+			left, there[key] = append(left, key), true
+		}
+	}
+	for _, key := range named {
+		if !there[key] && len(left) < len(before) {
+			left, there[key] = append(left, key), true
+		}
+	}
+	return left
 }
 
 func reorderList(list reflect.Value, order []int32) {
@@ -304,7 +339,7 @@ func reorderList(list reflect.Value, order []int32) {
 // holdsScalars reports whether the elements of a list of the base and of one of a patch are scalars of one type.
 func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
-		return false
+		return t.Elem != nil && len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
 	}
 	if t.Elem.Raw {
 		value, _ := jsonOf(list)
@@ -447,7 +482,8 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 	}
 	if absent := dst.IsNil() || !present && !m.isRaw(dst); absent || t.Plain || m.verbatim {
 		if hasPatch && directive.IsValid() && !m.verbatim && !t.Plain {
-			return nil // the base lacks the map: it is lost with all its keys
+			m.null(t, dst, false, at) // the base lacks the map: it is lost with all its keys
+			return nil
 		}
 		return m.entries(t, dst, patch, at)
 	}

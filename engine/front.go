@@ -36,7 +36,7 @@ type fronts struct {
 func (f *fronts) of(list reflect.Value) *front {
 	first, n := list.Pointer(), list.Len()
 	if n > 0 { // an empty list has none that lasts
-		for range f.all {
+		for range min(len(f.all), mostFronts) {
 			if f.next >= len(f.all) {
 				f.next = 0
 			}
@@ -52,6 +52,8 @@ func (f *fronts) of(list reflect.Value) *front {
 }
 
 const (
+	// mostFronts is how far fronts are looked for. A list whose front is further away gets another one.
+	mostFronts = 256
 	// smallList is the length up to which looking along a list beats a Go map.
 	smallList = 32
 	// listRoom and mapRoom are the numbers of items and entries for which room may be made where a list or

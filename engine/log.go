@@ -22,6 +22,7 @@ type log struct {
 	claims   []claim
 	values   []anyValue
 	wide     map[node]*childIndex
+	repeats  map[node]repeat
 	sources  map[int32]schema.Path // of the claims that Write records, by their index
 }
 
@@ -122,7 +123,7 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 		switch {
 		case !l.isManager(last.layer()) || !l.isManager(layer):
 		case last.layer() == layer:
-			n.contested = l.isContested(n.first)
+			n.contested = l.isContested(at, i)
 		default:
 			n.contested = n.contested || !l.equal(n.last, i)
 		}
@@ -130,21 +131,34 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 	n.last = i
 }
 
-// isContested reports whether managers differ in the claims from one on. A claim that the same manager
-// replaces next, by a second item of one merge key, does not count.
-func (l *log) isContested(first int32) bool {
-	before := int32(-1)
-	for i := first; i >= 0; i = l.claims[i].next {
-		c := &l.claims[i]
-		if !l.isManager(c.layer()) || c.next >= 0 && l.claims[c.next].layer() == c.layer() {
-			continue
+// repeat is a row of claims of one layer on a field, by items that share a merge key: only the last of them counts.
+type repeat struct {
+	contested bool  // whether managers differ in the claims before
+	before    int32 // the last one before that counts, -1 for none
+	last      int32
+}
+
+// isContested reports whether managers differ on a field of which the newest claim replaces one of the same layer.
+func (l *log) isContested(at node, newest int32) bool {
+	n := &l.nodes[at]
+	r, known := l.repeats[at]
+	if !known || r.last != n.last {
+		r = repeat{before: -1}
+		for i := n.first; i != newest; i = l.claims[i].next {
+			c := &l.claims[i]
+			if !l.isManager(c.layer()) || l.claims[c.next].layer() == c.layer() {
+				continue
+			}
+			r.contested = r.contested || r.before >= 0 && !l.equal(r.before, i)
+			r.before = i
 		}
-		if before >= 0 && !l.equal(before, i) {
-			return true
-		}
-		before = i
 	}
-	return false
+	r.last = newest
+	if l.repeats == nil {
+		l.repeats = map[node]repeat{}
+	}
+	l.repeats[at] = r
+	return r.contested || r.before >= 0 && !l.equal(r.before, newest)
 }
 
 // addValue claims a field with its value.

@@ -152,21 +152,23 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 	defer func() { m.fresh = fresh }()
 	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
 	if (absent || m.fresh) && !m.verbatim && src.Kind() == reflect.Map && hasDirective(src) {
-		return nil // upstream drops the value with its directive
+		m.null(t, dst, false, at) // upstream drops the value with its directive
+		return nil
 	}
 	if absent {
 		m.fresh = true
 		m.make(at)
 	}
-	if dst.Kind() == reflect.Pointer {
+	isPointer := dst.Kind() == reflect.Pointer
+	if isPointer {
 		if dst.IsNil() {
 			dst.Set(reflect.New(dst.Type().Elem()))
 		}
 		dst = dst.Elem()
 	}
 	said, err := m.structure(t, nil, dst, src, at)
-	if !said && !t.Plain {
-		m.presence(at, present)
+	if !said && isPointer && !t.Plain {
+		m.presence(at, present) // a struct by value is there in any case
 	}
 	return err
 }

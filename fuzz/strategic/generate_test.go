@@ -30,8 +30,8 @@ type fieldID struct {
 	name string
 }
 
-func newGenerator(seed uint64) *generator {
-	return &generator{rng: rand.New(rand.NewPCG(seed, 0x5eed)), focus: map[fieldID]bool{}}
+func newGenerator(from rand.Source) *generator {
+	return &generator{rng: rand.New(from), focus: map[fieldID]bool{}}
 }
 
 func (g *generator) chance(p float64) bool { return g.rng.Float64() < p }
@@ -402,7 +402,7 @@ func (g *generator) twistList(t reflect.Type, key string, list []any, directives
 		}
 	}
 	e := indirect(inner)
-	if !directives || e.Kind() != reflect.Struct || textsFor(e) != nil || !g.chance(0.12) {
+	if !directives || key == "" && !wild || e.Kind() != reflect.Struct || textsFor(e) != nil || !g.chance(0.12) {
 		return list
 	}
 	if key == "" {

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -49,18 +50,9 @@ var plans = sync.OnceValue(func() map[reflect.Type]*engine.Plan[any, any] {
 	return plans
 })
 
-// newMerging is the case of a seed.
-func newMerging(seed uint64) *merging {
-	g := newGenerator(seed)
-	m := &merging{typ: pick(g, kinds()...)}
-	for fieldNamed(m.typ, "spec") == nil && g.chance(0.7) { // lists and options have little that merges
-		m.typ = pick(g, kinds()...)
-	}
-	base, err := decode(m.typ, encode(g.make(m.typ))) // what a cluster or a file holds has been decoded
-	if err != nil {
-		panic(err)
-	}
-	m.base = base
+// newMerging is the case that a source of random numbers makes.
+func newMerging(from rand.Source) *merging {
+	m, g := newBase(from)
 	for range 1 + g.rng.IntN(5) {
 		switch g.rng.IntN(10) {
 		case 0, 1, 2, 3:
@@ -76,14 +68,45 @@ func newMerging(seed uint64) *merging {
 	return m
 }
 
+// newBase is a case without patches yet.
+func newBase(from rand.Source) (*merging, *generator) {
+	g := newGenerator(from)
+	m := &merging{typ: pick(g, kinds()...)}
+	for range 4 { // lists and options have little that merges
+		if fieldNamed(m.typ, "spec") == nil && g.chance(0.7) {
+			m.typ = pick(g, kinds()...)
+		}
+	}
+	base, err := decode(m.typ, encode(g.make(m.typ))) // what a cluster or a file holds has been decoded
+	if err != nil {
+		panic(err)
+	}
+	m.base = base
+	return m, g
+}
+
 // TestEqualsUpstream compares the engine with StrategicMergePatch, patch by patch.
 func TestEqualsUpstream(t *testing.T) {
-	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 7_000)
+	var refused, patches atomic.Int64
+	n := forCases(t, 7_000, newMerging, func(m *merging) string {
+		differs, isRefused := compare(m)
+		patches.Add(int64(len(m.patches)))
+		if isRefused {
+			refused.Add(1)
+		}
+		return differs
+	})
+	t.Logf("%d bases with %d patches, %d of them refused", n, patches.Load(), refused.Load())
+}
+
+// forCases holds a law for as many cases as are asked for, and returns their number. It prints the smallest cases that break it.
+func forCases(t *testing.T, cases uint64, newCase func(rand.Source) *merging, law func(*merging) (broken string)) uint64 {
+	cases = testenv.NumberOr(t, "TRAINWELD_CASES", cases)
 	first := testenv.Seed(t) * 1_000_003
 	if only, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {
 		first, cases = only, 1
 	}
-	var failed, refused, next, patches atomic.Int64
+	var failed, next atomic.Int64
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
@@ -92,22 +115,17 @@ func TestEqualsUpstream(t *testing.T) {
 				if i >= cases {
 					return
 				}
-				m := newMerging(first + i)
-				differs, isRefused := compare(m)
-				patches.Add(int64(len(m.patches)))
-				if isRefused {
-					refused.Add(1)
-				}
-				if differs != "" {
+				m := newCase(rand.NewPCG(first+i, 0x5eed))
+				if broken := law(m); broken != "" {
 					failed.Add(1)
-					m, differs = shrink(m, differs)
-					t.Errorf("TRAINWELD_CASE=%d: %s\n%s", first+i, differs, m)
+					m, broken = shrink(m, broken, law)
+					t.Errorf("TRAINWELD_CASE=%d: %s\n%s", first+i, broken, m)
 				}
 			}
 		})
 	}
 	group.Wait()
-	t.Logf("%d bases with %d patches, %d of them refused", min(uint64(next.Load()), cases), patches.Load(), refused.Load())
+	return min(uint64(next.Load()), cases)
 }
 
 func (m *merging) String() string {
@@ -137,7 +155,7 @@ func compare(m *merging) (differs string, refused bool) {
 			return "", true
 		case wantErr == nil && err != nil:
 			return fmt.Sprintf("the engine (%+v) refuses it (%v), and upstream does not", o, err), false
-		case wantErr != nil && errors.As(err, &failed) && string(failed.Layer) != fmt.Sprint(failedAt) && !stricter(m):
+		case wantErr != nil && errors.As(err, &failed) && failed.Index != failedAt && !stricter(m):
 			return fmt.Sprintf("upstream refuses patch %d (%v), and the engine %v", failedAt, wantErr, err), true
 		case wantErr == nil:
 			if made := canonical(m.typ, got.Value); !bytes.Equal(made, wanted) && !(stricter(m) && directs(m)) {
@@ -222,7 +240,7 @@ func apply(m *merging, o engine.Options) (result *engine.Result[any], err error)
 	}()
 	layered := make([]engine.Layered[any], len(m.patches))
 	for i := range m.patches {
-		layered[i] = engine.Layered[any]{Layer: schema.Layer(fmt.Sprint(i)), Patch: &m.patches[i]}
+		layered[i] = engine.Layered[any]{Layer: schema.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
 	}
 	return plans()[m.typ].Apply(&m.base, layered, o)
 }
@@ -253,8 +271,8 @@ func strategicMerge(t reflect.Type, value, patch any) (result any, err error) {
 	return decode(t, merged)
 }
 
-// shrink leaves out of a case what it does not take to differ.
-func shrink(m *merging, differs string) (*merging, string) {
+// shrink leaves out of a case what it does not take to break a law.
+func shrink(m *merging, broken string, law func(*merging) string) (*merging, string) {
 	small := func(base object, patches []object) *merging {
 		value, err := decode(m.typ, encode(base))
 		if err != nil {
@@ -299,12 +317,12 @@ func shrink(m *merging, differs string) (*merging, string) {
 			break
 		}
 		if s := small(b, p); s != nil {
-			if now, _ := compare(s); now != "" {
-				base, patches, m, differs, n = b, p, s, now, 0
+			if now := law(s); now != "" {
+				base, patches, m, broken, n = b, p, s, now, 0
 				continue
 			}
 		}
 		n++
 	}
-	return m, differs
+	return m, broken
 }
