@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -227,5 +228,49 @@ func TestObjectRefuses(t *testing.T) {
 	_, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: patch}}, engine.Options{})
 	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
 		t.Errorf("another kind: got %v, want %s", err, want)
+	}
+}
+
+// TestObjectWrite records what later layers write.
+func TestObjectWrite(t *testing.T) {
+	result, err := objectPlan(t).Apply(object(t, `{"replicas": 1, "name": "x", "labels": {"x": "1"}, "ports": [{"port": 80}, {"port": 81}], "tags": ["x"], "resources": {"cpu": 1}}`), layersOf(t, `{"replicas": 2}`), engine.Options{Owners: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := result.Value["spec"].(map[string]any)
+	before := spec
+	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"}, "ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
+	result.Owners.WriteChanges("later", schema.Fields("spec"), before, now)
+	result.Value["spec"] = now
+	port, _ := schema.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
+	result.Owners.Write("last", schema.Origin{}, port, nil, "web")
+	now["ports"].([]any)[0].(map[string]any)["name"] = "web"
+	var got []string
+	for path, claims := range result.Owners.All() {
+		line := path.String()
+		for _, c := range claims {
+			line += " " + string(c.Layer) + "=" + schema.FormatClaim(path, c, true)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`.spec.labels["x"] base="1"`,
+		`.spec.labels["y"] later="2"`,
+		`.spec.name base="x" later=null`,
+		`.spec.ports[port=80,protocol="TCP"] base=present`,
+		`.spec.ports[port=80,protocol="TCP"].name last="web"`,
+		`.spec.ports[port=80,protocol="TCP"].port base=80`,
+		`.spec.ports[port=81,protocol="TCP"] base=present later=null`,
+		`.spec.ports[port=81,protocol="TCP"].port base=81 later=null`,
+		`.spec.replicas base=1 manager/a=2 later=3`,
+		`.spec.resources.cpu base=1 later=null`,
+		`.spec.tags[="x"] base=present`,
+		`.spec.tags[="y"] later=present`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("claims (-want +got):\n%s", d)
+	}
+	if conflicts := conflict.Find(result.Owners); conflicts != nil {
+		t.Errorf("one manager disagrees with itself: %v", conflicts)
 	}
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/trainweld/trainweld/schema"
 )
@@ -26,10 +28,8 @@ func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 	if !m.owners || !had || m.log.nodes[at].first >= 0 {
 		return
 	}
-	if kind := claimedAs(t, old, named); kind == otherValue {
-		m.log.addPlain(at, baseLayer, old)
-	} else if kind != aroundValue {
-		m.log.add(at, baseLayer, kind, "")
+	if kind := claimedAs(t, old, named); kind != aroundValue {
+		m.log.addAs(at, baseLayer, kind, old)
 	}
 }
 
@@ -66,11 +66,7 @@ func (m *objects) say(at node, kind valueKind, value any) {
 	}
 	n := &m.log.nodes[at]
 	contested := n.contested
-	if kind == otherValue {
-		m.log.addPlain(at, m.layer, value)
-	} else {
-		m.log.add(at, m.layer, kind, "")
-	}
+	m.log.addAs(at, m.layer, kind, value)
 	n.contested = contested // a change makes a contest, and not that two claims differ
 }
 
@@ -138,4 +134,143 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 	}
 	l.managers = int32(len(l.layers) - 1)
 	return l
+}
+
+// object records that a later layer wrote what is at a path of an object.
+func (w writer) object(path schema.Path, before, now any) {
+	at, named := rootNode, false
+	for _, step := range path {
+		t := w.typ(at)
+		if t.Object != nil {
+			t = t.Object
+		}
+		name, ok := step.Field()
+		if !ok {
+			name, ok = step.Key()
+		}
+		switch key, item := keyOfStep(step); {
+		case ok && (t.Kind == schema.Struct || t.Kind == schema.Map):
+			f, _, err := fieldOf(t, name)
+			if err != nil {
+				return
+			}
+			if named = f == nil; !named {
+				name = ""
+			}
+			at = w.child(at, f, name)
+		case item && (t.Kind == schema.ListMap || t.Kind == schema.Set):
+			at, named = w.child(at, nil, key), true
+		default:
+			return
+		}
+	}
+	w.field = at
+	w.json(w.typ(at), at, before, now, named)
+}
+
+// json records a write of one field of an object; before and now are nil where there is nothing.
+func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
+	was, is := aroundValue, aroundValue
+	if before != nil {
+		was = claimedAs(t, before, named)
+	}
+	if now != nil {
+		is = claimedAs(t, now, named)
+	}
+	stays := was == is && (was != otherValue || sameObject(before, now))
+	if was != aroundValue && w.nodes[at].first < 0 {
+		w.addAs(at, baseLayer, was, before)
+	}
+	if !stays {
+		w.nodes[at].held = int32(len(w.claims))
+	}
+	if is == aroundValue && was != aroundValue {
+		is = nothingValue
+	}
+	if is != aroundValue && !(stays && w.changes) {
+		last := w.nodes[at].last
+		w.addAs(at, w.layer, is, now)
+		w.note(at, last)
+	}
+	parts := map[string]part{}
+	partsOf(parts, t, before, false)
+	partsOf(parts, t, now, true)
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		p := parts[key]
+		if p.field != nil {
+			key = ""
+		}
+		w.json(p.typ, w.child(at, p.field, key), p.before, p.now, p.field == nil)
+	}
+}
+
+// part is what is in an object or in a list, before a write and now.
+type part struct {
+	field       *schema.StructField
+	typ         *schema.Type
+	before, now any
+}
+
+func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
+	t = filledOf(t, v)
+	add := func(key string, f *schema.StructField, of *schema.Type, value any) {
+		p := parts[key]
+		p.field, p.typ = f, of
+		if now {
+			p.now = value
+		} else {
+			p.before = value
+		}
+		parts[key] = p
+	}
+	if t == nil {
+		return
+	}
+	if fields, ok := v.(map[string]any); ok {
+		for name, value := range fields {
+			if f, of, err := fieldOf(t, name); err == nil {
+				add(name, f, of, value)
+			}
+		}
+		return
+	}
+	for _, item := range v.([]any) {
+		if key, err := itemKeyOf(t, item); err != nil {
+			continue
+		} else if t.Kind == schema.Set {
+			add(key, nil, presenceType, []any{})
+		} else {
+			add(key, nil, t.Elem, item)
+		}
+	}
+}
+
+// addAs claims a field with a value of a kind.
+func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
+	if kind == otherValue {
+		l.addPlain(at, layer, value)
+	} else {
+		l.add(at, layer, kind, "")
+	}
+}
+
+// keyOfStep is the key by which the log knows the item or the element that a step leads to.
+func keyOfStep(step schema.Step) (string, bool) {
+	if keys := step.Keys(); keys != nil {
+		if text, ok := keys[0].Value.(string); ok && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
+			return text, true
+		}
+		byName := map[string]any{}
+		for _, key := range keys {
+			byName[key.Name] = key.Value
+		}
+		key, err := typedKey(byName)
+		return key, err == nil
+	}
+	value, ok := step.ElementValue()
+	if !ok {
+		return "", false
+	}
+	key, err := keyOfScalar(value)
+	return key, err == nil
 }

@@ -15,6 +15,7 @@ type objectWalk struct {
 	visit func(at node, kind valueKind, value any) bool
 	steps []objectStep // to the field
 	last  int
+	gone  bool // whether to visit fields that the object does not have
 }
 
 // objectStep is a step to a field: of a struct, or by the key that the log has.
@@ -56,23 +57,42 @@ func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, nam
 			return false
 		}
 	}
-	if to := filledOf(t, v); to != nil && !w.contents(to, v, at) {
+	if to := filledOf(t, v); to != nil {
+		if !w.contents(to, v, at) {
+			return false
+		}
+	} else if w.gone && at != noNode && w.nodes[at].child != noNode && !w.contents(granular(t), nil, at) {
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
 	return true
 }
 
+// nowhere is the value of a field that the object does not have.
+type nowhere struct{}
+
 // contents visits what is in an object or a list.
 func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	find := w.finder(at)
-	fields, ok := v.(map[string]any)
-	if !ok {
-		return w.items(t, v.([]any), find)
+	if t.Kind == schema.ListMap || t.Kind == schema.Set {
+		list, _ := v.([]any)
+		return w.items(t, list, at, find)
 	}
+	fields, _ := v.(map[string]any)
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)
+	}
+	if w.gone && at != noNode { // what a later layer has taken away
+		for child := w.nodes[at].child; child != noNode; child = w.nodes[child].next {
+			name := w.nodes[child].key
+			if f := w.nodes[child].field; f != nil {
+				name = f.Name
+			}
+			if _, there := fields[name]; !there {
+				names = append(names, name)
+			}
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -86,7 +106,11 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 		} else {
 			child = find(name)
 		}
-		if !w.within(step, of, fields[name], child, f == nil) {
+		value, there := fields[name]
+		if !there {
+			value = nowhere{}
+		}
+		if !w.within(step, of, value, child, f == nil) {
 			return false
 		}
 	}
@@ -94,7 +118,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 }
 
 // items visits the items of a list-map or of a set. Of those that share their keys nobody claims more than that they are there.
-func (w *objectWalk) items(t *schema.Type, list []any, find func(string) node) bool {
+func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string) node) bool {
 	keys := make([]string, len(list))
 	there := make(map[string]int, len(list))
 	for i, item := range list {
@@ -113,7 +137,25 @@ func (w *objectWalk) items(t *schema.Type, list []any, find func(string) node) b
 			there[key] = 0
 		}
 	}
+	child := noNode
+	if w.gone && at != noNode { // what a later layer has taken away
+		child = w.nodes[at].child
+	}
+	for ; child != noNode; child = w.nodes[child].next {
+		key := w.nodes[child].key
+		if _, is := there[key]; !is && !w.within(objectStep{parent: t, key: key}, t.Elem, nowhere{}, child, true) {
+			return false
+		}
+	}
 	return true
+}
+
+// granular is how the parts of a field merge that has been emptied.
+func granular(t *schema.Type) *schema.Type {
+	if t.Object != nil {
+		return t.Object
+	}
+	return t
 }
 
 // presenceType is that of an item of which only the presence counts.
@@ -122,7 +164,7 @@ var presenceType = &schema.Type{Kind: schema.Set}
 // objectClaims yields the claims on every field.
 func (o *Ownership) objectClaims(yield func(schema.Path, []schema.Claim) bool) {
 	object, _ := o.value.Interface().(map[string]any)
-	w := objectWalk{log: o.log}
+	w := objectWalk{log: o.log, gone: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
 		path := w.path()
 		claims := o.log.claimsOf(at, path)

@@ -19,7 +19,8 @@ import (
 // patch's.
 //
 // It records only; the caller has written, or will, to the very value that the Ownership came with.
-// Of a path that leads to no field of its type nothing is recorded.
+// Of a path that leads to no field of its type nothing is recorded. Of an object that merged by a definition, before and now
+// are JSON, and nil is nothing.
 func (o *Ownership) Write(layer schema.Layer, from schema.Origin, path schema.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
@@ -33,6 +34,10 @@ func (o *Ownership) WriteChanges(layer schema.Layer, path schema.Path, before, n
 }
 
 func (o *Ownership) write(w writer, path schema.Path, before, now any) {
+	if o.isObject() {
+		w.object(path, before, now)
+		return
+	}
 	l := o.log
 	at := rootNode
 	var key *schema.StructField

@@ -136,6 +136,14 @@ func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
 // Element returns the element, and whether the step leads to an element of a set.
 func (s Step) Element() (string, bool) { return s.name, s.kind == elementStep }
 
+// ElementValue is Element for any scalar: a string, an int64, a float64 or a bool.
+func (s Step) ElementValue() (any, bool) {
+	if s.kind == elementStep && s.typed {
+		return decoded(s.name), true
+	}
+	return s.name, s.kind == elementStep
+}
+
 // Index returns the position, and whether the step leads to a position in a list.
 func (s Step) Index() (int, bool) { return s.index, s.kind == indexStep }
 
