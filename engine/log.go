@@ -92,8 +92,8 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 		layers: make([]schema.Layer, 1, patches+1),
 		places: make([]schema.Path, 1, patches+1),
 		ids:    make([]int32, patches),
-		nodes:  make([]pathNode, 1, 64*(patches+1)),
-		claims: make([]claim, 0, 64*(patches+1)),
+		nodes:  make([]pathNode, 1, 32+12*patches),
+		claims: make([]claim, 0, 32+12*patches),
 	}
 	l.layers[0], l.places[0] = baseLayerOf(o), o.Source
 	if o.Source == nil {
