@@ -134,7 +134,7 @@ func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
 	}
 	c.addBelow(f)
 	c.inOrder(owners.Layers())
-	return c, emptiesAnothers(c.Claims)
+	return c, c.emptiesAnothers()
 }
 
 // inOrder brings the claims on several fields into the order in which they were written.
@@ -273,11 +273,34 @@ func hasNull(claims []schema.Claim) bool {
 	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value == nil })
 }
 
-// emptiesAnothers reports whether a null stands beside another manager's value.
-func emptiesAnothers(claims []schema.Claim) bool {
-	return slices.ContainsFunc(claims, func(null schema.Claim) bool {
-		return null.Value == nil && slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value != nil && c.Layer != null.Layer })
-	})
+// emptiesAnothers reports whether a null empties what another manager sets, and its own manager does not set to the same
+// value.
+func (c *Conflict) emptiesAnothers() bool {
+	type field struct {
+		layer schema.Layer
+		path  string
+	}
+	set := map[field]any{}
+	for i, claim := range c.Claims {
+		if claim.Value != nil {
+			set[field{claim.Layer, c.Fields[i].String()}] = claim.Value
+		}
+	}
+	for i, null := range c.Claims {
+		if null.Value != nil {
+			continue
+		}
+		for j, other := range c.Claims {
+			if other.Value == nil || other.Layer == null.Layer || !c.Fields[j].HasPrefix(c.Fields[i]) {
+				continue
+			}
+			own, ok := set[field{null.Layer, c.Fields[j].String()}]
+			if !ok || !schema.SameValue(own, other.Value) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Managers returns the names of the managers in conflict, each once, in the order of their claims.

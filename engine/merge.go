@@ -167,8 +167,8 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 		dst = dst.Elem()
 	}
 	said, err := m.structure(t, nil, dst, src, at)
-	if !said && isPointer && !t.Plain {
-		m.presence(at, present) // a struct by value is there in any case
+	if !said && !t.Plain {
+		m.presence(at, present)
 	}
 	return err
 }
