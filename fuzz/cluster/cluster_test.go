@@ -161,6 +161,7 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 		documents = [2][]Object{{before.Runtime}, {after.Runtime}}
 	case strings.HasPrefix(within, "runtime:"):
 		documents = [2][]Object{{jobSetOf(before)}, {jobSetOf(after)}}
+		dropNulls(documents[0][0]) // as of what is created; an apply keeps them
 	}
 	var out result
 	fail := func(format string, values ...any) result {
@@ -234,6 +235,23 @@ func jobSetOf(documents *fuzz.Documents) Object {
 	spec, _ := documents.Runtime["spec"].(Object)
 	template, _ := spec["template"].(Object)
 	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
+}
+
+// dropNulls removes the fields that are null.
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case Object:
+		for name, field := range v {
+			if field == nil {
+				delete(v, name)
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
 }
 
 // exactly is the documents as JSON has them, with their numbers as they are written.

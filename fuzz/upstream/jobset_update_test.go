@@ -78,9 +78,10 @@ func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed ups
 	if refused != nil {
 		return refused
 	}
+	created := asJSON(s.t, old)
+	defaulting.PruneNonNullableNullsWithoutDefaults(created, k.schema) // an apply over an object that exists keeps its nulls
 	said := func(o upstream.Object) upstream.Object {
 		o = asJSON(s.t, o)
-		defaulting.PruneNonNullableNullsWithoutDefaults(o, k.schema)
 		metadata, _ := o["metadata"].(upstream.Object)
 		kept := upstream.Object{}
 		for _, key := range []string{"labels", "annotations"} {
@@ -90,7 +91,7 @@ func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed ups
 		}
 		return upstream.Object{"metadata": kept, "spec": o["spec"]}
 	}
-	fields, err := applier.Reapply(said(stored), said(old), said(changed))
+	fields, err := applier.Reapply(said(stored), said(created), said(changed))
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -48,10 +48,12 @@ var jobSetServer = sync.OnceValue(func() *serverside.Server {
 
 // reapplied returns the JobSet that becomes of a stored one by a second server-side apply of its manager: what it
 // applied before and no longer applies is gone, and what others filled in stays. A map that this empties becomes
-// null (structured-merge-diff v6 typed/remove.go), which the definition may not allow. It is nil if the server
-// cannot read one of them.
+// null (structured-merge-diff v6 typed/remove.go), which the definition may not allow. An apply keeps its own nulls,
+// too, where a request that creates an object loses them. It is nil if the server cannot read one of them.
 func (o *object) reapplied(before, now map[string]any) *object {
-	fields, err := jobSetServer().Reapply(applicable(o.fields, o.definition), applicable(before, o.definition), applicable(now, o.definition))
+	created := clone(before).(map[string]any)
+	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
+	fields, err := jobSetServer().Reapply(applicable(o.fields, o.definition), applicable(created, o.definition), applicable(now, o.definition))
 	if err != nil {
 		return nil
 	}
@@ -75,7 +77,6 @@ func (o *object) reapplied(before, now map[string]any) *object {
 func applicable(object map[string]any, d *definition) map[string]any {
 	object = clone(object).(map[string]any)
 	structuralpruning.Prune(object, d.schema, true)
-	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, d.schema)
 	fields := map[string]any{}
 	if spec := mapOf(object, "spec"); spec != nil {
 		fields["spec"] = spec

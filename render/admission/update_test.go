@@ -278,6 +278,7 @@ spec:
 		{name: "successPolicy", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tsuccessPolicy: {operator: Any}\n"}}, want: []string{".spec.successPolicy"}, reason: "the webhook fills it in when the JobSet is created, so that a rule compares with it"},
 		{name: "coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: node, podIndex: 1}\n"}}, reason: "neither the definition nor the webhook keeps it"},
 		{name: "bad coordinator", edits: []edit{{"\tsuspend: false\n", "\tsuspend: false\n\tcoordinator: {replicatedJob: ghost}\n"}}, warn: true, reason: "the webhook looks at coordinators of new JobSets only"},
+		{name: "a null", edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: null"}}, want: []string{".spec.ttlSecondsAfterFinished"}, reason: "an apply keeps its nulls, and the definition has no null there"},
 		{name: "ttl and labels", edits: []edit{{"ttlSecondsAfterFinished: 60", "ttlSecondsAfterFinished: 90"}, {"team: a", "team: b"}}, reason: "both are mutable"},
 		{name: "suspend", edits: []edit{{"suspend: false", "suspend: true"}}, reason: "a running JobSet can be suspended"},
 		{name: "Pod labels", edits: []edit{{"app: x", "app: z"}}, want: []string{`.spec.replicatedJobs[name="data"].template.spec.template.metadata.labels["app"]`, pod + `.metadata.labels["app"]`}, help: "suspend", reason: "the Pod template of a running JobSet is immutable"},
