@@ -24,18 +24,33 @@ type childFlags struct {
 	allIndexes bool
 	jobSetUID  string
 	explain    bool
-	maxPods    int64 // 0 is render.MaxPods
+	maxPods    podLimit
 }
 
-// podLimit is how many Pods a run may have.
-func (c *childFlags) podLimit() int64 { return cmp.Or(c.maxPods, render.MaxPods) }
+// podLimit is how many Pods a run may have, as a flag. Where the flag does not exist, it is 0 for render.MaxPods.
+type podLimit int64
+
+func (l *podLimit) count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
+
+func (l *podLimit) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	*l = podLimit(n)
+	return err
+}
+
+func (l *podLimit) String() string { return strconv.FormatInt(l.count(), 10) }
+
+func (*podLimit) Type() string { return "int" }
 
 func (c *childFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
 	f.StringVar(&c.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
 	f.BoolVar(&c.explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
-	f.Int64Var(&c.maxPods, "max-pods", render.MaxPods, "with --to=pods: refuse a run of more Pods")
+	f.Var(&c.maxPods, "max-pods", "with --to=pods: refuse a run of more Pods")
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
 }
 
@@ -51,7 +66,7 @@ func (c *childFlags) check(to, format string, jobs bool) error {
 		{"--index", c.index != "", []string{"pods"}},
 		{"--all-indexes", c.allIndexes, []string{"pods"}},
 		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
-		{"--max-pods", c.podLimit() != render.MaxPods, []string{"pods"}},
+		{"--max-pods", c.maxPods.count() != render.MaxPods, []string{"pods"}},
 		{"--explain", c.explain, []string{"jobs"}},
 	} {
 		if f.set && !slices.Contains(f.with, to) {
@@ -71,9 +86,6 @@ func (c *childFlags) options(view render.View, owners bool) (render.PodsOptions,
 			Stored: view == render.Stored, JobSetUID: types.UID(c.jobSetUID), OwnerReferences: owners,
 		},
 		Job: c.job, AllIndexes: c.allIndexes,
-	}
-	if c.maxPods < 0 {
-		return opts, fmt.Errorf("--max-pods: invalid value %d: must be 1 or more", c.maxPods)
 	}
 	if c.index == "" {
 		return opts, nil
@@ -121,7 +133,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 		if flags.asTable() {
 			f.pods = 0 // it counts Pods that are alike
 		}
-		if found := render.TooManyPods(schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.children.podLimit()); found != nil {
+		if found := render.TooManyPods(schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.children.maxPods.count()); found != nil {
 			f.findings, f.pods = append(f.findings, found...), 0
 			return f
 		}

@@ -136,7 +136,7 @@ func (r *renderRun) render() schema.Findings {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
-		found = append(found, render.TooManyPods(schema.Object{}, count, r.flags.children.podLimit())...)
+		found = append(found, render.TooManyPods(schema.Object{}, count, r.flags.children.maxPods.count())...)
 	}
 	return report.Distinct(append(found, r.unsafe...))
 }
@@ -174,7 +174,7 @@ func (r *renderRun) one(o fed) renderedJob {
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
-	if r.pods.Add(out.count) > r.flags.children.podLimit() {
+	if r.pods.Add(out.count) > r.flags.children.maxPods.count() {
 		objects = nil // the run will be refused
 	}
 	out.id = render.ObjectOf(j.TrainJob)
