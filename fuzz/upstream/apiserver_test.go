@@ -29,6 +29,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -135,11 +136,14 @@ func (s *apiServer) apply(object, old upstream.Object) (stored upstream.Object, 
 		if err != "" {
 			return nil, []string{err}
 		}
-		if decoded, errs = s.decode(k, mutated, requested); len(errs) > 0 {
-			return nil, errs
-		}
+		// Of what a webhook made the server drops neither nulls nor what it does not know, as it does of requests.
+		defaulting.Default(mutated, k.schema)
+		decoded = mutated
 	}
 	prepare(decoded)
+	if u := (&unstructured.Unstructured{Object: decoded}); old == nil && u.GetGenerateName() != "" && u.GetName() == "" {
+		u.SetName(names.SimpleNameGenerator.GenerateName(u.GetGenerateName()))
+	}
 	if errs := s.validate(k, decoded, old); len(errs) > 0 {
 		for _, err := range errs {
 			refused = append(refused, err.Error())
@@ -229,6 +233,7 @@ func (s *apiServer) validate(k *storedKind, o, old upstream.Object) field.ErrorL
 		a, b := &unstructured.Unstructured{Object: asJSON(s.t, o)}, &unstructured.Unstructured{Object: asJSON(s.t, old)}
 		a.SetResourceVersion("1")
 		b.SetResourceVersion("1")
+		a.SetCreationTimestamp(b.GetCreationTimestamp()) // a server ignores changes to it
 		errs = apivalidation.ValidateObjectMetaAccessorUpdate(a, b, at)
 		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, o, old, k.validator, validation.WithRatcheting(correlated))...)
 	}

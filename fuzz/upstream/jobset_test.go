@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
 )
 
 var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare with JobSet's own controller and webhooks")
@@ -35,6 +36,14 @@ func TestJobSetChildren(t *testing.T) {
 		out, err := render.Jobs(stored, render.JobsOptions{OwnerReferences: true})
 		if out == nil { // an error that is a finding leaves the output
 			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if by := stored.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+			// This project shows what another controller would make, and says so.
+			warned := slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedElsewhere })
+			if len(want) > 0 || !warned {
+				t.Fatalf("seed %d: of a JobSet that %s manages upstream makes %d objects, and a finding says so: %v", seed, *by, len(want), warned)
+			}
+			continue
 		}
 		got := map[string]client.Object{}
 		for _, child := range out.Jobs {

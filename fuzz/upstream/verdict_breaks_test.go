@@ -2,8 +2,10 @@ package upstream_test
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trainweld/trainweld/fuzz/upstream"
 )
@@ -20,7 +22,7 @@ var breaks = []struct {
 	}},
 	{"required", func(m mutator, job, _ upstream.Object) bool { return set(job, nil, "spec", "runtimeRef") }},
 	{"bad value", func(m mutator, job, _ upstream.Object) bool {
-		return set(job, int64(0), "spec", "activeDeadlineSeconds")
+		return set(job, pick(m, int64(0), math.MaxInt64/int64(time.Second)+1), "spec", "activeDeadlineSeconds")
 	}},
 	{"rule", func(m mutator, job, _ upstream.Object) bool {
 		return set(job, "elsewhere.example.com/x", "spec", "managedBy")
