@@ -39,6 +39,7 @@ type merger struct {
 
 	of        schema.Layer // whose value is read
 	reading   node         // the field whose value is read from JSON
+	steps     schema.Path  // within it, to what is being read
 	ignored   []Ignored
 	ownership *Ownership // of the result
 

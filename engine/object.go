@@ -18,7 +18,7 @@ import (
 // of value merges; the log, ownership and FieldsV1 are those of the merge of Go values.
 //
 // A patch adds and replaces, and never takes away: a null or an empty value replaces only what is empty itself or is one
-// value.
+// value. Only without a schema a null removes its key.
 
 // ForObject is the plan of the objects of a definition, which schema.ParseOpenAPI has read.
 func ForObject(t *schema.Type) *Plan[Object, Object] {
@@ -28,9 +28,21 @@ func ForObject(t *schema.Type) *Plan[Object, Object] {
 	return &Plan[Object, Object]{&plan{root: t, objects: true}}
 }
 
+// ForJSON is the plan of objects without a schema. A patch merges as a JSON merge patch does (RFC 7386): objects merge by
+// key, a null removes its key, and every other value replaces what is there, lists included. So an apply without a
+// schema merges, too, but for nulls. A patch of another apiVersion or kind than its base is an error.
+func ForJSON() *Plan[Object, Object] {
+	whole := &schema.Type{Kind: schema.Untyped}
+	whole.List = &schema.Type{Kind: schema.Atomic, Elem: whole}
+	whole.Object = &schema.Type{Kind: schema.Atomic, Object: &schema.Type{Kind: schema.Map, Elem: whole}}
+	free := &schema.Type{Kind: schema.Untyped, List: &schema.Type{Kind: schema.Atomic, Elem: whole}}
+	free.Object = &schema.Type{Kind: schema.Map, Elem: free}
+	return &Plan[Object, Object]{&plan{root: free.Object, objects: true, removes: true}}
+}
+
 // applyObjects is ApplyInto of a plan of objects.
 func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*Ownership, error) {
-	m := objects{owners: o.Owners, at: noNode}
+	m := objects{owners: o.Owners, at: noNode, removes: p.removes}
 	if o.Owners {
 		m.log = logOf(p.root, patches, o)
 		m.at = rootNode
@@ -64,13 +76,14 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 
 // objects lays one patch after the other over an object that it may change.
 type objects struct {
-	log    *log
-	owners bool
-	layer  int32
-	at     node // the root's
-	depth  int
-	twins  bool     // whether a list may name an item twice, as only the base's may
-	names  []string // the names of the fields of the objects that are being merged, one within the other
+	log     *log
+	owners  bool
+	layer   int32
+	at      node // the root's
+	depth   int
+	twins   bool     // whether a list may name an item twice, as only the base's may
+	removes bool     // whether a null removes its key
+	names   []string // the names of the fields of the objects that are being merged, one within the other
 }
 
 // whole lays a whole patch over an object. It cannot make another kind of it.
@@ -187,14 +200,32 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 		}
 		child := m.child(at, f, name)
 		old, had := into[name]
+		if m.removes && patch[name] == nil {
+			m.remove(of, old, had, child)
+			delete(into, name)
+			continue
+		}
+		if m.removes && !had {
+			m.lose(child) // another manager may have removed it
+		}
 		value, err := m.value(of, old, had, patch[name], child, f == nil)
 		if err != nil {
-			return inside(stepTo(f, name), err)
+			return inside(t.Step(name), err)
 		}
 		into[name] = value
 	}
 	m.names = m.names[:first]
 	return nil
+}
+
+// remove notes that a patch removes a key.
+func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
+	if had {
+		m.keep(at, t, old, had, false)
+		m.overturn(at)
+		m.lose(at)
+	}
+	m.say(at, nullValue, nil)
 }
 
 // list merges a list-map or a set item by item. The order is that of the patch for what it names; what it does not name
@@ -398,12 +429,12 @@ func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
 	var failed error
 	worst := ""
 	for name, value := range v {
-		f, of, err := fieldOf(t, name)
+		_, of, err := fieldOf(t, name)
 		if err == nil {
 			out[name], err = m.copy(of, value)
 		}
 		if err != nil && (failed == nil || name < worst) { // the first by name, whatever the order of the map
-			failed, worst = inside(stepTo(f, name), err), name
+			failed, worst = inside(t.Step(name), err), name
 		}
 	}
 	return out, failed
@@ -441,14 +472,6 @@ func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, er
 		return nil, nil, errors.New("the definition has no such field")
 	}
 	return nil, t.Elem, nil
-}
-
-// stepTo is the step to a field, or to an entry.
-func stepTo(f *schema.StructField, name string) schema.Step {
-	if f != nil {
-		return schema.Field(name)
-	}
-	return schema.Key(name)
 }
 
 var anyScalar = &schema.Type{Kind: schema.Scalar}

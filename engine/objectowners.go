@@ -33,7 +33,7 @@ func (s *objectStep) step() schema.Step {
 	case s.parent.Kind == schema.ListMap || s.parent.Kind == schema.Set:
 		return itemStepOf(s.parent, s.key)
 	default:
-		return schema.Key(s.key)
+		return s.parent.Step(s.key)
 	}
 }
 

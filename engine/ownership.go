@@ -389,6 +389,6 @@ func (l *log) step(at node) schema.Step {
 	case parent.Kind == schema.ListMap || parent.Kind == schema.Set:
 		return itemStepOf(parent, n.key)
 	default:
-		return schema.Key(n.key)
+		return parent.Step(n.key)
 	}
 }

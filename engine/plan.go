@@ -38,6 +38,7 @@ type plan struct {
 	// of is the Go type as which a base that is an Object merges, nil for a base of a Go type.
 	of      reflect.Type
 	objects bool                  // whether values are objects, and merge by a definition
+	removes bool                  // whether a null of a patch to such objects removes its key
 	raws    map[reflect.Type]bool // those that write JSON of any shape
 }
 
@@ -143,7 +144,8 @@ type Result[T any] struct {
 
 // Ignored is a field of a base or a patch that is an object, which its type does not have.
 type Ignored struct {
-	// Layer is whose field it is, and Path where it stands in the merged value.
+	// Layer is whose field it is, and Path where it stands in the value. Of a patch it is the whole path only if
+	// Options ask for owners.
 	Layer schema.Layer
 	Path  schema.Path
 }

@@ -42,6 +42,17 @@ func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
 	}
 }
 
+// readIn is read for a value a step below the one that is being read.
+func (m *merger) readIn(step schema.Step, t *schema.Type, dst reflect.Value, from any) error {
+	m.steps = append(m.steps, step)
+	err := m.read(t, dst, from)
+	m.steps = m.steps[:len(m.steps)-1]
+	if err != nil {
+		return within(step, err)
+	}
+	return nil
+}
+
 func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 	object, ok := from.(Object)
 	if !ok {
@@ -57,8 +68,8 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 			continue
 		}
 		to, _ := f.Template.In(dst)
-		if err := m.read(f.Type, to, object[name]); err != nil {
-			return within(schema.Field(name), err)
+		if err := m.readIn(schema.Field(name), f.Type, to, object[name]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -75,8 +86,8 @@ func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 	made := reflect.MakeMapWithSize(dst.Type(), len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := reflect.New(dst.Type().Elem()).Elem()
-		if err := m.read(t.Elem, value, object[key]); err != nil {
-			return within(schema.Key(key), err)
+		if err := m.readIn(schema.Key(key), t.Elem, value, object[key]); err != nil {
+			return err
 		}
 		made.SetMapIndex(reflect.ValueOf(key).Convert(dst.Type().Key()), value)
 	}
@@ -91,8 +102,8 @@ func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	}
 	made := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
-		if err := m.read(t.Elem, made.Index(i), item); err != nil {
-			return within(schema.Index(i), err)
+		if err := m.readIn(schema.Index(i), t.Elem, made.Index(i), item); err != nil {
+			return err
 		}
 	}
 	dst.Set(made)
@@ -242,7 +253,7 @@ func plainNumbers(value any) any {
 
 // ignore notes a field that the type of the value at a node does not have.
 func (m *merger) ignore(at node, name string) {
-	path := schema.Fields(name)
+	path := m.steps.Append(schema.Field(name))
 	if m.owners && at != noNode {
 		path = m.log.path(at).Append(path...)
 	}

@@ -51,6 +51,7 @@ const (
 	CodeShadowed Code = "TW303" // a later layer replaces what an earlier one set
 	CodeNoMerge  Code = "TW304" // a patch that the cluster cannot merge, so that it refuses the TrainJob
 	CodeForced   Code = "TW305" // a claim gave way to a manager that was let win
+	CodeNoSchema Code = "TW306" // an object whose definition is missing, or says nothing of how it merges
 )
 
 // What rendering found.

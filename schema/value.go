@@ -20,8 +20,11 @@ func FormatValue(path Path, value any, show bool) string {
 	case Presence:
 		return v.String()
 	}
-	if !show && IsSecret(path) {
-		return mask(value)
+	if !show {
+		if IsSecret(path) {
+			return mask(value)
+		}
+		value = HideSecrets(path, value)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -32,7 +35,7 @@ func FormatValue(path Path, value any, show bool) string {
 
 // FormatClaim is FormatValue for the value of a claim on a field. What a controller made is no secret, and shown.
 func FormatClaim(path Path, c Claim, show bool) string {
-	return FormatValue(path, c.Value, show || !IsSecretOf(c.Layer, path))
+	return FormatValue(path, c.Value, show || c.Layer.isController())
 }
 
 // SameValue reports whether two values of claims are equal: by their encoding, as the cluster sees them,
@@ -46,22 +49,54 @@ func SameValue(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// IsSecret reports whether a field holds what may be a password: the literal value of an environment variable, or
-// the configuration that was applied last, which has such values in it.
+// IsSecret reports whether a field holds what may be a password: the literal value of an environment variable, also where
+// the variables are a map, or the configuration that was applied last, which has such values in it.
 func IsSecret(path Path) bool {
 	n := len(path)
 	if n == 0 {
 		return false
 	}
-	if key, ok := path[n-1].Key(); ok {
-		return key == lastApplied
+	if key, ok := path[n-1].Key(); ok && key == lastApplied {
+		return true
 	}
-	if n < 3 {
-		return false
+	if n > 1 && nameOf(path[n-2]) == "env" && nameOf(path[n-1]) != "" {
+		return true
 	}
-	value, _ := path[n-1].Field()
-	env, _ := path[n-3].Field()
-	return value == "value" && env == "env"
+	return n > 2 && nameOf(path[n-1]) == "value" && nameOf(path[n-3]) == "env" && nameOf(path[n-2]) == ""
+}
+
+// nameOf is the name of a field or the key of an entry, "" for an item.
+func nameOf(s Step) string {
+	if name, ok := s.Field(); ok {
+		return name
+	}
+	if key, ok := s.Key(); ok {
+		return key
+	}
+	return ""
+}
+
+// HideSecrets returns a value of a field with what IsSecret tells of within it replaced by asterisks. It is for values that are
+// JSON: objects are map[string]any and lists are []any. The value is not changed.
+func HideSecrets(path Path, value any) any {
+	if value != nil && IsSecret(path) {
+		return mask(value)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		hidden := make(map[string]any, len(v))
+		for name, field := range v {
+			hidden[name] = HideSecrets(path.Append(Key(name)), field)
+		}
+		return hidden
+	case []any:
+		hidden := make([]any, len(v))
+		for i, item := range v {
+			hidden[i] = HideSecrets(path.Append(Index(i)), item)
+		}
+		return hidden
+	}
+	return value
 }
 
 // IsSecretOf is IsSecret for what a layer wrote into the field: controllers write no secrets there.

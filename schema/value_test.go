@@ -1,6 +1,8 @@
 package schema_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -49,6 +51,19 @@ func TestFormatValue(t *testing.T) {
 	}
 }
 
+func TestHideSecrets(t *testing.T) {
+	value := map[string]any{"containers": []any{map[string]any{"name": "a", "env": []any{map[string]any{"name": "A", "value": "secret"}}}}, "env": map[string]any{"A": "secret"}}
+	before := fmt.Sprint(value)
+	const want = `{"containers":[{"env":[{"name":"A","value":"*** (6 characters)"}],"name":"a"}],"env":{"A":"*** (6 characters)"}}`
+	got, err := json.Marshal(schema.HideSecrets(schema.Fields("spec"), value))
+	if err != nil || string(got) != want || fmt.Sprint(value) != before {
+		t.Errorf("HideSecrets gives %s (%v), want %s; the value is %v", got, err, want, value)
+	}
+	if got := schema.FormatValue(schema.Fields("spec"), []any{value}, false); strings.Contains(got, "secret") {
+		t.Errorf("FormatValue shows %s", got)
+	}
+}
+
 func TestIsSecret(t *testing.T) {
 	for _, tc := range []struct {
 		path string
@@ -60,7 +75,9 @@ func TestIsSecret(t *testing.T) {
 		{`.spec.trainer.env[name="A"].valueFrom`, false},
 		{`.spec.trainer.env[name="A"].name`, false},
 		{`.spec.volumes[name="env"].value`, false},
-		{`.env.value`, false},
+		{`.spec.env.TOKEN`, true},
+		{`.spec.env["a.b"]`, true},
+		{`.spec.env`, false},
 		{`.value`, false},
 		{``, false},
 	} {

@@ -19,6 +19,7 @@ import (
 // blameFlags are the flags of blame. Those that it shares with render mean the same.
 type blameFlags struct {
 	renderFlags
+	schemaFlags
 	field      string
 	format     string
 	color      string
@@ -28,7 +29,7 @@ type blameFlags struct {
 func (p *program) blameCommand() *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
-		Use:   "blame -f PATH... [-r PATH]... [--patch FILE]... [FIELD] [flags]",
+		Use:   "blame -f PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
 		Long: `Show the JobSet that the cluster makes of a TrainJob, or with --to its Jobs or Pods, each line led by
 who set it: a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy
@@ -82,7 +83,7 @@ failed.`,
 	f := cmd.Flags()
 	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text or json")
@@ -90,6 +91,7 @@ failed.`,
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.StringVar(&flags.children.job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
 	f.StringVar(&flags.children.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
@@ -164,6 +166,9 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 		shared.spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.force
+	if p, ok := p.mergesObject(flags.inputFlags, flags.schemaFlags); ok {
+		return p.blameObject(flags)
+	}
 	in := p.read(shared.inputFlags)
 	if err := in.unknownManager(flags.force); err != nil {
 		return nil, nil, err
@@ -203,6 +208,31 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 		})
 	}
 	return objects, findings, nil
+}
+
+// blameObject blames an object that is not a TrainJob, and the patches to it.
+func (p *program) blameObject(flags blameFlags) ([]blamed, schema.Findings, error) {
+	m, found, err := p.readMerging(newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m != nil && m.id.Kind == "Secret" && !flags.showValues {
+		return nil, nil, usageError{errors.New("the lines of a Secret are its values: add --show-values to see them")}
+	}
+	merged, more := m.apply(found)
+	if found = append(found, more...); merged == nil {
+		return nil, found, nil
+	}
+	conflicts := m.conflicts(merged.owners, render.Fail)
+	if found = append(found, conflicts...); flags.onConflict == "fail" && conflicts != nil {
+		return nil, found, nil
+	}
+	opts := blame.Options{ShowValues: flags.showValues, Locate: func(c schema.Claim) schema.Position { return m.position(c.Layer, c.Source) }}
+	for _, f := range conflicts {
+		opts.Disputed = append(opts.Disputed, f.Path)
+	}
+	o, err := blame.New(merged.value, merged.typ, merged.owners.All(), opts)
+	return []blamed{{m.id, o}}, found, err
 }
 
 // maxBlamed is how many Jobs or Pods of one TrainJob are blamed: nobody reads more, and each takes the

@@ -71,6 +71,8 @@ func newBlameField(field *blame.Field, showValues bool) blameField {
 			claim.Value, claim.Present = nil, true
 		} else if !showValues && c.Value != nil && schema.IsSecretOf(c.Layer, field.Path) {
 			claim.Value = schema.FormatValue(field.Path, c.Value, false)
+		} else if !showValues {
+			claim.Value = schema.HideSecrets(field.Path, c.Value)
 		}
 		f.Claims = append(f.Claims, claim)
 	}

@@ -30,7 +30,7 @@ type checkFlags struct {
 func (p *program) checkCommand() *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-r PATH]... [--patch FILE]... [--old PATH] [flags]",
+		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
 		Short: "Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them",
 		Long: `Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them: all that admission,
 the controllers and the API server would say, on the way from the TrainJob to its Pods, at once, each
@@ -74,7 +74,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	f := cmd.Flags()
 	f.VarP((*repeated)(&flags.files), "filename", "f", "check a file, directory, glob or -, as a PATH (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")

@@ -23,6 +23,7 @@ import (
 // conflictsFlags are the flags of conflicts.
 type conflictsFlags struct {
 	inputFlags
+	schemaFlags
 	force      []string
 	format     string
 	showValues bool
@@ -31,7 +32,7 @@ type conflictsFlags struct {
 func (p *program) conflictsCommand() *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
-		Use:   "conflicts PATH... [-r PATH]... [--patch FILE]... [flags]",
+		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "List what the managers of TrainJobs disagree on",
 		Long: `List what the managers of TrainJobs disagree on, and nothing else: the object, the field, every manager
 with its value and its place, who would win in the cluster, and the ways out.
@@ -64,10 +65,11 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	f := cmd.Flags()
 	f.VarP((*repeated)(&flags.files), "filename", "f", "look at a file, directory, glob or -, as at a PATH (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	flags.schemaFlags.add(cmd)
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
@@ -78,18 +80,43 @@ func (p *program) conflicts(flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return usageError{err}
 	}
+	if p, ok := p.mergesObject(flags.inputFlags, flags.schemaFlags); ok {
+		return p.conflictsOfObject(flags)
+	}
 	in := p.read(flags.inputFlags)
 	if err := in.unknownManager(flags.force); err != nil {
 		return err
 	}
 	found := report.Distinct(inOrder(in.conflicts(flags.force, flags.namespaceOf("")), in.order))
+	return p.reportConflicts(flags, in, found, report.Count(len(in.jobs), "TrainJob"))
+}
+
+// conflictsOfObject reports what managers disagree on in an object that is not a TrainJob.
+func (p *program) conflictsOfObject(flags conflictsFlags) error {
+	if len(flags.force) > 0 || len(flags.runtimes) > 0 || flags.namespace != "" || flags.recursive {
+		return usageError{errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out")}
+	}
+	in := newInput(flags.inputFlags, &progress{})
+	m, found, err := p.readMerging(in, flags.inputFlags, flags.schemaFlags)
+	if err != nil {
+		return err
+	}
+	merged, more := m.apply(found)
+	if found = append(found, more...); merged != nil {
+		found = append(found, m.conflicts(merged.owners, render.Fail)...)
+	}
+	found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity < schema.Error })
+	return p.reportConflicts(flags, in, found, "1 object")
+}
+
+func (p *program) reportConflicts(flags conflictsFlags, in *input, found schema.Findings, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: programVersion(), Files: in.order,
 	}
 	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "looked at %s: %s\n", report.Count(len(in.jobs), "TrainJob"), cmp.Or(report.Summary(flags.format, found), "no conflict"))
+	fmt.Fprintf(p.stderr, "looked at %s: %s\n", of, cmp.Or(report.Summary(flags.format, found), "no conflict"))
 	return failure(found, false)
 }
 
@@ -99,6 +126,9 @@ func (flags conflictsFlags) check() error {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
 	if err := knownFormat(flags.format); err != nil {
+		return err
+	}
+	if err := flags.schemaFlags.check(); err != nil {
 		return err
 	}
 	return flags.checkPaths()

@@ -75,7 +75,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	f.Var((*repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
 	f.Var((*repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
-	f.Var((*repeated)(&flags.patches), "patch", "add the patches of a file or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))

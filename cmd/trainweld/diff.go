@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ const exitDiffers = 1
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	inputFlags
+	schemaFlags
 	git        string
 	format     string
 	to, as     string
@@ -33,7 +35,7 @@ type diffFlags struct {
 func (p *program) diffCommand() *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs and show, per TrainJob, what changes in its JobSet and the objects
 beside it or, with --to, in its Jobs or Pods. Containers, variables, volumes and all other items of lists
@@ -77,7 +79,7 @@ not render.`,
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob of both versions, after its own (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
@@ -85,6 +87,7 @@ not render.`,
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
 	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -114,6 +117,9 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	defer new.close()
 	old.render(p, flags, opts)
 	new.render(p, flags, opts)
+	if err := cmp.Or(old.misused, new.misused); err != nil {
+		return err
+	}
 	for _, manager := range flags.force {
 		// One version may well lack the manager.
 		if err := new.in.unknownManager([]string{manager}); err != nil && old.in.unknownManager([]string{manager}) != nil {
@@ -201,7 +207,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 	if flags.color != "auto" && flags.format != "text" {
 		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
 	}
-	if err := checkNamespace(flags.namespace); err != nil {
+	if err := cmp.Or(checkNamespace(flags.namespace), flags.schemaFlags.check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {
@@ -241,5 +247,5 @@ func (p *program) versions(flags diffFlags, args []string) (old, new *version, e
 
 // both are the paths that are read for both versions.
 func (flags *diffFlags) both() []string {
-	return slices.Concat(flags.files, flags.runtimes, flags.patches)
+	return slices.Concat(flags.files, flags.runtimes, flags.patchFiles())
 }

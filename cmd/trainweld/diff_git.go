@@ -18,7 +18,7 @@ func (p *program) gitVersions(flags diffFlags, args []string) (old, new *version
 	switch {
 	case len(in.files) == 0:
 		return nil, nil, usageError{errors.New("--git compares paths with a revision: name files or directories")}
-	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patches), manifest.Stdin):
+	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patchFiles()), manifest.Stdin):
 		return nil, nil, usageError{errors.New("standard input has no revision: name a file")}
 	}
 	first, second, two := strings.Cut(flags.git, "..")
@@ -74,10 +74,11 @@ func orHead(rev string) string {
 // missingIsEmpty leaves out of each version the paths that it lacks and the other one has: they were added
 // or removed. What neither has stays, and so does what cannot be read; both are then reported.
 func missingIsEmpty(old, new *version) {
-	drop := func(paths func(*inputFlags) *[]string) {
+	drop := func(paths func(*inputFlags) *[]string, file func(path string) string) {
 		var inOld, inNew []string
 		for _, path := range *paths(&old.flags) {
-			lackedByOld, lackedByNew := old.lacks(path), new.lacks(path)
+			file := file(path)
+			lackedByOld, lackedByNew := old.lacks(file), new.lacks(file)
 			if !lackedByOld || lackedByNew {
 				inOld = append(inOld, path)
 			}
@@ -87,9 +88,10 @@ func missingIsEmpty(old, new *version) {
 		}
 		*paths(&old.flags), *paths(&new.flags) = inOld, inNew
 	}
-	drop(func(f *inputFlags) *[]string { return &f.files })
-	drop(func(f *inputFlags) *[]string { return &f.runtimes })
-	drop(func(f *inputFlags) *[]string { return &f.patches })
+	itself := func(path string) string { return path }
+	drop(func(f *inputFlags) *[]string { return &f.files }, itself)
+	drop(func(f *inputFlags) *[]string { return &f.runtimes }, itself)
+	drop(func(f *inputFlags) *[]string { return &f.patches }, func(patch string) string { _, file := managerOf(patch); return file })
 }
 
 // lacks says whether the version has no file for a path, and not because it cannot be read.

@@ -110,7 +110,7 @@ func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(first.id.Namespace+"/"+first.id.Name), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(schema.Object{Namespace: first.id.Namespace, Name: first.id.Name}.String()), first.state)
 	}
 	ids := make([]schema.Object, len(g.jobs))
 	for i, j := range g.jobs {

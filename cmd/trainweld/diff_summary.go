@@ -154,7 +154,7 @@ func firstNames(ids []schema.Object, most int) string {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(ids)-most)
 		}
-		list = append(list, id.Namespace+"/"+id.Name)
+		list = append(list, schema.Object{Namespace: id.Namespace, Name: id.Name}.String())
 	}
 	return strings.Join(list, ", ")
 }

@@ -82,7 +82,7 @@ func (b block) title(namespace string) string {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(b.objects)-most)
 		}
-		name := namespace + "/" + o.key.name
+		name := schema.Object{Namespace: namespace, Name: o.key.name}.String()
 		if i == 0 || b.objects[i-1].key.kind != o.key.kind {
 			name = o.key.kind + " " + name
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"io/fs"
 	"iter"
+	"maps"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/schema"
@@ -27,6 +30,7 @@ type version struct {
 	in       *input
 	jobs     []versionJob
 	findings schema.Findings
+	misused  error // flags that do not go with the object
 }
 
 // versionJob is what a TrainJob, or a JobSet that was given itself, becomes.
@@ -66,6 +70,11 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 	}
 	reader := *p
 	reader.files = v.files
+	if p, ok := reader.mergesObject(v.flags, flags.schemaFlags); ok && len(v.flags.files) > 0 {
+		v.merge(p, flags.schemaFlags, opts.OnConflict)
+		v.label()
+		return
+	}
 	v.in = reader.read(v.flags)
 	v.findings = v.in.findings
 	further := v.in.furtherPatches()
@@ -93,6 +102,43 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 		}
 	}
 	v.label()
+}
+
+// merge merges the object of a version that is not a TrainJob.
+func (v *version) merge(p *program, how schemaFlags, rule render.OnConflict) {
+	v.in = newInput(v.flags, &progress{})
+	m, found, err := p.readMerging(v.in, v.flags, how)
+	if err != nil {
+		v.misused = err
+		return
+	}
+	merged, more := m.apply(found)
+	if v.findings = append(found, more...); merged == nil {
+		return
+	}
+	v.findings = append(v.findings, m.conflicts(merged.owners, rule)...)
+	object := versionObject{
+		key: objectKey{kind: m.id.Kind, name: m.id.Name}, object: withoutStatus(merged.value),
+		owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.owners), nil },
+		locate: func(c schema.Claim) schema.Position { return v.at(m.position(c.Layer, c.Source)) },
+	}
+	v.jobs = append(v.jobs, versionJob{id: m.id, objects: []versionObject{object}})
+}
+
+// withoutStatus is an object but for its status, which no manifest decides.
+func withoutStatus(object any) any {
+	if fields, ok := object.(engine.Object); ok {
+		fields = maps.Clone(fields)
+		delete(fields, "status")
+		return fields
+	}
+	of := reflect.ValueOf(object).Elem()
+	copied := reflect.New(of.Type())
+	copied.Elem().Set(of)
+	if status := copied.Elem().FieldByName("Status"); status.IsValid() {
+		status.SetZero()
+	}
+	return copied.Interface()
 }
 
 // label puts the revision before the names of the files in findings.

@@ -101,7 +101,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		}
 		option.set(o, value)
 	}
-	for name, paths := range map[string][]string{"files": o.files, "runtimeFiles": o.runtimes, "patchFiles": o.inputFlags.patches} {
+	for name, paths := range map[string][]string{"files": o.files, "runtimeFiles": o.runtimes, "patchFiles": o.inputFlags.patchFiles()} {
 		if slices.Contains(paths, "-") {
 			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,7 +106,7 @@ type inputFlags struct {
 // checkPaths refuses paths that can only be mistakes.
 func (flags inputFlags) checkPaths() error {
 	stdin := 0
-	for _, path := range slices.Concat(flags.files, flags.runtimes, flags.patches) {
+	for _, path := range slices.Concat(flags.files, flags.runtimes, flags.patchFiles()) {
 		switch path {
 		case manifest.Stdin:
 			stdin++
@@ -117,6 +118,23 @@ func (flags inputFlags) checkPaths() error {
 		return errors.New("standard input can be read once: give - to one flag only")
 	}
 	return checkNamespace(flags.namespace)
+}
+
+// managerOf reads a [NAME=]FILE: a manager, or "", and where its patch stands.
+func managerOf(patch string) (manager, file string) {
+	if manager, file, named := strings.Cut(patch, "="); named {
+		return manager, file
+	}
+	return "", patch
+}
+
+// patchFiles are the files of the patches.
+func (flags inputFlags) patchFiles() []string {
+	files := make([]string, len(flags.patches))
+	for i := range files {
+		_, files[i] = managerOf(flags.patches[i])
+	}
+	return files
 }
 
 // checkNamespace refuses what cannot be the name of a namespace.
@@ -156,28 +174,55 @@ func newInput(flags inputFlags, progress *progress) *input {
 }
 
 func (p *program) readPatches(in *input, flags inputFlags) {
-	files, findings := manifest.Files(p.files, flags.patches, false)
-	in.findings = append(in.findings, findings...)
-	for _, file := range files {
-		data, unreadable := manifest.Read(p.files, p.stdin, file)
-		if unreadable != nil {
-			in.findings = append(in.findings, *unreadable)
-			continue
-		}
-		in.opened(file, data)
-		patches, findings := manifest.DecodePatches(file, data)
-		if len(patches) == 0 && len(findings) == 0 {
-			findings = schema.Findings{{
-				Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
-				Message: "has no patch", Help: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out",
-			}}
-		}
-		for i := range findings {
-			findings[i].Object = flags.inNamespace(findings[i].Object)
-		}
-		in.patches = append(in.patches, patches...)
+	read := map[string]bool{}
+	for _, patch := range flags.patches {
+		manager, path := managerOf(patch)
+		files, findings := manifest.Files(p.files, []string{path}, false)
 		in.findings = append(in.findings, findings...)
+		for _, file := range files {
+			if !read[file] {
+				read[file] = true
+				p.readPatchFile(in, flags, manager, file)
+			}
+		}
 	}
+}
+
+// readPatchFile reads the patches of a file, which are all of the manager that is named for it, if one is.
+func (p *program) readPatchFile(in *input, flags inputFlags, manager, file string) {
+	data, unreadable := manifest.Read(p.files, p.stdin, file)
+	if unreadable != nil {
+		in.findings = append(in.findings, *unreadable)
+		return
+	}
+	in.opened(file, data)
+	patches, findings := manifest.DecodePatches(file, data)
+	if len(patches) == 0 && len(findings) == 0 {
+		findings = schema.Findings{{
+			Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
+			Message: "has no patch", Help: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out",
+		}}
+	}
+	for i := range findings {
+		findings[i].Object = flags.inNamespace(findings[i].Object)
+	}
+	for i := range patches {
+		switch is := patches[i].Patch.Manager; {
+		case manager == "" || is == manager:
+		case is == "":
+			patches[i].Patch.Manager = manager
+		default:
+			at := schema.Fields("manager")
+			findings = append(findings, schema.Finding{
+				Code: schema.CodeBadManager, Severity: schema.Error, Object: flags.inNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
+				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
+				Help:     "remove the manager from the patch, or name the patch by it",
+			})
+		}
+	}
+	in.patches = append(in.patches, patches...)
+	in.findings = append(in.findings, findings...)
 }
 
 // opened notes a file whose text is there.

@@ -153,7 +153,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.checkCommand(), p.conflictsCommand(), p.blameCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.createCommand(), p.testCommand(), p.fnCommand(), p.versionCommand())
+	root.AddCommand(p.renderCommand(), p.mergeCommand(), p.checkCommand(), p.conflictsCommand(), p.blameCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.createCommand(), p.testCommand(), p.fnCommand(), p.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

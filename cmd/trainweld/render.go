@@ -37,7 +37,7 @@ type renderFlags struct {
 func (p *program) renderCommand() *cobra.Command {
 	var flags renderFlags
 	cmd := &cobra.Command{
-		Use:   "render [-f PATH]... [-r PATH]... [--patch FILE]... [flags]",
+		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster makes of them",
 		Long: `Render TrainJobs to what the cluster makes of them: with --to=jobset, the default, what the Trainer's
 controller applies; with --to=jobs and --to=pods what the controllers after it create. For these two a
@@ -90,7 +90,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 	f := cmd.Flags()
 	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of a file over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")

@@ -37,11 +37,14 @@ func outputCommands(t *testing.T) map[string][][]string {
 	for name, image := range map[string]string{"a": "1", "b": "2"} {
 		writeIn(t, work, name+".yaml", "manager: example.com/"+name+"\ntrainingRuntimeSpec: {template: {metadata: {labels: {version: \""+image+"\"}}}}\n")
 	}
+	writeIn(t, work, "base.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+	writeIn(t, work, "data.yaml", "data: {a: b}\n")
 	patch, other := filepath.Join(work, "a.yaml"), filepath.Join(work, "b.yaml")
 	old, cases := filepath.Join(work, "old.yaml"), filepath.Join(work, "cases")
 	return map[string][][]string{
 		"":          {{}},
 		"render":    {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "--to=jobs"}, {"-f", job, "-r", runtime, "--to=jobs", "--explain"}, {"-f", job, "-r", runtime, "--to=pods"}},
+		"merge":     {{"-f", filepath.Join(work, "base.yaml"), "--patch", filepath.Join(work, "data.yaml")}},
 		"check":     {{job}},
 		"conflicts": {{job, "-r", runtime, "--patch", patch, "--patch", other}},
 		"blame":     {{"-f", job, "-r", runtime}, {"-f", job, "-r", runtime, "spec.network"}},

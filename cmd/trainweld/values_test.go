@@ -88,6 +88,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		stdin   string
 		lines   [][]string
 	}
+	var views [][]string // of objects that are not TrainJobs
 	formats := func(verb string) (lines [][]string) {
 		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
 			for _, file := range []string{job, bad} {
@@ -97,10 +98,34 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}
 		return lines
 	}
+	// An object of any kind holds variables in lists that merge as one value, too, and a Secret is nothing else.
+	var mergeLines [][]string
+	for i, kind := range []string{"apps/v1 Deployment spec.template.spec", "example.com/v1 Thing spec.pod.spec"} {
+		apiVersion, rest, _ := strings.Cut(kind, " ")
+		kind, path, _ := strings.Cut(rest, " ")
+		at := strings.ReplaceAll(path, ".", ": {")
+		text := func(value string) string {
+			return at + ": {containers: [{name: a, image: i, env: [{name: A, value: " + value + "}]}]}" + strings.Repeat("}", strings.Count(path, ".")) + "\n"
+		}
+		base := write(fmt.Sprint("merge", i, ".yaml"), "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\n"+text("MARK"))
+		next := write(fmt.Sprint("next", i, ".yaml"), "apiVersion: "+apiVersion+"\nkind: "+kind+"\nmetadata: {name: a}\n"+text("OTHER"))
+		one, two := write(fmt.Sprint("one", i, ".yaml"), text("MARK-4")), write(fmt.Sprint("two", i, ".yaml"), text("MARK-5"))
+		patches := []string{"--patch", one, "--patch", two}
+		mergeLines = append(mergeLines, slices.Concat([]string{"merge", "-f", base}, patches), slices.Concat([]string{"merge", "-f", base, "--on-conflict=last"}, patches))
+		views = append(views, slices.Concat([]string{"blame", "-f", base}, patches), slices.Concat([]string{"blame", "-f", base, "-o", "json"}, patches), []string{"diff", base, next, "--patch", write("label.yaml", "metadata: {labels: {a: b}}\n")})
+		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+			views = append(views, slices.Concat([]string{"conflicts", base, "-o", format}, patches))
+		}
+	}
+	secret := write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: MARK}\n")
+	secretPatches := []string{"--patch", write("s1.yaml", "stringData: {a: MARK-1}\n"), "--patch", write("s2.yaml", "stringData: {a: MARK-2}\n")}
+	views = append(views, slices.Concat([]string{"conflicts", secret}, secretPatches), slices.Concat([]string{"blame", "-f", secret}, secretPatches), slices.Concat([]string{"diff", secret, write("secret2.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {b: MARK}\n")}, secretPatches[:2]))
+	mergeLines = append(mergeLines, slices.Concat([]string{"merge", "-f", secret}, secretPatches))
 	uses := map[string]use{
 		"render":    {objects: true, lines: [][]string{{"render", job, "-r", runtime, "--show-notes"}, {"render", bad, "-r", runtime}, {"render", job, "-r", runtime, "--patch", patch}}},
+		"merge":     {objects: true, lines: mergeLines},
 		"check":     {lines: formats("check")},
-		"conflicts": {lines: formats("conflicts")},
+		"conflicts": {lines: append(views, formats("conflicts")...)},
 		"blame":     {lines: [][]string{{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"}, {"blame", "-f", job, "-r", runtime, "--to=pods"}, {"blame", "-f", bad, "-r", runtime}}},
 		"diff": {lines: [][]string{
 			{"diff", job, changed, "-r", runtime}, {"diff", job, changed, "-r", runtime, "-o", "json"}, {"diff", job, changed, "-r", runtime, "-o", "markdown"},
@@ -209,7 +234,8 @@ func TestNoFormShowsValues(t *testing.T) {
 		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
 			lines = append(lines, []string{"check", file, "-r", runtime, "-o", format})
 		}
-		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime})
+		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime},
+			[]string{"conflicts", file, "--type=merge", "--patch", sound}, []string{"conflicts", sound, "--type=merge", "--patch", file})
 		for _, format := range []string{"text", "json", "markdown"} {
 			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format})
 		}

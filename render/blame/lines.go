@@ -3,6 +3,7 @@ package blame
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,9 @@ type lineWriter struct {
 // value walks through a node. first and end bound its lines, from the one with its key; field is nil
 // where the object has a field that the schema does not know.
 func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path schema.Path, first, end int) {
+	if t != nil && t.Kind == schema.Untyped {
+		t = untyped(t, n)
+	}
 	switch {
 	case t == nil:
 		return
@@ -74,6 +78,18 @@ func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField
 	}
 }
 
+// untyped returns how a value merges of which only its JSON says it.
+func untyped(t *schema.Type, n *yaml.Node) *schema.Type {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return t.Object
+	case yaml.SequenceNode:
+		return t.List
+	default:
+		return t
+	}
+}
+
 // mapping walks through the entries of a struct or a map.
 func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -82,14 +98,11 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end
 		if i+2 < len(n.Content) {
 			until = n.Content[i+2].Line - 1
 		}
-		step, child := schema.Key(name), t.Elem
-		if t.Kind == schema.Struct {
-			step, child = schema.Field(name), nil
-			if f := t.Field(name); f != nil {
-				child = f.Type
-			}
+		child := t.Elem
+		if f := t.Field(name); f != nil {
+			child = f.Type
 		}
-		at := path.Append(step)
+		at := path.Append(t.Step(name))
 		if child != nil {
 			w.lines[first].Field = w.root.at(at)
 		}
@@ -114,6 +127,11 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path schema.Path, end i
 		}
 		name, line := keyOf(item, t.Key)
 		at := path.Append(schema.Item(t.Key, name))
+		if len(t.Keys) > 0 {
+			var step schema.Step
+			step, name, line = keysOf(item, t)
+			at = path.Append(step)
+		}
 		if seen[name] {
 			at = path.Append(schema.Index(i))
 		}
@@ -135,6 +153,38 @@ func keyOf(item *yaml.Node, key string) (value string, line int) {
 	return "", item.Line - 1
 }
 
+// keysOf returns the step to an item of a list by the keys of a definition, its text, and the line of the first key.
+func keysOf(item *yaml.Node, t *schema.Type) (step schema.Step, text string, line int) {
+	var keys []schema.ItemKey
+	line = item.Line - 1
+	for i := len(item.Content) - 2; i >= 0; i -= 2 {
+		name := item.Content[i].Value
+		if slices.Contains(t.Keys, name) {
+			keys = append(keys, schema.ItemKey{Name: name, Value: scalarOf(item.Content[i+1])})
+			line = item.Content[i].Line - 1
+		}
+	}
+	for _, name := range t.Keys {
+		if f := t.Elem.Field(name); f != nil && f.Default != nil && !slices.ContainsFunc(keys, func(k schema.ItemKey) bool { return k.Name == name }) {
+			keys = append(keys, schema.ItemKey{Name: name, Value: f.Default})
+		}
+	}
+	step = schema.ItemBy(keys...)
+	return step, step.String(), line
+}
+
+// scalarOf is a scalar as JSON has it.
+func scalarOf(n *yaml.Node) any {
+	var value any
+	if n.Decode(&value) != nil {
+		return n.Value
+	}
+	if i, ok := value.(int); ok {
+		return int64(i)
+	}
+	return value
+}
+
 // leaf gives all lines of a value to its field, and masks a secret one.
 func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
 	field := w.root.at(path)
@@ -145,7 +195,27 @@ func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
 	if field != nil {
 		layer = field.layer()
 	}
-	if w.show || !schema.IsSecretOf(layer, path) {
+	if !w.show {
+		w.mask(n, layer, path, end)
+	}
+}
+
+// mask hides what may be a password in a value whose lines end before one.
+func (w *lineWriter) mask(n *yaml.Node, layer schema.Layer, path schema.Path, end int) {
+	if !schema.IsSecretOf(layer, path) {
+		for i, child := range n.Content {
+			step, until := schema.Index(i), end
+			if n.Kind == yaml.MappingNode {
+				if i%2 == 0 {
+					continue // a key
+				}
+				step = schema.Key(n.Content[i-1].Value)
+			}
+			if i+1 < len(n.Content) {
+				until = n.Content[i+1].Line - 1
+			}
+			w.mask(child, layer, path.Append(step), until)
+		}
 		return
 	}
 	line := []rune(w.text[n.Line-1])

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/schema"
@@ -36,6 +37,16 @@ func Decode(file string, data []byte) ([]*Document, schema.Findings) {
 func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, schema.Findings) {
 	documents, findings, _ := DecodeExpanded(file, data, further)
 	return documents, findings
+}
+
+// DecodeAs is DecodeKinds for one kind, which is that of all objects that say neither apiVersion nor kind. It may be one of
+// this package's own, which is then read as its New has it.
+func DecodeAs(file string, data []byte, kind Kind) ([]*Document, schema.Findings) {
+	d := newDecoder(file, data)
+	d.further = []Kind{kind}
+	d.from.identity = identity{apiVersion: strings.TrimPrefix(kind.Group+"/"+kind.Version, "/"), kind: kind.Kind}
+	d.stream()
+	return d.documents, d.findings
 }
 
 // DecodeExpanded is DecodeKinds for a caller who reads many files: expanded is how many bytes its YAML aliases add,
@@ -73,6 +84,8 @@ type decoder struct {
 	findings  schema.Findings
 	// further are kinds to read besides those of this package.
 	further []Kind
+	// from is what objects are that do not say it.
+	from origin
 	// patches says that an object without apiVersion and kind is a RuntimePatch.
 	patches bool
 	// expanded is how many bytes aliases have added so far.
@@ -166,7 +179,7 @@ func (d *decoder) chunk(c chunk) {
 				if d.full() {
 					return
 				}
-				d.value(v, nil, v.text, origin{})
+				d.value(v, nil, v.text, d.from)
 				v.release()
 			}
 			return
@@ -185,9 +198,9 @@ func (d *decoder) chunk(c chunk) {
 		return // full reports it
 	}
 	if err != nil {
-		d.mend(s, nil, origin{}, err)
+		d.mend(s, nil, d.from, err)
 		return
 	}
 	s.doubtful = doubtfulKeys(s.text)
-	d.value(s, nil, converted, origin{})
+	d.value(s, nil, converted, d.from)
 }

@@ -60,6 +60,9 @@ func Encode(w io.Writer, format Format, objects ...any) error {
 // types, which takes longer than to encode a small object. The zero value is ready for use; it is for one
 // goroutine at a time.
 type Encoder struct {
+	// KeepStatus keeps the status of objects that have one.
+	KeepStatus bool
+
 	structs structs
 }
 
@@ -76,7 +79,7 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 	}
 	values := make([]*value, len(objects))
 	for i, object := range objects {
-		v, err := (&encoder{structs: e.structs}).object(object)
+		v, err := (&encoder{structs: e.structs}).object(object, e.KeepStatus)
 		if err != nil {
 			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
 		}
@@ -114,8 +117,8 @@ func listOf(items []*value) *value {
 	}}
 }
 
-// object encodes a whole object, without its status.
-func (e *encoder) object(o any) (*value, error) {
+// object encodes a whole object, without its status unless that is kept.
+func (e *encoder) object(o any, status bool) (*value, error) {
 	if o == nil {
 		return nil, errors.New("there is no object")
 	}
@@ -127,7 +130,7 @@ func (e *encoder) object(o any) (*value, error) {
 		return nil, errors.New("it is no object")
 	}
 	for i, m := range v.entries {
-		if m.key == "status" {
+		if m.key == "status" && !status {
 			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
 			break
 		}

@@ -78,19 +78,19 @@ type Kind struct {
 	New func() any
 }
 
-// readables are the kinds that are read, those of one group together: those of this package, and further ones.
+// readables are the kinds that are read: further ones, and those of this package, those of one group together.
 func readables(further []Kind) []readable {
-	kinds := []readable{
+	var kinds []readable
+	for _, k := range further {
+		kinds = append(kinds, readable{k.Group, k.Version, k.Kind, k.New})
+	}
+	return append(kinds, []readable{
 		{trainerGroup, "v1alpha1", "TrainJob", func() any { return new(trainer.TrainJob) }},
 		{trainerGroup, "v1alpha1", "TrainingRuntime", func() any { return new(trainer.TrainingRuntime) }},
 		{trainerGroup, "v1alpha1", "ClusterTrainingRuntime", func() any { return new(trainer.ClusterTrainingRuntime) }},
 		{jobsetGroup, "v1alpha2", "JobSet", func() any { return new(jobset.JobSet) }},
 		{"", "v1", "ConfigMap", func() any { return new(corev1.ConfigMap) }},
-	}
-	for _, k := range further {
-		kinds = append(kinds, readable{k.Group, k.Version, k.Kind, k.New})
-	}
-	return kinds
+	}...)
 }
 
 // recognize finds the kind of an object: how to read it, nil for a kind that is not read. The

@@ -67,6 +67,8 @@ func (o Options) jsonClaim(f schema.Finding, c schema.Claim) jsonClaim {
 		claim.Value, claim.Present = nil, true
 	case c.Value != nil && !o.ShowValues && schema.IsSecretOf(c.Layer, path):
 		claim.Value, claim.Masked = schema.FormatClaim(path, c, false), true
+	case !o.ShowValues:
+		claim.Value = schema.HideSecrets(path, c.Value)
 	}
 	return claim
 }

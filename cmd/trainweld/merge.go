@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// mergeFlags are the flags of merge.
+type mergeFlags struct {
+	inputFlags
+	schemaFlags
+	onConflict string
+	format     string
+	showValues bool
+}
+
+// schemaFlags are the flags that say how patches merge into an object that is not a TrainJob.
+type schemaFlags struct {
+	definitions []string
+	mergeType   string
+}
+
+func (flags *schemaFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Var((*repeated)(&flags.definitions), "crd", "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
+	f.StringVar(&flags.mergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{strategicType, applyType, jsonType}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check refuses what can only be a mistake.
+func (flags schemaFlags) check() error {
+	types := []string{strategicType, applyType, jsonType}
+	if flags.mergeType != "" && !slices.Contains(types, flags.mergeType) {
+		return fmt.Errorf("--type: %q is none of %s%s", flags.mergeType, strings.Join(types, ", "), didYouMean(flags.mergeType, types))
+	}
+	if slices.Contains(flags.definitions, "") {
+		return errors.New("--crd: an empty path; name a file, a directory or a glob")
+	}
+	return nil
+}
+
+// The values of --type.
+const (
+	strategicType = "strategic"
+	applyType     = "apply"
+	jsonType      = "merge"
+)
+
+func (p *program) mergeCommand() *cobra.Command {
+	var flags mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
+		Short: "Merge the patches of several managers into any object",
+		Long: `Merge the patches of several managers into an object of any kind, in the order given, and refuse a merge in
+which managers disagree. BASE is a file with one object, or - for standard input. NAME is the patch's manager, any
+text; without it, it is the name of the file. A patch may leave out apiVersion, kind and name.
+
+--type says how the patches merge:
+
+  strategic  as a strategic merge patch, which knows the lists of the kinds of Kubernetes itself; $patch, $retainKeys
+             and the other directives work, and a null removes a field. This is the default for these kinds.
+  apply      as one forced server-side apply after the other, by the schema of a CustomResourceDefinition. This is the
+             default for the kinds that a --crd defines.
+  merge      as a JSON merge patch (RFC 7386): lists are replaced whole, and a null removes a field. This is what is
+             left for all other kinds, with a warning.
+
+The object goes to standard output, findings to standard error. When anything is an error, nothing is written.
+
+Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+		Example: `  # A Deployment, and what two teams want of it
+  trainweld merge -f deployment.yaml --patch web=web.yaml --patch security=security.yaml
+
+  # A custom resource, by its definition
+  trainweld merge -f workflow.yaml --crd crds/ --patch team.yaml
+
+  # The last patch wins where the two disagree, with a warning
+  trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			flags.files = append(flags.files, args...)
+			return p.merge(flags)
+		},
+	}
+	f := cmd.Flags()
+	f.VarP((*repeated)(&flags.files), "filename", "f", "the file of the base, or -")
+	f.Var((*repeated)(&flags.patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
+	flags.schemaFlags.add(cmd)
+	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
+	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
+	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (p *program) merge(flags mergeFlags) error {
+	format, rule, err := flags.parse()
+	if err != nil {
+		return usageError{err}
+	}
+	m, found, err := p.readMerging(newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+	if err != nil {
+		return err
+	}
+	merged, more := m.apply(found)
+	if found = append(found, more...); merged != nil {
+		found = append(found, m.conflicts(merged.owners, rule)...)
+	}
+	if err := p.report(found, report.Options{ShowValues: flags.showValues}); err != nil {
+		return err
+	}
+	if err := failure(found, false); err != nil {
+		return err
+	}
+	encoder := manifest.Encoder{KeepStatus: true}
+	return encoder.Encode(p.stdout, format, merged.value)
+}
+
+// parse reads the flags that have words for values.
+func (flags mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
+	format, err := manifest.ParseFormat(flags.format)
+	if err != nil {
+		return 0, 0, fmt.Errorf("-o: %w", err)
+	}
+	rule, err := parseOnConflict(flags.onConflict)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := flags.schemaFlags.check(); err != nil {
+		return 0, 0, err
+	}
+	return format, rule, flags.checkPaths()
+}

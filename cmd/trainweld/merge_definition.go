@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// definitionKind is a CustomResourceDefinition.
+var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
+
+// definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
+func (p *program) definitionOf(in *input, paths []string, of *manifest.Document) (*schema.Type, schema.Findings) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	files, found := manifest.Files(p.files, paths, false)
+	group, version, _ := strings.Cut(of.APIVersion, "/")
+	var kinds []string
+	for _, file := range files {
+		data, unreadable := manifest.Read(p.files, p.stdin, file)
+		if unreadable != nil {
+			found = append(found, *unreadable)
+			continue
+		}
+		in.opened(file, data)
+		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
+		if !slices.Contains(paths, file) {
+			more = manifest.Tolerate(more, schema.CodeNotAnObject)
+		}
+		found = append(found, more...)
+		for _, d := range documents {
+			fields, err := d.Fields()
+			if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
+				continue
+			}
+			name := definedBy(fields)
+			if kinds = append(kinds, name); name != group+" "+of.ID.Kind {
+				continue
+			}
+			t, err := parseDefinition(fields, version)
+			if err != nil {
+				return nil, append(found, unusable(d, err)...)
+			}
+			return t, found
+		}
+	}
+	if found.Err() == nil {
+		f := schema.Finding{
+			Code: schema.CodeNoSchema, Severity: schema.Error, Object: of.ID, Position: of.Position(schema.Fields("kind")),
+			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Help: "name the file of its CustomResourceDefinition with --crd",
+		}
+		if len(kinds) > 0 {
+			f.Message += "; they define " + strings.Join(kinds, ", ")
+		}
+		found = append(found, f)
+	}
+	return nil, found
+}
+
+// definedBy is the group and kind that a definition defines.
+func definedBy(definition engine.Object) string {
+	spec, _ := definition["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	return fmt.Sprint(spec["group"], " ", names["kind"])
+}
+
+func parseDefinition(definition engine.Object, version string) (*schema.Type, error) {
+	data, err := json.Marshal(definition)
+	if err != nil {
+		return nil, err
+	}
+	return schema.ParseOpenAPI(data, version)
+}
+
+// unusable reports what keeps a definition from being used, each place on its own.
+func unusable(d *manifest.Document, err error) schema.Findings {
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	var found schema.Findings
+	for _, err := range errs {
+		f := schema.Finding{
+			Code: schema.CodeNoSchema, Severity: schema.Error, Object: d.ID, Position: d.Position(nil),
+			Message: err.Error(), Help: "use a definition that an API server accepts",
+		}
+		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {
+			if path, err := schema.ParsePath(at); err == nil {
+				f.Path, f.Message, f.Position = path, problem, d.Position(path)
+			}
+		}
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,356 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/builtin"
+	"github.com/trainweld/trainweld/internal/unions"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
+// kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
+// once more.
+func (p *program) mergesObject(flags inputFlags, how schemaFlags) (*program, bool) {
+	if how.mergeType != "" || len(how.definitions) > 0 {
+		return p, true
+	}
+	if len(flags.files) != 1 || len(flags.runtimes) > 0 || len(flags.patches) == 0 {
+		return p, false
+	}
+	again := *p
+	files, _ := manifest.Files(p.files, flags.files, false)
+	if !slices.Equal(files, flags.files) {
+		return &again, false
+	}
+	var seen bytes.Buffer
+	data, unreadable := manifest.Read(p.files, io.TeeReader(p.stdin, &seen), files[0])
+	again.stdin = io.MultiReader(&seen, p.stdin)
+	if unreadable != nil {
+		return &again, false
+	}
+	documents, _ := manifest.Decode(files[0], data)
+	if len(documents) != 1 {
+		return &again, false
+	}
+	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
+	return &again, group != "trainer.kubeflow.org" && group != "jobset.x-k8s.io" && !documents[0].Broken
+}
+
+// merging is a base of any kind and the patches to it.
+type merging struct {
+	base    *manifest.Document
+	id      schema.Object
+	patches []mergedPatch
+	typ     string       // strategic, apply or merge
+	goType  reflect.Type // of a strategic merge
+	schema  *schema.Type // of an apply
+}
+
+// mergedPatch is one manager's patch.
+type mergedPatch struct {
+	manager  string
+	document *manifest.Document
+	fields   engine.Object
+}
+
+// merged is what the patches make of the base.
+type merged struct {
+	value  any // a pointer to a struct of the API, or an object
+	typ    *schema.Type
+	owners *engine.Ownership
+}
+
+// readMerging reads the base, its definition and the patches. The error is a misuse of flags.
+func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*merging, schema.Findings, error) {
+	switch {
+	case len(flags.files) == 0:
+		return nil, nil, usageError{errors.New("there is no base: name the file of one object with -f, or - for standard input")}
+	case len(flags.files) > 1:
+		return nil, nil, usageError{fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files))}
+	case len(flags.patches) == 0:
+		return nil, nil, usageError{errors.New("nothing to merge: name the patches with --patch")}
+	}
+	m := &merging{}
+	file := flags.files[0]
+	data, unreadable := manifest.Read(p.files, p.stdin, file)
+	if unreadable != nil {
+		return nil, schema.Findings{*unreadable}, nil
+	}
+	in.opened(file, data)
+	documents, found := manifest.Decode(file, data)
+	if len(documents) != 1 {
+		if found.Err() == nil {
+			found = append(found, notOne(file, documents, "the base is one object"))
+		}
+		return nil, found, nil
+	}
+	is := documents[0]
+	definition, found := p.definitionOf(in, how.definitions, is)
+	if found.Err() != nil {
+		return nil, found, nil
+	}
+	m.schema = definition
+	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
+	if err := m.choose(how, is); err != nil {
+		return nil, nil, usageError{err}
+	}
+	kind := objectKind(is, m.typ == strategicType, m.goType)
+	documents, more := manifest.DecodeAs(file, data, kind)
+	if found = append(found, more...); found.Err() != nil {
+		return nil, found, nil
+	}
+	m.base, m.id = documents[0], documents[0].ID
+	if m.typ == jsonType && how.mergeType == "" {
+		found = append(found, schema.Finding{
+			Code: schema.CodeNoSchema, Severity: schema.Warning, Object: m.id, Position: m.base.Position(schema.Fields("kind")),
+			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
+			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
+		})
+	}
+	kind.New = func() any { return new(engine.Object) }
+	for _, patch := range flags.patches {
+		manager, file := managerOf(patch)
+		if manager == "" {
+			manager = filepath.Base(file)
+		}
+		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
+			return nil, nil, usageError{fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager)}
+		}
+		read, more := p.readMergedPatch(in, file, kind)
+		if found = append(found, more...); more.Err() == nil {
+			read.manager = manager
+			found = append(found, m.mismatches(read)...)
+			m.patches = append(m.patches, read)
+		}
+	}
+	return m, found, nil
+}
+
+// objectKind is how a base is read: strictly where it is of a Go type, else as it is.
+func objectKind(d *manifest.Document, strict bool, t reflect.Type) manifest.Kind {
+	group, version, ok := strings.Cut(d.APIVersion, "/")
+	if !ok {
+		group, version = "", d.APIVersion
+	}
+	kind := manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(engine.Object) }}
+	if strict {
+		kind.New = func() any { return reflect.New(t).Interface() }
+	}
+	return kind
+}
+
+// choose decides how the patches merge.
+func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
+	name := d.APIVersion + " " + d.ID.Kind
+	m.typ = flags.mergeType
+	switch {
+	case m.typ == "" && m.schema != nil:
+		m.typ = applyType
+	case m.typ == "" && m.goType != nil:
+		m.typ = strategicType
+	case m.typ == "":
+		m.typ = jsonType
+	}
+	switch {
+	case m.typ == applyType && m.schema == nil:
+		return fmt.Errorf("--type=apply: no --crd defines %s, and an apply needs its schema", name)
+	case m.typ == strategicType && m.goType == nil:
+		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
+	case len(flags.definitions) > 0 && m.typ != applyType:
+		return fmt.Errorf("--crd has no effect on --type=%s: leave one of the two out", m.typ)
+	}
+	return nil
+}
+
+// readMergedPatch reads the one patch of a file.
+func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (mergedPatch, schema.Findings) {
+	data, unreadable := manifest.Read(p.files, p.stdin, file)
+	if unreadable != nil {
+		return mergedPatch{}, schema.Findings{*unreadable}
+	}
+	in.opened(file, data)
+	documents, found := manifest.DecodeAs(file, data, kind)
+	if found.Err() != nil {
+		return mergedPatch{}, found
+	}
+	if len(documents) != 1 {
+		return mergedPatch{}, append(found, notOne(file, documents, "a patch is one object"))
+	}
+	patch := mergedPatch{document: documents[0]}
+	if documents[0].Object == nil {
+		return patch, found // of another kind: see mismatches
+	}
+	fields, err := documents[0].Fields()
+	if err != nil {
+		return patch, append(found, schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: documents[0].Position(nil), Message: err.Error()})
+	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		if !documents[0].Has(schema.Fields(name)) {
+			delete(fields, name)
+		}
+	}
+	patch.fields = fields
+	return patch, found
+}
+
+// notOne reports a file that does not hold one object.
+func notOne(file string, documents []*manifest.Document, rule string) schema.Finding {
+	f := schema.Finding{
+		Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
+		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Help: "name a file that holds one",
+	}
+	if len(documents) > 1 {
+		f.Position = documents[1].Position(nil)
+	}
+	return f
+}
+
+// mismatches reports what identifies another object than the base.
+func (m *merging) mismatches(patch mergedPatch) schema.Findings {
+	var found schema.Findings
+	of, is := m.base, patch.document
+	for _, field := range []struct {
+		path     schema.Path
+		want, is string
+	}{
+		{schema.Fields("apiVersion"), of.APIVersion, is.APIVersion},
+		{schema.Fields("kind"), of.ID.Kind, is.ID.Kind},
+		{schema.Fields("metadata", "name"), of.ID.Name, is.ID.Name},
+		{schema.Fields("metadata", "namespace"), of.ID.Namespace, is.ID.Namespace},
+	} {
+		if field.is == "" || field.is == field.want {
+			continue
+		}
+		found = append(found, schema.Finding{
+			Code: schema.CodeNoMerge, Severity: schema.Error, Object: m.id, Path: field.path, Position: is.Position(field.path),
+			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
+			Help:    "remove the field from the patch, or give the patch its own base",
+		})
+	}
+	return found
+}
+
+// apply merges the patches unless reading found errors. It returns nil beside the findings that say why they cannot be
+// merged.
+func (m *merging) apply(reading schema.Findings) (*merged, schema.Findings) {
+	if reading.Err() != nil {
+		return nil, nil
+	}
+	var out merged
+	var ignored []engine.Ignored
+	var err error
+	if m.typ == strategicType {
+		out, ignored, err = m.applyStrategic()
+	} else {
+		out, err = m.applyObjects()
+	}
+	if err != nil {
+		return nil, schema.Findings{m.refused(err)}
+	}
+	var found schema.Findings
+	for _, field := range ignored {
+		found = append(found, schema.Finding{
+			Code: schema.CodeUnknownField, Severity: schema.Error, Object: m.id, Path: field.Path, Position: m.position(field.Layer, field.Path),
+			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
+		})
+	}
+	return &out, found
+}
+
+func (m *merging) applyStrategic() (merged, []engine.Ignored, error) {
+	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
+	if err != nil {
+		return merged{}, nil, err
+	}
+	patches := make([]engine.Layered[any], len(m.patches))
+	for i, p := range m.patches {
+		patch := any(p.fields)
+		patches[i] = engine.Layered[any]{Layer: schema.Manager(p.manager), Patch: &patch}
+	}
+	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
+	if err != nil {
+		return merged{}, nil, err
+	}
+	return merged{result.Value, plan.Type(), result.Owners}, result.Ignored, nil
+}
+
+func (m *merging) applyObjects() (merged, error) {
+	base, err := m.base.Fields()
+	if err != nil {
+		return merged{}, err
+	}
+	plan := engine.ForJSON()
+	if m.typ == applyType {
+		plan = engine.ForObject(m.schema)
+	}
+	patches := make([]engine.Layered[engine.Object], len(m.patches))
+	for i := range m.patches {
+		patches[i] = engine.Layered[engine.Object]{Layer: schema.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
+	}
+	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
+	if err != nil {
+		return merged{}, err
+	}
+	return merged{result.Value, plan.Type(), result.Owners}, nil
+}
+
+// refused is why a merge failed, as a finding.
+func (m *merging) refused(err error) schema.Finding {
+	f := schema.Finding{Code: schema.CodeNoMerge, Severity: schema.Error, Object: m.id, Message: err.Error(), Help: "correct the value"}
+	var at *engine.PatchError
+	if errors.As(err, &at) {
+		f.Path, f.Message = at.Path, at.Err.Error()
+		f.Position = m.position(at.Layer, at.Path)
+	}
+	return f
+}
+
+// position is where a field of a layer stands.
+func (m *merging) position(layer schema.Layer, path schema.Path) schema.Position {
+	if manager, ok := layer.Manager(); ok {
+		for _, p := range m.patches {
+			if p.manager == manager {
+				return p.document.Position(path)
+			}
+		}
+	}
+	return m.base.Position(path)
+}
+
+// conflicts are what the managers disagree on.
+func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) schema.Findings {
+	var found schema.Findings
+	for _, c := range conflict.Find(owners) {
+		f := c.Finding(m.id)
+		for i := range f.Claims {
+			if m.id.Kind == "Secret" && f.Claims[i].Value != nil {
+				f.Claims[i].Value = "***"
+			}
+			f.Claims[i].Position = m.position(f.Claims[i].Layer, f.Claims[i].Source)
+		}
+		f.Position = lastPlace(f.Claims)
+		f.Help = "keep the one member that is meant, and remove the other from its patch"
+		if c.Kind == conflict.Overlap {
+			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use --on-conflict=last", last)
+			if rule == render.Last {
+				f.Severity = schema.Warning
+			}
+		}
+		found = append(found, f)
+	}
+	return found
+}
