@@ -96,14 +96,14 @@ func (flags blameFlags) withoutManaged() error {
 		{"--show-origin", flags.showOrigin}, {"--show-values", flags.showValues},
 	} {
 		if f.set {
-			return fmt.Errorf("%s has no effect on the managed fields of objects, and the inputs hold no TrainJob: remove the flag, or add a TrainJob", f.flag)
+			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)
 		}
 	}
 	return nil
 }
 
-// managedDocuments returns the objects of -f that are not the Trainer's, or none if a TrainJob is among the inputs. live reports
-// whether one of them has managed fields.
+// managedDocuments returns the objects of -f that are not the Trainer's. It returns none if the inputs hold a TrainJob. live
+// reports whether an object has managed fields.
 func (in *input) managedDocuments() (documents []*manifest.Document, live bool) {
 	for _, text := range in.own {
 		if slices.ContainsFunc(text.documents, func(d *manifest.Document) bool { return isTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
@@ -360,7 +360,7 @@ type managedList struct {
 	keys  string
 }
 
-// walk returns the position of each item on a path, and 0 for a field, with the value at the end of it.
+// walk returns the value at a path, and the position of each item on the way. A field has position 0.
 func (m *managedReader) walk(path schema.Path) (places []int32, value any) {
 	places, value = make([]int32, len(path)), m.object
 	for i, step := range path {
