@@ -51,7 +51,12 @@ func (b blamed) around(path schema.Path) []*blame.Field {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(found, func(f *blame.Field) bool { return !b.isWhole(f) }) {
+		object, err := b.document.Fields()
+		if err != nil {
+			return nil
+		}
+		m := managedReader{object: object}
+		if slices.ContainsFunc(found, func(f *blame.Field) bool { return !m.isWhole(f) }) {
 			return nil
 		}
 		return found
@@ -60,15 +65,10 @@ func (b blamed) around(path schema.Path) []*blame.Field {
 }
 
 // isWhole reports whether a field is owned as one value and holds others, as an atomic map does.
-func (b blamed) isWhole(f *blame.Field) bool {
+func (m *managedReader) isWhole(f *blame.Field) bool {
 	if f.Claims == nil || f.Children != nil || f.Path[len(f.Path)-1].Keys() != nil {
 		return false
 	}
-	object, err := b.document.Fields()
-	if err != nil {
-		return false
-	}
-	m := managedReader{object: object}
 	switch _, value := m.walk(f.Path); value := value.(type) {
 	case map[string]any:
 		return len(value) > 0
@@ -213,6 +213,7 @@ type managedReader struct {
 	findings schema.Findings
 	room     *int
 	lists    map[managedList]map[schema.Step]int32
+	indexes  map[*any]int // how many lists has of each list
 }
 
 // managedField records the owners of a field.
@@ -354,6 +355,9 @@ func (m *managedReader) history() iter.Seq2[schema.Path, []schema.Claim] {
 	}
 }
 
+// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has one.
+const maxIndexes = 8
+
 // managedList names an index of a list by its first item and its merge keys.
 type managedList struct {
 	first *any
@@ -400,6 +404,9 @@ func (m *managedReader) place(list []any, step schema.Step) (int32, bool) {
 	}
 	index := m.lists[of]
 	if index == nil {
+		if m.indexes[of.first] == maxIndexes {
+			return 0, false
+		}
 		index = make(map[schema.Step]int32, len(list))
 		for i, item := range list {
 			at := schema.ElementOf(item)
@@ -416,9 +423,10 @@ func (m *managedReader) place(list []any, step schema.Step) (int32, bool) {
 			}
 		}
 		if m.lists == nil {
-			m.lists = map[managedList]map[schema.Step]int32{}
+			m.lists, m.indexes = map[managedList]map[schema.Step]int32{}, map[*any]int{}
 		}
 		m.lists[of] = index
+		m.indexes[of.first]++
 	}
 	place, ok := index[step]
 	return place, ok
