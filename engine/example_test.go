@@ -80,3 +80,19 @@ func ExampleForObject() {
 	// base {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}
 	// manager/web {"f:spec":{"f:ports":{"k:{\"port\":80}":{".":{},"f:name":{},"f:port":{}}},"f:size":{}}}
 }
+
+// A tool shows which fields a manager of a live object owns.
+func ExampleFieldsV1Paths() {
+	fieldsV1 := []byte(`{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{}}}}}`)
+	for path, err := range engine.FieldsV1Paths(fieldsV1) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(path)
+	}
+	// Output:
+	// .spec.replicas
+	// .spec.ports[port=80,protocol="TCP"]
+	// .spec.ports[port=80,protocol="TCP"].name
+}

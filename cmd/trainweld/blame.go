@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
 	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // blameFlags are the flags of blame. Those that it shares with render mean the same.
@@ -48,6 +49,12 @@ On a terminal a name stands where it changes, and lines are cut at its width; el
 its name, for grep. Literal values of environment variables are masked unless --show-values is given: the
 output is a report, and no manifest to apply.
 
+If the inputs hold no TrainJob, blame shows the owners of other objects from their metadata.managedFields:
+the last writers of each field, without values and history. Read the objects with
+kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource; a
+field of several owners has several lines. With -o json each field has its path and its owners, each with
+the place of its entry.
+
 Exit status: 0 done, 1 a finding is an error (what can be shown is shown), 2 usage, input or output
 failed.`,
 		Example: `  # Who set each line of the JobSet
@@ -63,7 +70,10 @@ failed.`,
   trainweld blame -f job.yaml -r runtime.yaml --patch kueue.yaml | grep kueue
 
   # The first Pod of the nodes
-  trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0`,
+  trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0
+
+  # Who owns the replicas of a Deployment in a cluster?
+  kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError{fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args)}
@@ -81,7 +91,7 @@ failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)")
 	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
@@ -111,6 +121,9 @@ failed.`,
 type blamed struct {
 	id     schema.Object
 	object *blame.Object
+	// document and entries are those of an object with managed fields, nil for what a TrainJob becomes.
+	document *manifest.Document
+	entries  []managedEntry
 }
 
 func (p *program) blame(flags blameFlags) error {
@@ -166,10 +179,21 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 		shared.spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.force
-	if p, ok := p.mergesObject(flags.inputFlags, flags.schemaFlags); ok {
+	p, merges := p.mergesObject(flags.inputFlags, flags.schemaFlags)
+	if merges {
 		return p.blameObject(flags)
 	}
 	in := p.read(shared.inputFlags)
+	if documents, live := in.managedDocuments(); documents != nil {
+		err := flags.withoutManaged()
+		switch {
+		case err != nil && live:
+			return nil, nil, usageError{err}
+		case live, err == nil && in.findings.Err() == nil:
+			objects, findings, err := blameManaged(documents)
+			return objects, append(in.findings, findings...), err
+		}
+	}
 	if err := in.unknownManager(flags.force); err != nil {
 		return nil, nil, err
 	}
@@ -232,7 +256,7 @@ func (p *program) blameObject(flags blameFlags) ([]blamed, schema.Findings, erro
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
 	o, err := blame.New(merged.value, merged.typ, merged.owners.All(), opts)
-	return []blamed{{m.id, o}}, found, err
+	return []blamed{{id: m.id, object: o}}, found, err
 }
 
 // maxBlamed is how many Jobs or Pods of one TrainJob are blamed: nobody reads more, and each takes the
@@ -254,7 +278,7 @@ func (b blamer) objects() ([]blamed, error) {
 	js := b.out.jobSet
 	if b.flags.to == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
-		return []blamed{{schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, o}}, err
+		return []blamed{{id: schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -287,7 +311,7 @@ func (b blamer) objects() ([]blamed, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{schema.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, o})
+		objects = append(objects, blamed{id: schema.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, object: o})
 	}
 	return objects, nil
 }
@@ -311,7 +335,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{schema.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, o})
+		objects = append(objects, blamed{id: schema.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
 		return nil, usageError{fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names))}
@@ -339,6 +363,12 @@ func (p *program) selectFields(objects []blamed, field string) ([]selection, err
 			switch {
 			case err == nil:
 			case errors.As(err, &s.unset):
+			case o.entries != nil && errors.As(err, &unknown):
+				if s.fields = o.around(unknown.Path); s.fields != nil {
+					break
+				}
+				failed = cmp.Or(failed, error(usageError{fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), p.fileHint(field))}))
+				continue
 			case errors.As(err, &unknown):
 				failed = cmp.Or(failed, error(usageError{fmt.Errorf("%s: %w%s", o.id, err, p.fileHint(field))}))
 				continue

@@ -12,6 +12,10 @@ import (
 )
 
 func (p *program) writeBlame(flags blameFlags, selected []selection) error {
+	managed := len(selected) > 0 && selected[0].entries != nil
+	if flags.format == "json" && managed {
+		return report.EncodeJSON(p.stdout, newOwnersReport(selected))
+	}
 	if flags.format == "json" {
 		return writeBlameJSON(p.stdout, selected, flags.showValues)
 	}
@@ -20,9 +24,14 @@ func (p *program) writeBlame(flags blameFlags, selected []selection) error {
 		if i > 0 {
 			fmt.Fprintln(t.w)
 		}
-		if flags.field == "" {
+		switch {
+		case managed && flags.field == "":
+			t.owners(s)
+		case managed:
+			t.ownersOf(s)
+		case flags.field == "":
 			t.object(s)
-		} else {
+		default:
 			t.history(s)
 		}
 	}

@@ -80,7 +80,8 @@ func (p *program) conflicts(flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return usageError{err}
 	}
-	if p, ok := p.mergesObject(flags.inputFlags, flags.schemaFlags); ok {
+	p, merges := p.mergesObject(flags.inputFlags, flags.schemaFlags)
+	if merges {
 		return p.conflictsOfObject(flags)
 	}
 	in := p.read(flags.inputFlags)

@@ -70,12 +70,13 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 	}
 	reader := *p
 	reader.files = v.files
-	if p, ok := reader.mergesObject(v.flags, flags.schemaFlags); ok && len(v.flags.files) > 0 {
-		v.merge(p, flags.schemaFlags, opts.OnConflict)
+	source, merges := reader.mergesObject(v.flags, flags.schemaFlags)
+	if merges && len(v.flags.files) > 0 {
+		v.merge(source, flags.schemaFlags, opts.OnConflict)
 		v.label()
 		return
 	}
-	v.in = reader.read(v.flags)
+	v.in = source.read(v.flags)
 	v.findings = v.in.findings
 	further := v.in.furtherPatches()
 	for _, j := range v.in.jobs {

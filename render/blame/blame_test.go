@@ -2,6 +2,7 @@ package blame_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +100,41 @@ func TestMasked(t *testing.T) {
 		if !strings.Contains(text.String(), "name: AFTER") {
 			t.Errorf("%q: what follows the masked value is gone:\n%s", value, text.String())
 		}
+	}
+}
+
+// TestFind_SeveralKeys finds items that several keys or a number name.
+func TestFind_SeveralKeys(t *testing.T) {
+	port := func(port int64, protocol string) schema.Path {
+		return schema.Path{schema.Field("spec"), schema.Field("ports"), schema.ItemBy(schema.ItemKey{Name: "port", Value: port}, schema.ItemKey{Name: "protocol", Value: protocol})}
+	}
+	history := func(yield func(schema.Path, []schema.Claim) bool) {
+		for _, path := range []schema.Path{port(80, "TCP"), port(80, "UDP")} {
+			if !yield(path.Append(schema.Field("name")), []schema.Claim{{Layer: schema.Manager("a"), Value: "x"}}) {
+				return
+			}
+		}
+	}
+	object, err := blame.New(struct{}{}, nil, history, blame.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]string{
+		`spec.ports[port=80,protocol="UDP"].name`: {`.spec.ports[port=80,protocol="UDP"].name`},
+		`ports[protocol=UDP,port=80]`:             {`.spec.ports[port=80,protocol="UDP"]`},
+		`spec.ports[1].name`:                      {`.spec.ports[port=80,protocol="UDP"].name`},
+		`spec.ports.name`:                         {`.spec.ports[port=80,protocol="TCP"].name`, `.spec.ports[port=80,protocol="UDP"].name`},
+	} {
+		fields, err := object.Find(text)
+		var got []string
+		for _, f := range fields {
+			got = append(got, f.Path.String())
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Find(%s) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	if _, err := object.Find(`spec.ports[port=81,protocol="TCP"]`); err == nil || !strings.Contains(err.Error(), `did you mean .spec.ports[port=80,protocol="TCP"]`) {
+		t.Errorf("Find of an unknown item = %v, want the items that there are", err)
 	}
 }

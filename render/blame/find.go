@@ -130,7 +130,7 @@ func (s *search) match(f *Field, i int) {
 	}
 	if _, isField := s.path[i].Field(); isField && !hit {
 		for _, child := range f.Children {
-			if _, _, isItem := child.step.Item(); isItem {
+			if child.step.Keys() != nil {
 				hit = true
 				s.match(child, i)
 			}
@@ -157,9 +157,8 @@ func meets(child, written schema.Step, i int) bool {
 		return true
 	}
 	if position, ok := written.Index(); ok {
-		_, _, isItem := child.Item()
 		_, isElement := child.Element()
-		return (isItem || isElement) && position == i
+		return (child.Keys() != nil || isElement) && position == i
 	}
 	name, ok := written.Field()
 	if !ok {
@@ -202,7 +201,7 @@ func (f *Field) nearest(step schema.Step, t *schema.Type) []schema.Path {
 	if near := schema.Nearest(nameOf(step), names); near != "" {
 		return []schema.Path{f.Path.Append(byName[near])}
 	}
-	if _, _, isItem := step.Item(); isItem { // a wrong item of a list: show which there are
+	if step.Keys() != nil { // a wrong item of a list: show which there are
 		var items []schema.Path
 		for _, child := range f.Children {
 			items = append(items, child.Path)

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/render/blame"
+	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/schema/manifest"
+)
+
+// managedEntry is one entry of metadata.managedFields.
+type managedEntry struct {
+	manager, operation, subresource, apiVersion, time string
+	position                                          schema.Position
+}
+
+// action returns the operation and the subresource.
+func (e managedEntry) action() string {
+	return strings.TrimSpace(cmp.Or(e.operation, "-") + " " + e.subresource)
+}
+
+// label names the entry in a column.
+func (e managedEntry) label() string { return cmp.Or(e.manager, "-") + " " + e.action() }
+
+// managedLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
+func managedLayer(i int) schema.Layer { return schema.Layer(strconv.Itoa(i)) }
+
+// entryOf returns the entry of a claim.
+func (b blamed) entryOf(c schema.Claim) managedEntry {
+	i, err := strconv.Atoi(string(c.Layer))
+	if err != nil || i < 0 || i >= len(b.entries) {
+		return managedEntry{}
+	}
+	return b.entries[i]
+}
+
+// around returns the fields that are owned as one value and contain the field at a path.
+func (b blamed) around(path schema.Path) []*blame.Field {
+	for n := len(path) - 1; n > 0; n-- {
+		found, err := b.object.Find(path[:n].String())
+		if err != nil {
+			continue
+		}
+		object, err := b.document.Fields()
+		if err != nil {
+			return nil
+		}
+		m := managedReader{object: object}
+		if slices.ContainsFunc(found, func(f *blame.Field) bool { return !m.isWhole(f) }) {
+			return nil
+		}
+		return found
+	}
+	return nil
+}
+
+// isWhole reports whether a field is owned as one value and holds others, as an atomic map does.
+func (m *managedReader) isWhole(f *blame.Field) bool {
+	if f.Claims == nil || f.Children != nil || f.Path[len(f.Path)-1].Keys() != nil {
+		return false
+	}
+	switch _, value := m.walk(f.Path); value := value.(type) {
+	case map[string]any:
+		return len(value) > 0
+	case []any:
+		return len(value) > 0
+	}
+	return false
+}
+
+// managedFields is the path of the entries.
+var managedFields = schema.Fields("metadata", "managedFields")
+
+const readManaged = "read the object with kubectl get -o yaml --show-managed-fields"
+
+// withoutManaged refuses flags that have an effect on TrainJobs only.
+func (flags blameFlags) withoutManaged() error {
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{
+		{"--runtime", flags.runtimes != nil}, {"--patch", flags.patches != nil}, {"--namespace", flags.namespace != ""},
+		{"--to", flags.to != "jobset"}, {"--as", flags.as != "applied"}, {"--on-conflict", flags.onConflict != "last"},
+		{"--force-manager", flags.force != nil}, {"--feature-gates", flags.featureGates != ""},
+		{"--job", flags.children.job != ""}, {"--index", flags.children.index != ""},
+		{"--show-origin", flags.showOrigin}, {"--show-values", flags.showValues},
+	} {
+		if f.set {
+			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)
+		}
+	}
+	return nil
+}
+
+// managedDocuments returns the objects of -f that are not the Trainer's. It returns none if the inputs hold a TrainJob. live
+// reports whether an object has managed fields.
+func (in *input) managedDocuments() (documents []*manifest.Document, live bool) {
+	for _, text := range in.own {
+		if slices.ContainsFunc(text.documents, func(d *manifest.Document) bool { return isTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
+			return nil, false
+		}
+	}
+	for _, text := range in.own {
+		for i, d := range decodeAll(text) {
+			if isTrainer(d) {
+				continue
+			}
+			if d != text.documents[i] {
+				in.findings = append(in.findings, d.Findings...)
+			}
+			has := d.Has(managedFields)
+			if d.Broken {
+				if _, err := d.Fields(); err != nil || !has {
+					continue // a finding says why
+				}
+			}
+			documents, live = append(documents, d), live || has
+		}
+	}
+	return documents, live
+}
+
+func isTrainer(d *manifest.Document) bool {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return group == trainer.GroupVersion.Group
+}
+
+// anyObject takes an object of any kind. Document.Fields returns its fields.
+type anyObject struct{}
+
+// UnmarshalJSON accepts any JSON.
+func (*anyObject) UnmarshalJSON([]byte) error { return nil }
+
+// decodeAll decodes a file again, with the objects of all kinds. The decoder takes one version of a kind at a time.
+func decodeAll(t text) []*manifest.Document {
+	var rounds [][]manifest.Kind
+	versions := map[[2]string][]string{}
+	for _, d := range t.documents {
+		if d.Object != nil || d.Broken || isTrainer(d) {
+			continue
+		}
+		group, version, ok := strings.Cut(d.APIVersion, "/")
+		if !ok {
+			group, version = "", d.APIVersion
+		}
+		kind := [2]string{group, d.ID.Kind}
+		if slices.Contains(versions[kind], version) {
+			continue
+		}
+		n := len(versions[kind])
+		versions[kind] = append(versions[kind], version)
+		if n == len(rounds) {
+			rounds = append(rounds, nil)
+		}
+		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(anyObject) }})
+	}
+	documents := slices.Clone(t.documents)
+	for _, kinds := range rounds {
+		again, _ := manifest.DecodeKinds(t.name, t.data, kinds)
+		for i, d := range again {
+			if _, ok := d.Object.(*anyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
+				documents[i] = d
+			}
+		}
+	}
+	return documents
+}
+
+// maxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around it, and takes a multiple of
+// that in memory.
+const maxManaged = 64 << 20
+
+// blameManaged blames the managed fields of objects.
+func blameManaged(documents []*manifest.Document) ([]blamed, schema.Findings, error) {
+	var objects []blamed
+	var findings schema.Findings
+	room := maxManaged
+	for _, d := range documents {
+		m := managedReader{document: d, room: &room}
+		if m.read() {
+			o, err := blame.New(struct{}{}, nil, m.history(), blame.Options{})
+			if err != nil {
+				return nil, nil, err
+			}
+			objects = append(objects, blamed{id: d.ID, object: o, document: d, entries: m.entries})
+		}
+		findings = append(findings, m.findings...)
+		d.Release()
+		if room < 0 {
+			break
+		}
+	}
+	return objects, findings, nil
+}
+
+// managedReader holds what was read of one object.
+type managedReader struct {
+	document *manifest.Document
+	object   map[string]any
+	entries  []managedEntry
+	fields   []*managedField
+	byPath   map[string]*managedField
+	findings schema.Findings
+	room     *int
+	lists    map[managedList]map[schema.Step]int32
+	indexes  map[*any]int // how many lists has of each list
+}
+
+// managedField records the owners of a field.
+type managedField struct {
+	path   schema.Path
+	places []int32 // of the items on its path
+	claims []schema.Claim
+}
+
+func (m *managedReader) report(code schema.Code, at schema.Path, message, help string) {
+	m.findings = append(m.findings, schema.Finding{
+		Code: code, Severity: schema.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Help: help,
+	})
+}
+
+// read reports whether the object has managed fields.
+func (m *managedReader) read() bool {
+	var err error
+	if m.object, err = m.document.Fields(); err != nil {
+		m.report(schema.CodeWrongType, nil, "the object cannot be decoded", readManaged)
+		return false
+	}
+	metadata, _ := m.object["metadata"].(map[string]any)
+	entries, isList := metadata["managedFields"].([]any)
+	switch {
+	case metadata["managedFields"] != nil && !isList:
+		m.report(schema.CodeWrongType, managedFields, "must be a list", readManaged)
+		return false
+	case len(entries) == 0:
+		m.report(schema.CodeNoTrainJob, managedFields, "required in an object that is not a TrainJob", readManaged)
+		return false
+	}
+	m.byPath = map[string]*managedField{}
+	m.entries = make([]managedEntry, len(entries))
+	for i := range entries {
+		m.entry(i, entries[i])
+	}
+	m.order()
+	return true
+}
+
+// entry reads one entry. It owns no field if it is invalid.
+func (m *managedReader) entry(i int, value any) {
+	at := managedFields.Append(schema.Index(i))
+	entry, ok := value.(map[string]any)
+	if !ok {
+		m.report(schema.CodeWrongType, at, "must be an object", readManaged)
+		return
+	}
+	e := managedEntry{position: m.document.Position(at)}
+	for name, field := range map[string]*string{
+		"manager": &e.manager, "operation": &e.operation, "subresource": &e.subresource, "apiVersion": &e.apiVersion, "time": &e.time,
+	} {
+		*field, _ = entry[name].(string)
+	}
+	m.entries[i] = e
+	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" && fieldsType != "FieldsV1" {
+		m.report(schema.CodeBadValue, at.Append(schema.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+		return
+	}
+	if entry["fieldsV1"] == nil {
+		return
+	}
+	at = at.Append(schema.Field("fieldsV1"))
+	data, err := json.Marshal(entry["fieldsV1"])
+	if err != nil {
+		m.report(schema.CodeBadValue, at, "invalid value: must be JSON", readManaged)
+		return
+	}
+	var paths []schema.Path
+	for path, err := range engine.FieldsV1Paths(data) {
+		var invalid *engine.FieldsV1Error
+		switch {
+		case errors.As(err, &invalid):
+			message := "invalid value: " + invalid.Err.Error()
+			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
+				message = "invalid value in " + where + ": " + invalid.Err.Error()
+			}
+			m.report(schema.CodeBadValue, at, message, readManaged)
+			return
+		case !m.take(at, 16*len(path)):
+			return
+		}
+		paths = append(paths, path.Append())
+	}
+	for _, path := range paths {
+		text := path.String()
+		if !m.take(at, len(text)) {
+			return
+		}
+		m.own(i, path, text)
+	}
+}
+
+// take reports whether there is room for so many bytes more. It reports the limit once.
+func (m *managedReader) take(at schema.Path, bytes int) bool {
+	if *m.room < 0 {
+		return false
+	}
+	if *m.room -= bytes; *m.room < 0 {
+		m.report(schema.CodeSyntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", maxManaged>>20), "read fewer objects at once")
+		return false
+	}
+	return true
+}
+
+// own adds a field to an entry.
+func (m *managedReader) own(i int, path schema.Path, text string) {
+	field := m.byPath[text]
+	if field == nil {
+		field = &managedField{path: path}
+		field.places, _ = m.walk(path)
+		m.byPath[text] = field
+		m.fields = append(m.fields, field)
+	}
+	field.claims = append(field.claims, schema.Claim{Layer: managedLayer(i), Value: schema.Presence{}, Position: m.entries[i].position})
+}
+
+// order sorts the fields by name, and the items of lists as the object has them.
+func (m *managedReader) order() {
+	slices.SortFunc(m.fields, func(a, b *managedField) int {
+		for i := range min(len(a.path), len(b.path)) {
+			if a.path[i] != b.path[i] {
+				return cmp.Or(cmp.Compare(a.places[i], b.places[i]), strings.Compare(a.path[i].String(), b.path[i].String()))
+			}
+		}
+		return cmp.Compare(len(a.path), len(b.path))
+	})
+}
+
+// history yields the fields as package blame takes them.
+func (m *managedReader) history() iter.Seq2[schema.Path, []schema.Claim] {
+	return func(yield func(schema.Path, []schema.Claim) bool) {
+		for _, field := range m.fields {
+			if !yield(field.path, field.claims) {
+				return
+			}
+		}
+	}
+}
+
+// maxIndexes limits the sets of merge keys by which one list is indexed. A list of a cluster has one.
+const maxIndexes = 8
+
+// managedList names an index of a list by its first item and its merge keys.
+type managedList struct {
+	first *any
+	keys  string
+}
+
+// walk returns the value at a path, and the position of each item on the way. A field has position 0.
+func (m *managedReader) walk(path schema.Path) (places []int32, value any) {
+	places, value = make([]int32, len(path)), m.object
+	for i, step := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			name, ok := step.Field()
+			if !ok {
+				name, _ = step.Key()
+			}
+			value = v[name]
+		case []any:
+			place, ok := m.place(v, step)
+			if places[i] = place; !ok {
+				places[i], value = int32(len(v)), nil
+			} else {
+				value = v[place]
+			}
+		default:
+			value = nil
+		}
+	}
+	return places, value
+}
+
+// place returns the position of an item.
+func (m *managedReader) place(list []any, step schema.Step) (int32, bool) {
+	if i, ok := step.Index(); ok {
+		return int32(i), i < len(list)
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	keys := step.Keys()
+	of := managedList{first: &list[0]}
+	for _, key := range keys {
+		of.keys += strconv.Quote(key.Name)
+	}
+	index := m.lists[of]
+	if index == nil {
+		if m.indexes[of.first] == maxIndexes {
+			return 0, false
+		}
+		index = make(map[schema.Step]int32, len(list))
+		for i, item := range list {
+			at := schema.ElementOf(item)
+			if keys != nil {
+				fields, _ := item.(map[string]any)
+				itemKeys := slices.Clone(keys)
+				for k := range itemKeys {
+					itemKeys[k].Value = fields[itemKeys[k].Name]
+				}
+				at = schema.ItemBy(itemKeys...)
+			}
+			if _, duplicate := index[at]; !duplicate {
+				index[at] = int32(i)
+			}
+		}
+		if m.lists == nil {
+			m.lists, m.indexes = map[managedList]map[schema.Step]int32{}, map[*any]int{}
+		}
+		m.lists[of] = index
+		m.indexes[of.first]++
+	}
+	place, ok := index[step]
+	return place, ok
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// ownersReport is what -o json writes of managed fields: every object with every field that somebody owns.
+type ownersReport struct {
+	Objects []ownersObject `json:"objects"`
+}
+
+type ownersObject struct {
+	Kind      string        `json:"kind"`
+	Namespace string        `json:"namespace"`
+	Name      string        `json:"name"`
+	Fields    []ownersField `json:"fields"`
+}
+
+type ownersField struct {
+	Path   string  `json:"path"`
+	Owners []owner `json:"owners"`
+}
+
+// owner is an entry of metadata.managedFields, and the place of the entry.
+type owner struct {
+	Manager     string `json:"manager"`
+	Operation   string `json:"operation"`
+	Subresource string `json:"subresource,omitempty"`
+	APIVersion  string `json:"apiVersion,omitempty"`
+	Time        string `json:"time,omitempty"`
+	File        string `json:"file"`
+	Line        int    `json:"line"`
+	Column      int    `json:"column"`
+}
+
+// newOwnersReport reports the selected fields.
+func newOwnersReport(selected []selection) ownersReport {
+	out := ownersReport{Objects: []ownersObject{}}
+	for _, s := range selected {
+		o := ownersObject{Kind: s.id.Kind, Namespace: s.id.Namespace, Name: s.id.Name, Fields: []ownersField{}}
+		for field := range s.each() {
+			f := ownersField{Path: field.Path.String()}
+			for _, c := range field.Claims {
+				e := s.entryOf(c)
+				f.Owners = append(f.Owners, owner{
+					Manager: e.manager, Operation: e.operation, Subresource: e.subresource, APIVersion: e.apiVersion, Time: e.time,
+					File: e.position.File, Line: e.position.Line, Column: e.position.Column,
+				})
+			}
+			o.Fields = append(o.Fields, f)
+		}
+		out.Objects = append(out.Objects, o)
+	}
+	return out
+}
+
+// owners writes a line for each owner of each field, below a legend.
+func (t *blameText) owners(s selection) {
+	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	var rows []row
+	count := map[schema.Layer]int{}
+	for field := range s.each() {
+		for _, c := range field.Claims {
+			t.color(c.Layer)
+			count[c.Layer]++
+			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Layer})
+		}
+	}
+	fmt.Fprintln(t.w, t.paint(bold, "# "+report.Printable(s.id.String())+", by who owns each field"))
+	var table [][]string
+	var layers []schema.Layer
+	for i, e := range s.entries {
+		layer := managedLayer(i)
+		if count[layer] == 0 {
+			continue
+		}
+		layers = append(layers, layer)
+		table = append(table, []string{e.label(), report.Count(count[layer], "field"), e.time})
+	}
+	t.table("#   ", table, layers)
+	t.write(rows)
+}
+
+// ownersOf writes the owners of the fields that were asked for.
+func (t *blameText) ownersOf(s selection) {
+	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	fmt.Fprintln(t.w, t.paint(bold, report.Printable(s.id.String())))
+	for field := range s.each() {
+		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
+		var table [][]string
+		var layers []schema.Layer
+		for _, c := range field.Claims {
+			e := s.entryOf(c)
+			t.color(c.Layer)
+			layers = append(layers, c.Layer)
+			table = append(table, []string{e.label(), e.time, e.position.String()})
+		}
+		t.table("  ", table, layers)
+	}
+}
+
+// table writes cells in columns, without empty columns. The first cell has the color of its layer.
+func (t *blameText) table(indent string, rows [][]string, layers []schema.Layer) {
+	var widths []int
+	for _, cells := range rows {
+		widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)
+		for i := range cells {
+			if i == 0 {
+				cells[i] = report.Line(cells[i])
+			} else {
+				cells[i] = report.Printable(cells[i])
+			}
+			widths[i] = max(widths[i], report.Width(cells[i]))
+		}
+	}
+	for i, cells := range rows {
+		var b strings.Builder
+		b.WriteString(indent)
+		for j, cell := range cells {
+			text := cell
+			if widths[j] == 0 {
+				continue
+			}
+			if j == 0 {
+				text = t.paint(t.colors[layers[i]], cell)
+			}
+			b.WriteString(text + strings.Repeat(" ", widths[j]-report.Width(cell)+2))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+	}
+}
