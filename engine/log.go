@@ -228,7 +228,7 @@ func (l *log) valueOf(i int32) any {
 	default:
 		value := l.other(i)
 		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
-			return v.Elem().Interface()
+			return plainValue(v)
 		}
 		return value
 	}

@@ -284,6 +284,9 @@ func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
 func plainValue(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
 		return v.Elem().Interface()
 	case reflect.String:
 		return v.String()

@@ -79,6 +79,8 @@ func TestPodRules(t *testing.T) {
 		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {name: B_}}}]", want: "TW604", path: volume + ".csi.name", reason: "without the reference"},
 		{pod: "volumes: [{name: v, csi: {driver: a.b, nodePublishSecretRef: {}}}]", want: "TW604", path: volume + ".csi.nodePublishSecretRef.name", reason: "with the reference"},
 		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, namespaces: [B_]}]}}", want: "TW610", path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespace", reason: "the singular"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, operator: Exists}, {key: k, operator: In, values: [a]}]}}]}}", want: "TW610", path: ".spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].matchLabelKeys[0]", reason: "the server takes the second for its own"},
+		{pod: "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, matchLabelKeys: [k], labelSelector: {matchExpressions: [{key: k, operator: Exists}]}}]}}", reason: "the Pod has no such label"},
 		{pod: "{hostPID: true, shareProcessNamespace: true}", want: "TW613", path: ".spec.template.spec.securityContext.shareProcessNamespace", reason: "as of the internal type"},
 		{container: "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name, apiVersion: v2}}}]", want: "TW605", path: container + `.env[name="A"].valueFrom.fieldRef.fieldPath`, reason: "the path is of no version"},
 		// Feature gates that are off.

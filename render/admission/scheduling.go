@@ -209,17 +209,21 @@ func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav
 }
 
 // checkMatched refuses a key of matchLabelKeys that the selector names already: for each of the keys that
-// the Pod has as a label, the API server adds an expression to the selector.
+// the Pod has as a label, the API server adds an expression to the selector. Two expressions of a key count as one of the
+// author and one of the server, whether the Pod has the label or not.
 func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector, at schema.Path) {
 	if selector == nil {
 		return
 	}
 	for i, key := range keys {
 		_, named := selector.MatchLabels[key]
+		twice := false
 		for _, e := range selector.MatchExpressions {
-			named = named || e.Key == key
+			if e.Key == key {
+				named, twice = true, twice || named
+			}
 		}
-		if _, has := p.Labels[key]; has && named {
+		if _, has := p.Labels[key]; has && named || twice {
 			p.report(schema.CodeScheduling, at.Append(schema.Field("matchLabelKeys"), schema.Index(i)), fmt.Sprintf("the labelSelector names %q, too", key), "keep the one that is meant")
 		}
 	}
