@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,8 +129,11 @@ func (c *ControlPlane) try(ctx context.Context, program Program, dir string, see
 	case taken && documents.TrainJob["apiVersion"] != "trainer.kubeflow.org/v1alpha1":
 		// The program leaves it out, with a warning.
 		return out
-	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial):
+	case !taken && (recorded.Outcome == Suspended || recorded.Outcome == Partial || recorded.Outcome == Ignored):
 		// What the program refuses is not made yet, or not at all.
+		return out
+	case !taken && !refused && recorded.Finished && len(recorded.said()) > 0 && recorded.Names(found):
+		// The Job was over before what was refused could count.
 		return out
 	case taken && refused && recorded.Finished:
 		// What was refused came after the end.
@@ -224,6 +228,9 @@ func (c *ControlPlane) tryUpdate(ctx context.Context, program Program, dir strin
 	if slices.ContainsFunc(change.Said, needsCluster.MatchString) {
 		return out
 	}
+	if !taken && !isRefused && (waits(objects[1][0], changed) || change.ended()) {
+		return out // what the program refuses is not made yet, or not at all
+	}
 	if taken == isRefused {
 		return fail("the cluster: %s\n%s\nthe program: %s", out.outcome, strings.Join(change.Said, "\n"), found)
 	}
@@ -235,6 +242,23 @@ func jobSetOf(documents *fuzz.Documents) Object {
 	spec, _ := documents.Runtime["spec"].(Object)
 	template, _ := spec["template"].(Object)
 	return Object{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": Object{"name": "js", "namespace": "default"}, "spec": template["spec"]}
+}
+
+// waits reports whether some Jobs of a JobSet, or of what a TrainJob becomes, are made only when others are done.
+func waits(objects ...any) bool {
+	for _, value := range objects {
+		switch v := value.(type) {
+		case Object:
+			if v["dependsOn"] != nil || v["startupPolicyOrder"] == "InOrder" || waits(slices.Collect(maps.Values(v))...) {
+				return true
+			}
+		case []any:
+			if waits(v...) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dropNulls removes the fields that are null.

@@ -352,7 +352,7 @@ func rank(variable any) int {
 }
 
 // needsCluster are refusals that hang on what the control plane here lacks, and not on the case.
-var needsCluster = regexp.MustCompile(`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass`)
+var needsCluster = regexp.MustCompile(`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass|PriorityClass "[^"]*" doesn't exist`)
 
 // NeedsCluster tells a case whose verdict cannot be known from files.
 func (c *Case) NeedsCluster() bool {

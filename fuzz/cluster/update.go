@@ -89,6 +89,17 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	return change, nil
 }
 
+// ended reports whether the object was done when it was changed, so that its controller makes nothing more of it.
+func (c *Change) ended() bool {
+	status, _ := c.Before["status"].(Object)
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(condition any) bool {
+		is, _ := condition.(Object)
+		kind := text(is, "type")
+		return text(is, "status") == "True" && (kind == "Complete" || kind == "Completed" || kind == "Failed")
+	})
+}
+
 // saidSince is what the controllers and new Warning events say.
 func (r *recording) saidSince(known []Object) []string {
 	name := func(event Object) string { return fmt.Sprint(text(event, "metadata", "name"), event["count"]) }
