@@ -221,11 +221,11 @@ func stepOf(key string) (schema.Step, error) {
 	case "i":
 		i, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return schema.Step{}, errors.New("must be a position after i:")
+			return schema.Step{}, errors.New(`must be a position after "i:"`)
 		}
 		return schema.Index(int(i)), nil
 	}
-	return schema.Step{}, errors.New("must start with f:, k:, v: or i:")
+	return schema.Step{}, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
 }
 
 // isPlainName reports whether a path may show a name without quotes.
@@ -247,7 +247,7 @@ func itemKeysOf(text string) ([]schema.ItemKey, error) {
 	if token, err := tokenOf(d); err != nil {
 		return nil, err
 	} else if token != json.Delim('{') {
-		return nil, errors.New("must be an object after k:")
+		return nil, errors.New(`must be an object after "k:"`)
 	}
 	var keys []schema.ItemKey
 	seen := map[string]bool{}
@@ -259,7 +259,7 @@ func itemKeysOf(text string) ([]schema.ItemKey, error) {
 		name, isName := token.(string)
 		switch {
 		case !isName && keys == nil:
-			return nil, errors.New("must have at least one merge key after k:")
+			return nil, errors.New(`must have at least one merge key after "k:"`)
 		case !isName:
 			return keys, atEnd(d)
 		case name == "":
@@ -288,7 +288,7 @@ func elementOf(text string) (any, error) {
 	d.UseNumber()
 	var value any
 	if err := d.Decode(&value); err != nil {
-		return nil, errors.New("invalid JSON after v:")
+		return nil, errors.New(`invalid JSON after "v:"`)
 	}
 	if err := atEnd(d); err != nil {
 		return nil, err
