@@ -54,26 +54,35 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	} else if err := r.play(ctx, objects); err != nil || r.out.Outcome != Accepted && r.out.Outcome != Suspended {
 		return &Change{}, err
 	}
-	answer, err := c.Do(http.MethodGet, path, nil)
-	if err != nil || answer.Status != http.StatusOK {
-		return &Change{}, err
-	}
 	change := &Change{}
-	if err := exact(answer.Body, &change.Before); err != nil {
-		return nil, err
-	}
-	if err := r.read(); err != nil {
-		return nil, err
-	}
-	known := r.out.Events
-	c.failures.Delete(r.namespace)
-	if where.plural == "jobsets" {
-		answer, err = r.apply(path, changed)
-	} else {
-		answer, err = r.replace(path, changed, text(change.Before, "metadata", "resourceVersion"))
-	}
-	if err != nil {
-		return nil, err
+	var known []Object
+	var answer Answer
+	const tries = 5 // its controller may write the object in between
+	for range tries {
+		if answer.Status != 0 && answer.Status != http.StatusConflict {
+			break
+		}
+		change.Before = nil
+		answer, err = c.Do(http.MethodGet, path, nil)
+		if err != nil || answer.Status != http.StatusOK {
+			return &Change{}, err
+		}
+		if err := exact(answer.Body, &change.Before); err != nil {
+			return nil, err
+		}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		known = r.out.Events
+		c.failures.Delete(r.namespace)
+		if where.plural == "jobsets" {
+			answer, err = r.apply(path, changed)
+		} else {
+			answer, err = r.replace(path, changed, text(change.Before, "metadata", "resourceVersion"))
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if answer.Status != http.StatusOK {
 		change.Said = []string{answer.Refusal()}
