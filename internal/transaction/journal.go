@@ -128,7 +128,7 @@ func (d *Dir) wait(interrupted func() error) (*lockedfile.File, error) {
 			}
 		}
 	}()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond) // a busy machine takes a while for a journal that is free
 	defer tick.Stop()
 	for {
 		select {
