@@ -202,10 +202,7 @@ func stepOf(key string) (schema.Step, error) {
 	}
 	switch kind {
 	case "f":
-		if isPlainName(text) {
-			return schema.Field(text), nil
-		}
-		return schema.Key(text), nil
+		return (*schema.Type)(nil).Step(text), nil
 	case "k":
 		keys, err := itemKeysOf(text)
 		if err != nil {
@@ -226,18 +223,6 @@ func stepOf(key string) (schema.Step, error) {
 		return schema.Index(int(i)), nil
 	}
 	return schema.Step{}, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
-}
-
-// isPlainName reports whether a path may show a name without quotes.
-func isPlainName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '$':
-		default:
-			return false
-		}
-	}
-	return name != ""
 }
 
 // itemKeysOf reads the merge keys of an item: a JSON object of scalars.

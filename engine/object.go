@@ -32,12 +32,7 @@ func ForObject(t *schema.Type) *Plan[Object, Object] {
 // key, a null removes its key, and every other value replaces what is there, lists included. So an apply without a
 // schema merges, too, but for nulls. A patch of another apiVersion or kind than its base is an error.
 func ForJSON() *Plan[Object, Object] {
-	whole := &schema.Type{Kind: schema.Untyped}
-	whole.List = &schema.Type{Kind: schema.Atomic, Elem: whole}
-	whole.Object = &schema.Type{Kind: schema.Atomic, Object: &schema.Type{Kind: schema.Map, Elem: whole}}
-	free := &schema.Type{Kind: schema.Untyped, List: &schema.Type{Kind: schema.Atomic, Elem: whole}}
-	free.Object = &schema.Type{Kind: schema.Map, Elem: free}
-	return &Plan[Object, Object]{&plan{root: free.Object, objects: true, removes: true}}
+	return &Plan[Object, Object]{&plan{root: schema.Open(), objects: true, removes: true}}
 }
 
 // applyObjects is ApplyInto of a plan of objects.

@@ -79,9 +79,8 @@ func DefaultOverrides(o *legacy.Overrides) {
 // ClusterTrainingRuntime is stored. It changes the spec that it is given.
 //
 // A Go value cannot tell "replicas: 0" from no replicas at all, and the API server fills in only the
-// latter. So it is with an empty groupName, and an empty protocol of a port. written tells the two apart, for those who know what the object's author wrote: it reports
-// whether the object has a field, and manifest.Document.Sets is one. Where it is nil, a zero counts as
-// not written.
+// latter. The same holds for an empty groupName and for an empty protocol of a port. written reports whether
+// the object has a field; manifest.Document.Sets is one. Where it is nil, a zero counts as not written.
 func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path) bool) {
 	if spec == nil {
 		return
@@ -98,11 +97,7 @@ func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path)
 		}
 		pod := &job.Template.Spec.Template.Spec
 		defaultPodTemplate(pod)
-		empty := emptyProtocols(pod, jobs.Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...), written)
-		defaultPortProtocols(pod)
-		for _, port := range empty {
-			port.Protocol = ""
-		}
+		defaultPortProtocols(pod, jobs.Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...), written)
 	}
 	if template.FailurePolicy != nil {
 		setDefault(&template.FailurePolicy.RestartStrategy, jobset.Recreate)
@@ -123,30 +118,6 @@ func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path)
 			setDefaultPointer(&policy.Volcano.NetworkTopology.HighestTierAllowed, 1)
 		}
 	}
-}
-
-// emptyProtocols returns the ports of a Pod at a path whose protocol is written, and empty.
-func emptyProtocols(pod *corev1.PodSpec, at schema.Path, written func(schema.Path) bool) []*corev1.ContainerPort {
-	var empty []*corev1.ContainerPort
-	if written == nil {
-		return nil
-	}
-	for _, list := range []struct {
-		name       string
-		containers []corev1.Container
-	}{{"initContainers", pod.InitContainers}, {"containers", pod.Containers}} {
-		for i := range list.containers {
-			container := &list.containers[i]
-			for p := range container.Ports {
-				port := &container.Ports[p]
-				path := []schema.Step{schema.Field(list.name), schema.Item("name", container.Name), schema.Field("ports"), schema.Index(p), schema.Field("protocol")}
-				if port.Protocol == "" && written(at.Append(path...)) {
-					empty = append(empty, port)
-				}
-			}
-		}
-	}
-	return empty
 }
 
 func defaultMLPolicy(policy *trainer.MLPolicy) {

@@ -7,6 +7,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/schema"
 )
 
 // DefaultJobSet returns a copy of the JobSet with everything filled in that the cluster fills in
@@ -25,7 +27,7 @@ func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet {
 	for i := range js.Spec.ReplicatedJobs {
 		spec := &js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
 		defaultPodTemplate(spec)
-		defaultPortProtocols(spec)
+		defaultPortProtocols(spec, nil, nil)
 	}
 	return js
 }
@@ -83,10 +85,21 @@ func defaultContainer(container *corev1.Container) {
 	}
 }
 
-func defaultPortProtocols(spec *corev1.PodSpec) {
-	for container := range podContainers(spec) {
-		for i := range container.Ports {
-			setDefault(&container.Ports[i].Protocol, corev1.ProtocolTCP)
+// defaultPortProtocols fills in the protocol of ports, but for those of a Pod at a path whose empty protocol is written.
+func defaultPortProtocols(spec *corev1.PodSpec, at schema.Path, written func(schema.Path) bool) {
+	for _, list := range []struct {
+		name       string
+		containers []corev1.Container
+	}{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}} {
+		for _, container := range list.containers {
+			for i := range container.Ports {
+				port := &container.Ports[i]
+				isWritten := port.Protocol == "" && written != nil &&
+					written(at.Append(schema.Field(list.name), schema.Item("name", container.Name), schema.Field("ports"), schema.Index(i), schema.Field("protocol")))
+				if !isWritten {
+					setDefault(&port.Protocol, corev1.ProtocolTCP)
+				}
+			}
 		}
 	}
 }

@@ -81,6 +81,9 @@ func versionOf(definition map[string]any, wanted []string) (map[string]any, *pla
 	return nil, nil, errors.New("spec.versions: there is no version that is stored")
 }
 
+// Open returns the type of objects without a schema: objects merge by key, and every other value is replaced.
+func Open() *Type { return newOpenAPI().free.Object }
+
 // openAPI compiles a schema that is structural. Definitions repeat a few types all over, so one of each is made.
 type openAPI struct {
 	any, text, number, boolean *Type

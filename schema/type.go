@@ -251,16 +251,13 @@ func (t *Type) Field(name string) *StructField {
 	return nil
 }
 
-// Step returns the step to what an object of the type has by a name: the field of a Struct, or the entry of a Map. In an
-// object of which the schema says nothing, an entry reads as a field if its name does.
+// Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, as one of a
+// nil type, does not distinguish the two: a name of letters, digits, "-", "_" and "$" is a Field, any other a Key.
 func (t *Type) Step(name string) Step {
-	if t == nil {
-		return Key(name)
-	}
-	if t.Object != nil {
+	if t != nil && t.Object != nil {
 		t = t.Object
 	}
-	isOpen := t.Elem != nil && (t.Kind == Struct || t.Elem.Object == t)
+	isOpen := t == nil || t.Elem != nil && (t.Kind == Struct || t.Elem.Object == t)
 	if t.Field(name) != nil || isOpen && !strings.ContainsFunc(name, isNotInName) && name != "" {
 		return Field(name)
 	}
@@ -269,7 +266,7 @@ func (t *Type) Step(name string) Step {
 
 // isNotInName reports whether a character occurs in no name of a field.
 func isNotInName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '$'
 }
 
 // KeyField returns the field of a ListMap's items that holds their merge key.

@@ -10,7 +10,7 @@ import (
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
 		schema.Compile, schema.Element, schema.ElementOf, schema.Field, schema.FieldNames, schema.Fields, schema.FormatClaim, schema.FormatValue, schema.HideSecrets, schema.Index, schema.IsSecret, schema.IsSecretOf,
-		schema.Item, schema.ItemBy, schema.Key, schema.Manager, schema.Nearest, schema.Override,
+		schema.Item, schema.ItemBy, schema.Key, schema.Manager, schema.Nearest, schema.Open, schema.Override,
 		schema.ParseOpenAPI, schema.ParsePath, schema.PatchPath, schema.Policy, schema.SameValue, schema.Scheduler, schema.StricterCodes,
 		schema.TypeOf,
 		new(schema.Claim), new(schema.Finding), new(schema.Findings), new(schema.Kind), new(schema.Layer),

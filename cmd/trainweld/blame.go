@@ -49,6 +49,8 @@ On a terminal a name stands where it changes, and lines are cut at its width; el
 its name, for grep. Literal values of environment variables are masked unless --show-values is given: the
 output is a report, and no manifest to apply.
 
+A single object of another kind with --patch merges as the command merge merges it.
+
 If the inputs hold no TrainJob, blame shows the owners of other objects from their metadata.managedFields:
 the last writers of each field, without values and history. Read the objects with
 kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource; a

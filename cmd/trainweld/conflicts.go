@@ -45,6 +45,8 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 YAML or JSON; other kinds are passed over. What keeps a TrainJob from being looked at, such as an unreadable
 file or a missing runtime, is reported, too. The report goes to standard output, a summary to standard error.
 
+A single object of another kind with --patch merges as the command merge merges it.
+
 Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at, 2 usage, input or output failed.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld conflicts job.yaml -r runtime.yaml

@@ -52,6 +52,8 @@ Managers that disagree are rendered as in the cluster, where the last patch wins
 in the new version is told on standard error. Literal values of environment variables are masked; where
 one changes, it reads "*** (before)" and "*** (after)".
 
+OLD and NEW may each hold one object of another kind: with --patch it merges as the command merge merges it.
+
 With -o text, and where KUBECTL_EXTERNAL_DIFF names a program, that program compares two directories of
 objects, as with kubectl diff. It is run without a shell, and its words are split at spaces.
 

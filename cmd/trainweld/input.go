@@ -180,8 +180,8 @@ func (p *program) readPatches(in *input, flags inputFlags) {
 		files, findings := manifest.Files(p.files, []string{path}, false)
 		in.findings = append(in.findings, findings...)
 		for _, file := range files {
-			if !read[file] {
-				read[file] = true
+			if key := manager + "=" + file; !read[key] {
+				read[key] = true
 				p.readPatchFile(in, flags, manager, file)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
@@ -46,7 +48,7 @@ func (p *program) mergesObject(flags inputFlags, how schemaFlags) (*program, boo
 		return &again, false
 	}
 	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
-	return &again, group != "trainer.kubeflow.org" && group != "jobset.x-k8s.io" && !documents[0].Broken
+	return &again, !isTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
 // merging is a base of any kind and the patches to it.
@@ -107,7 +109,10 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 	if err := m.choose(how, is); err != nil {
 		return nil, nil, usageError{err}
 	}
-	kind := objectKind(is, m.typ == strategicType, m.goType)
+	kind := objectKind(is, nil)
+	if m.typ == strategicType {
+		kind = objectKind(is, m.goType)
+	}
 	documents, more := manifest.DecodeAs(file, data, kind)
 	if found = append(found, more...); found.Err() != nil {
 		return nil, found, nil
@@ -120,7 +125,7 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
 		})
 	}
-	kind.New = func() any { return new(engine.Object) }
+	kind = objectKind(is, nil)
 	for _, patch := range flags.patches {
 		manager, file := managerOf(patch)
 		if manager == "" {
@@ -139,14 +144,14 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 	return m, found, nil
 }
 
-// objectKind is how a base is read: strictly where it is of a Go type, else as it is.
-func objectKind(d *manifest.Document, strict bool, t reflect.Type) manifest.Kind {
+// objectKind returns the kind of a document, to be read strictly as a Go type, or for a nil type as any object.
+func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 	group, version, ok := strings.Cut(d.APIVersion, "/")
 	if !ok {
 		group, version = "", d.APIVersion
 	}
 	kind := manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(engine.Object) }}
-	if strict {
+	if t != nil {
 		kind.New = func() any { return reflect.New(t).Interface() }
 	}
 	return kind
