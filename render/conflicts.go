@@ -66,17 +66,15 @@ func keepsLastMount(template *trainer.JobSetTemplateSpec, path schema.Path) bool
 	for i := range template.Spec.ReplicatedJobs {
 		job := &template.Spec.ReplicatedJobs[i]
 		pod := schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...)
-		for container := range podContainers(&job.Template.Spec.Template.Spec) {
-			for _, list := range []string{"initContainers", "containers"} {
-				if !within.HasPrefix(pod.Append(schema.Field(list), schema.Item("name", container.Name))) {
-					continue
-				}
-				seen := map[string]bool{}
-				for _, m := range container.VolumeMounts {
-					seen[m.MountPath] = true
-				}
-				return len(seen) == len(container.VolumeMounts)
+		for list, container := range podContainers(&job.Template.Spec.Template.Spec) {
+			if !within.HasPrefix(pod.Append(schema.Field(list), schema.Item("name", container.Name))) {
+				continue
 			}
+			seen := map[string]bool{}
+			for _, m := range container.VolumeMounts {
+				seen[m.MountPath] = true
+			}
+			return len(seen) == len(container.VolumeMounts)
 		}
 	}
 	return false

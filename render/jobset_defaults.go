@@ -64,7 +64,7 @@ func defaultJobSetSpec(spec *jobset.JobSetSpec) {
 // protocol, which the Job API would fill in just so. Defaults of "" on plain strings are left out:
 // the Go types do not write them.
 func defaultPodTemplate(spec *corev1.PodSpec) {
-	for container := range podContainers(spec) {
+	for _, container := range podContainers(spec) {
 		defaultContainer(container)
 	}
 	for i := range spec.Volumes {
@@ -87,35 +87,33 @@ func defaultContainer(container *corev1.Container) {
 
 // defaultPortProtocols fills in the protocol of ports, but for those of a Pod at a path whose empty protocol is written.
 func defaultPortProtocols(spec *corev1.PodSpec, at schema.Path, written func(schema.Path) bool) {
-	for _, list := range []struct {
-		name       string
-		containers []corev1.Container
-	}{{"initContainers", spec.InitContainers}, {"containers", spec.Containers}} {
-		for _, container := range list.containers {
-			for i := range container.Ports {
-				port := &container.Ports[i]
-				isWritten := port.Protocol == "" && written != nil &&
-					written(at.Append(schema.Field(list.name), schema.Item("name", container.Name), schema.Field("ports"), schema.Index(i), schema.Field("protocol")))
-				if !isWritten {
-					setDefault(&port.Protocol, corev1.ProtocolTCP)
-				}
+	for list, container := range podContainers(spec) {
+		for i := range container.Ports {
+			port := &container.Ports[i]
+			isWritten := port.Protocol == "" && written != nil &&
+				written(at.Append(schema.Field(list), schema.Item("name", container.Name), schema.Field("ports"), schema.Index(i), schema.Field("protocol")))
+			if !isWritten {
+				setDefault(&port.Protocol, corev1.ProtocolTCP)
 			}
 		}
 	}
 }
 
-// podContainers are the containers of every sort in the order in which they start.
-func podContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
-	return func(yield func(*corev1.Container) bool) {
-		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-			for i := range containers {
-				if !yield(&containers[i]) {
-					return
-				}
+// podContainers yields all containers of a Pod, each with the name of its list: an ephemeral container has the fields of any other.
+func podContainers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
+	return func(yield func(string, *corev1.Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield("initContainers", &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield("containers", &spec.Containers[i]) {
+				return
 			}
 		}
 		for i := range spec.EphemeralContainers {
-			if !yield((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
+			if !yield("ephemeralContainers", (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
 				return
 			}
 		}

@@ -35,7 +35,7 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 		roundUp(spec.Resources.Limits)
 		roundUp(spec.Resources.Requests)
 	}
-	for container := range podContainers(spec) {
+	for _, container := range podContainers(spec) {
 		roundUp(container.Resources.Limits)
 		roundUp(container.Resources.Requests)
 		if l := container.Lifecycle; l != nil && l.StopSignal != nil {
