@@ -14,14 +14,16 @@ import (
 	"strings"
 	"sync"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -43,13 +45,13 @@ const longestManager = 253
 // Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
 // is wrong with the template alone; Finding.Object has the kind of the one or the other. A nil template is an
 // empty one.
-func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) schema.Findings {
+func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
 	c := checker{}
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	c.template(template)
-	c.object.Kind = schema.TrainJobKind
+	c.object.Kind = finding.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
 		c.patch(template, patches, i)
@@ -59,24 +61,24 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 
 // entryPath is where the template of a patch stands in a TrainJob: by its manager, or, where that does not tell it
 // from the others, by its position.
-func entryPath(patches []trainer.RuntimePatch, i int) schema.Path {
-	step := schema.Item("manager", patches[i].Manager)
+func entryPath(patches []trainer.RuntimePatch, i int) fieldpath.Path {
+	step := fieldpath.Item("manager", patches[i].Manager)
 	for j := range patches {
 		if patches[i].Manager == "" || j != i && patches[j].Manager == patches[i].Manager {
-			step = schema.Index(i)
+			step = fieldpath.Index(i)
 		}
 	}
-	return schema.Path{schema.Field("spec"), schema.Field("runtimePatches"), step, schema.Field("trainingRuntimeSpec"), schema.Field("template")}
+	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), step, fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
 }
 
 type checker struct {
-	object   schema.Object
-	findings schema.Findings
+	object   fieldpath.Object
+	findings finding.List
 	trails   []trail  // spare ones
 	keys     []string // of the lists that are being walked, one inside the other
 }
 
-func (c *checker) trail(start schema.Path) *trail {
+func (c *checker) trail(start fieldpath.Path) *trail {
 	if len(c.trails) == 0 {
 		c.trails = make([]trail, 32)
 	}
@@ -86,8 +88,8 @@ func (c *checker) trail(start schema.Path) *trail {
 	return t
 }
 
-func (c *checker) report(code schema.Code, severity schema.Severity, path schema.Path, help, message string, args ...any) *schema.Finding {
-	c.findings = append(c.findings, schema.Finding{
+func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
+	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
 		Message: fmt.Sprintf(message, args...), Help: help,
 	})
@@ -98,44 +100,44 @@ func (c *checker) report(code schema.Code, severity schema.Severity, path schema
 // domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
 func (c *checker) managers(patches []trainer.RuntimePatch) {
 	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
-	entry := func(i int, steps ...schema.Step) schema.Path {
-		return schema.Fields("spec", "runtimePatches").Append(schema.Index(i)).Append(steps...)
+	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
+		return fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(steps...)
 	}
 	for i := range patches {
 		name := patches[i].Manager
 		var errs field.ErrorList
 		switch {
 		case name == "":
-			c.report(schema.CodeBadManager, schema.Error, entry(i), form, "the patch has no manager")
+			c.report(finding.CodeBadManager, finding.Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(schema.CodeBadManager, schema.Error, entry(i, schema.Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(schema.CodeBadManager, schema.Error, entry(i, schema.Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
 		}
 		if first := indexOf(patches, managerName, name); first < i && name != "" {
-			c.report(schema.CodeDuplicateManager, schema.Error, entry(i, schema.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
-				"manager %q has two patches", name).Claims = twice(schema.Manager(name), entry(first), entry(i))
+			c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+				"manager %q has two patches", name).Claims = twice(engine.Manager(name), entry(first), entry(i))
 		}
 	}
 }
 
 // twice are the claims of one layer on what may be there once only.
-func twice(layer schema.Layer, first, second schema.Path) []schema.Claim {
-	return []schema.Claim{{Layer: layer, Value: schema.Presence{}, Source: first}, {Layer: layer, Value: schema.Presence{}, Source: second}}
+func twice(layer engine.Layer, first, second fieldpath.Path) []engine.Claim {
+	return []engine.Claim{{Layer: layer, Value: engine.Presence{}, Source: first}, {Layer: layer, Value: engine.Presence{}, Source: second}}
 }
 
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
-	c.object.Kind = schema.RuntimeKind
+	c.object.Kind = finding.RuntimeKind
 	c.walk(merge.JobSetTemplate().Field("spec").Type, side{}, c.runtime(template), "")
 }
 
 // runtime is the side of a runtime's template.
 func (c *checker) runtime(template *trainer.JobSetTemplateSpec) side {
-	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(schema.Fields("spec", "template", "spec")), layer: schema.Runtime}
+	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(fieldpath.Fields("spec", "template", "spec")), layer: merge.RuntimeLayer}
 }
 
 // patch checks one manager's patch against the runtime's template.
@@ -146,24 +148,24 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.
 	}
 	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i))
 	if p.Metadata != nil {
-		c.metadata(p.Metadata, path.in(schema.Field("metadata")), false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), path, schema.Field("metadata"), schema.Field("labels"))
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, schema.Field("metadata"), schema.Field("annotations"))
+		c.metadata(p.Metadata, path.in(fieldpath.Field("metadata")), false)
+		c.directives(reflect.ValueOf(p.Metadata.Labels), path, fieldpath.Field("metadata"), fieldpath.Field("labels"))
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, fieldpath.Field("metadata"), fieldpath.Field("annotations"))
 	}
 	if p.Spec == nil {
 		return
 	}
-	layer := schema.Manager(patch.Manager)
+	layer := engine.Manager(patch.Manager)
 	c.walk(merge.JobSetTemplate().Field("spec").Type,
-		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(schema.Field("spec")), layer: layer},
+		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(fieldpath.Field("spec")), layer: layer},
 		c.runtime(template), "")
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(schema.Field("spec")).in(schema.Field("replicatedJobs")), layer)
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(fieldpath.Field("spec")).in(fieldpath.Field("replicatedJobs")), layer)
 	}
 }
 
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer schema.Layer) {
-	path := list.in(schema.Item("name", patch.Name))
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer engine.Layer) {
+	path := list.in(fieldpath.Item("name", patch.Name))
 	job := find(jobs, jobName, patch.Name)
 	c.mainEnv(patch, path)
 	if patch.Name == "" {
@@ -174,36 +176,36 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(schema.CodeUnknownJob, schema.Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
+		c.report(finding.CodeUnknownJob, finding.Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		return
 	}
 	if patch.Template == nil {
 		return
 	}
-	path = path.in(schema.Field("template"))
+	path = path.in(fieldpath.Field("template"))
 	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, path.in(schema.Field("metadata")), false)
+		c.metadata(patch.Template.Metadata, path.in(fieldpath.Field("metadata")), false)
 	}
 	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return
 	}
 	pod := patch.Template.Spec.Template
-	path = path.in(schema.Field("spec")).in(schema.Field("template"))
+	path = path.in(fieldpath.Field("spec")).in(fieldpath.Field("template"))
 	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, path.in(schema.Field("metadata")), true)
+		c.metadata(pod.Metadata, path.in(fieldpath.Field("metadata")), true)
 	}
 	if pod.Spec != nil {
-		c.pod(job, pod.Spec, path.in(schema.Field("spec")), layer)
+		c.pod(job, pod.Spec, path.in(fieldpath.Field("spec")), layer)
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer schema.Layer) {
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer engine.Layer) {
 	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(schema.Field("containers")))
-	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(schema.Field("initContainers")))
-	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(schema.Field("initContainers")))
-	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(schema.Field("tolerations")), layer, job.Name)
+	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(fieldpath.Field("containers")))
+	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(fieldpath.Field("initContainers")))
+	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(fieldpath.Field("initContainers")))
+	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(fieldpath.Field("tolerations")), layer, job.Name)
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
@@ -226,7 +228,7 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 		case len(have) == 0:
 			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		}
-		c.report(schema.CodeUnknownContainer, schema.Error, list.in(schema.Item("name", name)).path(), help,
+		c.report(finding.CodeUnknownContainer, finding.Error, list.in(fieldpath.Item("name", name)).path(), help,
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
 	}
 }
@@ -262,8 +264,8 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 			api = "spec.initializer.model.env"
 		}
 		if api != "" && len(containers[i].Env) > 0 {
-			at := path.path().Append(schema.Fields("template", "spec", "template", "spec", "containers")...).Append(schema.Item("name", containers[i].Name), schema.Field("env"))
-			c.report(schema.CodeEnvOnMain, schema.Error, at, "set "+api+" of the TrainJob instead",
+			at := path.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
+			c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
 		}
 	}
@@ -276,7 +278,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 	for i := range patches {
 		at := indexOf(have, containerName, patches[i].Name)
 		if at >= 0 && at < last {
-			c.report(schema.CodeInitOrder, schema.Warning, list.in(schema.Item("name", patches[i].Name)).path(),
+			c.report(finding.CodeInitOrder, finding.Warning, list.in(fieldpath.Item("name", patches[i].Name)).path(),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -285,7 +287,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 }
 
 // tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
-func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer schema.Layer, job string) {
+func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer engine.Layer, job string) {
 	if len(patch) == 0 {
 		return
 	}
@@ -293,16 +295,16 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, laye
 	for i := range have {
 		kept := slices.ContainsFunc(patch, func(t corev1.Toleration) bool { return reflect.DeepEqual(t, have[i]) })
 		if !kept {
-			lost = append(lost, schema.FormatValue(nil, have[i], false))
+			lost = append(lost, finding.FormatValue(nil, have[i], false))
 		}
 	}
 	if lost == nil {
 		return
 	}
-	f := c.report(schema.CodeDropsTolerations, schema.Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(finding.CodeDropsTolerations, finding.Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
-	runtime := schema.Path{schema.Field("spec"), schema.Field("template"), schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", job), schema.Field("template"), schema.Field("spec"), schema.Field("template"), schema.Field("spec"), schema.Field("tolerations")}
-	f.Claims = []schema.Claim{{Layer: schema.Runtime, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
+	runtime := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("tolerations")}
+	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
 }
 
 // metadata warns of what a patch's metadata says besides labels and annotations. The API documents
@@ -317,12 +319,12 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
 		if ofPod && f.Name == "finalizers" {
 			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 		}
-		c.report(schema.CodeIgnoredMetadata, schema.Warning, path.in(schema.Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(finding.CodeIgnoredMetadata, finding.Warning, path.in(fieldpath.Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
 
 var jobMetadata = sync.OnceValue(func() *schema.Type {
-	return merge.JobSetTemplate().Lookup(schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template"), schema.Field("metadata")})
+	return merge.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
 })
 
 // find is the first item of a list with a key, nil where there is none.
@@ -353,7 +355,7 @@ func among(name string, names []string) string {
 		return "; it has none"
 	}
 	list := strings.Join(slices.Clone(names), ", ")
-	if near := schema.Nearest(name, names); near != "" {
+	if near := finding.Nearest(name, names); near != "" {
 		return fmt.Sprintf(": did you mean %q? It has %s", near, list)
 	}
 	return ": it has " + list

@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // The runtime of the cases: one job with two containers and two init containers.
@@ -76,7 +78,7 @@ var shorten = strings.NewReplacer(
 	`.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec`, "RUNTIME",
 )
 
-func brief(findings schema.Findings) []string {
+func brief(findings finding.List) []string {
 	var lines []string
 	for _, f := range findings {
 		line := fmt.Sprintf("%s %s %s %s", f.Code, f.Severity, f.Object.Kind, shorten.Replace(f.Path.String()))
@@ -348,7 +350,7 @@ func TestCheckTellsPatchesApart(t *testing.T) {
 	got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{ghost("a.example.com/x"), ghost(""), ghost("b.example.com/x"), ghost("a.example.com/x")})
 	var paths []string
 	for _, f := range got {
-		if f.Code == schema.CodeUnknownContainer {
+		if f.Code == finding.CodeUnknownContainer {
 			paths = append(paths, f.Path[:3].String())
 		}
 	}
@@ -389,10 +391,10 @@ func TestCheckMainEnv(t *testing.T) {
 		patch := jobPatch("a.example.com/x", job, &trainer.PodTemplatePatch{})
 		decode(t, `{containers: [{name: node, env: [{name: A, value: a}]}]}`, &patch.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec)
 		got := check.Patches(template(t, runtimePod), []trainer.RuntimePatch{patch})
-		at := schema.PatchPath("a.example.com/x").Append(schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", job)).
-			Append(schema.Fields("template", "spec", "template", "spec", "containers")...).Append(schema.Item("name", "node"), schema.Field("env"))
-		if !slices.ContainsFunc(got, func(f schema.Finding) bool { return f.Code == schema.CodeEnvOnMain && slices.Equal(f.Path, at) }) {
-			t.Errorf("job %q: want %s at %s, got\n%v", job, schema.CodeEnvOnMain, at, got)
+		at := merge.PatchPath("a.example.com/x").Append(fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job)).
+			Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
+		if !slices.ContainsFunc(got, func(f finding.Finding) bool { return f.Code == finding.CodeEnvOnMain && slices.Equal(f.Path, at) }) {
+			t.Errorf("job %q: want %s at %s, got\n%v", job, finding.CodeEnvOnMain, at, got)
 		}
 	}
 }
@@ -417,7 +419,7 @@ func TestCheckMetadata(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, f := range got {
-		if reaches := strings.Contains(f.Message, "reach the Pods"); f.Code == schema.CodeIgnoredMetadata && reaches != strings.HasSuffix(f.Path.String(), "template.spec.template.metadata.finalizers") {
+		if reaches := strings.Contains(f.Message, "reach the Pods"); f.Code == finding.CodeIgnoredMetadata && reaches != strings.HasSuffix(f.Path.String(), "template.spec.template.metadata.finalizers") {
 			t.Errorf("%s: %s", f.Path, f.Message)
 		}
 	}
@@ -435,7 +437,7 @@ func TestCheckOfPartsThatAreMissing(t *testing.T) {
 		patch.Manager = "a.example.com/x"
 		for _, template := range []*trainer.JobSetTemplateSpec{{}, template(t, runtimePod)} {
 			for _, f := range check.Patches(template, []trainer.RuntimePatch{patch}) {
-				if f.Code != schema.CodeUnknownJob {
+				if f.Code != finding.CodeUnknownJob {
 					t.Errorf("%+v", f)
 				}
 			}

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -15,18 +19,18 @@ type side struct {
 	slot  func(*schema.StructField) *schema.Slot
 	value reflect.Value
 	at    *trail
-	layer schema.Layer
+	layer engine.Layer
 }
 
 // trail is a path that is only put together when there is something to report.
 type trail struct {
 	outer *trail
-	step  schema.Step
-	start schema.Path // of the outermost
-	spare *[]trail    // memory for more, in pieces
+	step  fieldpath.Step
+	start fieldpath.Path // of the outermost
+	spare *[]trail       // memory for more, in pieces
 }
 
-func (t *trail) path() schema.Path {
+func (t *trail) path() fieldpath.Path {
 	if t == nil {
 		return nil
 	}
@@ -36,7 +40,7 @@ func (t *trail) path() schema.Path {
 	return t.outer.path().Append(t.step)
 }
 
-func (t *trail) in(step schema.Step) *trail {
+func (t *trail) in(step fieldpath.Step) *trail {
 	if len(*t.spare) == 0 {
 		*t.spare = make([]trail, 32)
 	}
@@ -51,7 +55,7 @@ func templateSlot(f *schema.StructField) *schema.Slot { return &f.Template }
 
 func (s side) present() bool { return s.value.IsValid() }
 
-func (s side) path() schema.Path { return s.at.path() }
+func (s side) path() fieldpath.Path { return s.at.path() }
 
 // field is the side's value of a field, absent where the encoding leaves it out or reads null.
 func (s side) field(f *schema.StructField) side {
@@ -78,7 +82,7 @@ func (s side) encoded(f *schema.StructField, v reflect.Value) side {
 			return side{}
 		}
 	}
-	return side{s.slot, v, s.at.in(schema.Field(f.Name)), s.layer}
+	return side{s.slot, v, s.at.in(fieldpath.Field(f.Name)), s.layer}
 }
 
 // items finds the items of a side's list by their keys.
@@ -113,7 +117,7 @@ func (s *items) find(key string) side {
 	if !ok {
 		return side{}
 	}
-	return side{s.slot, s.value.Index(at), s.at.in(schema.Item(s.t.Key, key)), s.layer}
+	return side{s.slot, s.value.Index(at), s.at.in(fieldpath.Item(s.t.Key, key)), s.layer}
 }
 
 func (s side) key(t *schema.Type, i int) string {
@@ -149,7 +153,7 @@ func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 				c.inner(f, p, runtime.field(f))
 			}
 		case schema.Map:
-			c.directives(v, patch.at, schema.Field(f.Name))
+			c.directives(v, patch.at, fieldpath.Field(f.Name))
 		case schema.Atomic:
 			if p := patch.encoded(f, v); f.Type.HoldsMaps() && p.present() {
 				c.nestedDirectives(f.Type, p.value, p.at)
@@ -182,22 +186,22 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	for i := range from.value.Len() {
 		key := from.key(t, i)
 		if key == "" && !mayLackKey(f, patch) {
-			c.keyless(f, t, from.path().Append(schema.Index(i)))
+			c.keyless(f, t, from.path().Append(fieldpath.Index(i)))
 			continue
 		}
-		item := side{from.slot, from.value.Index(i), from.at.in(schema.Item(t.Key, key)), from.layer}
+		item := side{from.slot, from.value.Index(i), from.at.in(fieldpath.Item(t.Key, key)), from.layer}
 		if key == "" {
-			item.at = from.at.in(schema.Index(i))
+			item.at = from.at.in(fieldpath.Index(i))
 		}
 		if first, duplicate := seen.add(key, i); duplicate {
-			at := from.path().Append(schema.Index(i))
-			code := schema.CodeDuplicateItem
+			at := from.path().Append(fieldpath.Index(i))
+			code := finding.CodeDuplicateItem
 			if f.Name == "volumeMounts" && patch.present() {
-				code = schema.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+				code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 			}
-			c.report(code, schema.Error, at, "merge the two into one, or give one of them another "+t.Key,
-				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(schema.Index(first)), at)
-			item.at = from.at.in(schema.Index(i))
+			c.report(code, finding.Error, at, "merge the two into one, or give one of them another "+t.Key,
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(fieldpath.Index(first)), at)
+			item.at = from.at.in(fieldpath.Index(i))
 		}
 		if patch.present() {
 			c.walk(t.Elem, item, there.find(key), f.Name)
@@ -251,12 +255,12 @@ func mayLackKey(f *schema.StructField, patch side) bool {
 	return f.Name == "imagePullSecrets" || !patch.present() && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
 
-func (c *checker) keyless(f *schema.StructField, t *schema.Type, path schema.Path) {
-	code := schema.CodeNoMergeKey
+func (c *checker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
+	code := finding.CodeNoMergeKey
 	if f.Name == "env" {
-		code = schema.CodeEnvWithoutName
+		code = finding.CodeEnvWithoutName
 	}
-	c.report(code, schema.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
+	c.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
 }
 
 // mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
@@ -266,11 +270,11 @@ func (c *checker) mountNames(mounts side) {
 	for i := range mounts.value.Len() {
 		name := mounts.value.Index(i).FieldByName("Name").String()
 		if first, duplicate := seen[name]; duplicate {
-			at := mounts.path().Append(schema.Index(i))
-			c.report(schema.CodeDuplicateItem, schema.Error, at,
+			at := mounts.path().Append(fieldpath.Index(i))
+			c.report(finding.CodeDuplicateItem, finding.Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
-			).Claims = twice(mounts.layer, mounts.path().Append(schema.Index(first)), at)
+			).Claims = twice(mounts.layer, mounts.path().Append(fieldpath.Index(first)), at)
 		} else {
 			seen[name] = i
 		}
@@ -297,9 +301,9 @@ func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, par
 	if len(added)+len(there) < 2 {
 		return
 	}
-	at, code := setter.path(), schema.CodeTwoSources
+	at, code := setter.path(), finding.CodeTwoSources
 	if parent == "env" && u.Name == "value" {
-		code = schema.CodeValueAndValueFrom
+		code = finding.CodeValueAndValueFrom
 	}
 	both := "both"
 	if len(added)+len(there) > 2 {
@@ -312,9 +316,9 @@ func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, par
 		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, fieldNames(there, " and "), fieldNames(added, " and "))
 		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", fieldNames(there, " and "), key)
 	}
-	f := c.report(code, schema.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
+	f := c.report(code, finding.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
 	for _, s := range slices.Concat(there, added) {
-		f.Claims = append(f.Claims, schema.Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
+		f.Claims = append(f.Claims, engine.Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
 	}
 }
 
@@ -369,7 +373,7 @@ func fieldNames(sides []side, separator string) string {
 }
 
 // describe names the item at path that may have one member of the union, and what tells it apart.
-func describe(parent string, u schema.Union, path schema.Path) (what, key string) {
+func describe(parent string, u schema.Union, path fieldpath.Path) (what, key string) {
 	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
 	if !ok {
 		return "the " + u.Name, "name"
@@ -409,14 +413,14 @@ func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime s
 		if !member.present() || patch.present() && !patched {
 			continue
 		}
-		f := c.report(schema.CodeTwoSources, schema.Error, at.path(),
+		f := c.report(finding.CodeTwoSources, finding.Error, at.path(),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
 			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
-		f.Claims = []schema.Claim{
+		f.Claims = []engine.Claim{
 			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path()},
 			{Layer: member.layer, Value: member.value.Interface(), Source: member.path()},
 		}
-		if member.layer == schema.Runtime && chosen.layer != schema.Runtime {
+		if member.layer == merge.RuntimeLayer && chosen.layer != merge.RuntimeLayer {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}
@@ -424,7 +428,7 @@ func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime s
 
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
 // them, and so loses the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, at *trail, steps ...schema.Step) {
+func (c *checker) directives(m reflect.Value, at *trail, steps ...fieldpath.Step) {
 	var keys []string
 	if plain, ok := m.Interface().(map[string]string); ok {
 		for key := range plain {
@@ -441,7 +445,7 @@ func (c *checker) directives(m reflect.Value, at *trail, steps ...schema.Step) {
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.report(schema.CodeDirective, schema.Error, at.path().Append(steps...).Append(schema.Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
+		c.report(finding.CodeDirective, finding.Error, at.path().Append(steps...).Append(fieldpath.Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
 }
@@ -465,12 +469,12 @@ func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, at *trail) {
 		c.directives(v, at)
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			c.nestedDirectives(t.Elem, v.Index(i), at.in(schema.Index(i)))
+			c.nestedDirectives(t.Elem, v.Index(i), at.in(fieldpath.Index(i)))
 		}
 	case v.Kind() == reflect.Struct:
 		for _, f := range t.Fields {
 			if inner, encoded := f.Template.Of(v); encoded {
-				c.nestedDirectives(f.Type, inner, at.in(schema.Field(f.Name)))
+				c.nestedDirectives(f.Type, inner, at.in(fieldpath.Field(f.Name)))
 			}
 		}
 	}

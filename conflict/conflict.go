@@ -37,6 +37,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -67,13 +69,13 @@ type Conflict struct {
 	// Kind says whether the order of the patches decides, or nothing helps.
 	Kind Kind
 	// Path is the contested field of the template, or the object that holds the union.
-	Path schema.Path
+	Path fieldpath.Path
 	// Claims are the managers' claims, in the order in which they were written. Of an overlap the
 	// last one wins in the cluster. Of a union it is one claim for each manager and member.
-	Claims []schema.Claim
+	Claims []engine.Claim
 	// Fields are where the claims stand in the template, one for each: Path itself, but for a union
 	// and for a null that empties what another manager sets in part.
-	Fields []schema.Path
+	Fields []fieldpath.Path
 }
 
 // Conflicts are all disagreements of a merge, in the order in which the patches reach them. The nil
@@ -138,7 +140,7 @@ func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
 }
 
 // inOrder brings the claims on several fields into the order in which they were written.
-func (c *Conflict) inOrder(layers []schema.Layer) {
+func (c *Conflict) inOrder(layers []engine.Layer) {
 	order := make([]int, len(c.Claims))
 	for i := range order {
 		order[i] = i
@@ -147,13 +149,13 @@ func (c *Conflict) inOrder(layers []schema.Layer) {
 		return cmp.Compare(slices.Index(layers, c.Claims[i].Layer), slices.Index(layers, c.Claims[j].Layer))
 	})
 	claims, fields := c.Claims, c.Fields
-	c.Claims, c.Fields = make([]schema.Claim, len(order)), make([]schema.Path, len(order))
+	c.Claims, c.Fields = make([]engine.Claim, len(order)), make([]fieldpath.Path, len(order))
 	for to, from := range order {
 		c.Claims[to], c.Fields[to] = claims[from], fields[from]
 	}
 }
 
-func (c *Conflict) add(path schema.Path, claims []schema.Claim) {
+func (c *Conflict) add(path fieldpath.Path, claims []engine.Claim) {
 	for _, claim := range claims {
 		c.Claims = append(c.Claims, claim)
 		c.Fields = append(c.Fields, path)
@@ -216,11 +218,11 @@ func severalOf(f engine.PatchedField, u schema.Union) bool {
 // that does not allow the member.
 func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	c := Conflict{Kind: Union}
-	var chosen, set []schema.Claim
-	var chosenAt, setAt []schema.Path
+	var chosen, set []engine.Claim
+	var chosenAt, setAt []fieldpath.Path
 	for child := range f.Children() {
 		claims := managers(child.Claims())
-		paths := slices.Repeat([]schema.Path{child.Path()}, len(claims))
+		paths := slices.Repeat([]fieldpath.Path{child.Path()}, len(claims))
 		switch {
 		case child.Name() == u.Discriminator:
 			chosen, chosenAt = claims, paths
@@ -229,9 +231,9 @@ func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 		}
 	}
 	for i, member := range set {
-		own := slices.IndexFunc(chosen, func(c schema.Claim) bool { return c.Layer == member.Layer })
-		agrees := func(c schema.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
-		if !slices.ContainsFunc(chosen, func(c schema.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
+		own := slices.IndexFunc(chosen, func(c engine.Claim) bool { return c.Layer == member.Layer })
+		agrees := func(c engine.Claim) bool { return c.Value != u.When && (own < 0 || c.Value == chosen[own].Value) }
+		if !slices.ContainsFunc(chosen, func(c engine.Claim) bool { return c.Layer != member.Layer && agrees(c) }) {
 			continue
 		}
 		for j, choice := range chosen {
@@ -246,13 +248,13 @@ func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 }
 
 // firstClaims returns the first claim of each manager on a field or within it.
-func firstClaims(f engine.PatchedField) []schema.Claim {
+func firstClaims(f engine.PatchedField) []engine.Claim {
 	firsts := managers(f.Claims())
 	for child := range f.Children() {
 		firsts = append(firsts, firstClaims(child)...)
 	}
-	var seen []schema.Layer
-	return slices.DeleteFunc(firsts, func(c schema.Claim) bool {
+	var seen []engine.Layer
+	return slices.DeleteFunc(firsts, func(c engine.Claim) bool {
 		if slices.Contains(seen, c.Layer) {
 			return true
 		}
@@ -262,22 +264,22 @@ func firstClaims(f engine.PatchedField) []schema.Claim {
 }
 
 // managers drops the claims of other layers than managers'.
-func managers(claims []schema.Claim) []schema.Claim {
-	return slices.DeleteFunc(claims, func(c schema.Claim) bool {
+func managers(claims []engine.Claim) []engine.Claim {
+	return slices.DeleteFunc(claims, func(c engine.Claim) bool {
 		_, ok := c.Layer.Manager()
 		return !ok
 	})
 }
 
-func hasNull(claims []schema.Claim) bool {
-	return slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Value == nil })
+func hasNull(claims []engine.Claim) bool {
+	return slices.ContainsFunc(claims, func(c engine.Claim) bool { return c.Value == nil })
 }
 
 // emptiesAnothers reports whether a null empties what another manager sets, and its own manager does not set to the same
 // value.
 func (c *Conflict) emptiesAnothers() bool {
 	type field struct {
-		layer schema.Layer
+		layer engine.Layer
 		path  string
 	}
 	set := map[field]any{}
@@ -295,7 +297,7 @@ func (c *Conflict) emptiesAnothers() bool {
 				continue
 			}
 			own, ok := set[field{null.Layer, c.Fields[j].String()}]
-			if !ok || !schema.SameValue(own, other.Value) {
+			if !ok || !engine.SameValue(own, other.Value) {
 				return true
 			}
 		}
@@ -335,7 +337,7 @@ func (c Conflict) detail() string {
 		if len(field) > len(c.Path) {
 			fmt.Fprintf(&b, "%s to ", field[len(c.Path):])
 		}
-		b.WriteString(schema.FormatClaim(field, claim, false))
+		b.WriteString(finding.FormatValue(field, claim.Value, false))
 	}
 	return b.String()
 }
@@ -366,13 +368,13 @@ func (c Conflict) help() string {
 
 // Finding is the conflict as a finding on the rendered object. Severity is Error; under a rule that
 // lets the last patch win, a caller may lower an overlap, never a union.
-func (c Conflict) Finding(object schema.Object) schema.Finding {
-	code := schema.CodeOverlap
+func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
+	code := finding.CodeOverlap
 	if c.Kind == Union {
-		code = schema.CodeUnion
+		code = finding.CodeUnion
 	}
-	return schema.Finding{
-		Code: code, Severity: schema.Error, Object: object, Path: c.Path, Claims: c.Claims,
+	return finding.Finding{
+		Code: code, Severity: finding.Error, Object: object, Path: c.Path, Claims: c.Claims,
 		Message: fmt.Sprintf("%s: %s", c.message(), strings.Join(c.Managers(), ", ")),
 		Help:    c.help(),
 	}

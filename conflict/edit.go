@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -13,12 +14,12 @@ import (
 type editor[T, P any] struct {
 	plan    *engine.Plan[T, P]
 	patches []engine.Layered[P]
-	winner  schema.Layer
+	winner  engine.Layer
 	copied  bool
 }
 
 // takeAway takes a field out of a layer's patch, and reports whether that changed the patch.
-func (e *editor[T, P]) takeAway(layer schema.Layer, path schema.Path) bool {
+func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
 	if !e.copied {
 		e.patches, e.copied = slices.Clone(e.patches), true
 		for i := range e.patches {
@@ -46,7 +47,7 @@ func (e *editor[T, P]) winners() reflect.Value {
 
 // takeAway takes the field at the end of the path out of a value of a patch. The winner's value is that
 // of its own patch in the same place, invalid where it has none.
-func takeAway(t *schema.Type, value, winner reflect.Value, path schema.Path) bool {
+func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
 	if value = pointee(value); !value.IsValid() {
 		return false
 	}
@@ -84,7 +85,7 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path schema.Path) boo
 }
 
 // takeFromObject is takeAway for a patch that is an object. A name is left out with its value.
-func takeFromObject(t *schema.Type, object engine.Object, path schema.Path) bool {
+func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
 	name, ok := path[0].Field()
 	if !ok {
 		if name, ok = path[0].Key(); !ok {
@@ -130,7 +131,7 @@ func takeFromObject(t *schema.Type, object engine.Object, path schema.Path) bool
 
 // takeField takes away a field of a struct, or what the rest of the path leads to within it. A struct
 // of which nothing is left goes, too: nobody said that it is there.
-func takeField(f *schema.StructField, parent, winner reflect.Value, rest schema.Path) bool {
+func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
 	if f == nil || f.Patch == nil {
 		return false
 	}

@@ -3,7 +3,9 @@ package conflict
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // ErrorList is the conflicts as a validating webhook returns them, one error for each: on the field of the
@@ -28,7 +30,7 @@ func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 
 // child is the path with one more step. List items are named by their merge key: apimachinery's paths know
 // positions and keys only, and a position would be that in the merged list.
-func child(path *field.Path, step schema.Step) *field.Path {
+func child(path *field.Path, step fieldpath.Step) *field.Path {
 	if name, ok := step.Field(); ok {
 		return path.Child(name)
 	}
@@ -43,14 +45,14 @@ func child(path *field.Path, step schema.Step) *field.Path {
 }
 
 // badValue is the value that an error shows, left out where it may be a secret.
-func badValue(path schema.Path, value any) any {
+func badValue(path fieldpath.Path, value any) any {
 	switch v := value.(type) {
-	case schema.Presence:
+	case engine.Presence:
 		return v.String()
 	case nil:
 		return nil
 	}
-	if schema.IsSecret(path) {
+	if finding.IsSecret(path) {
 		return field.OmitValueType{}
 	}
 	return value

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Decision is a conflict that Force decided.
@@ -18,7 +19,7 @@ type Decision struct {
 	// Manager is the name of the manager who was let win.
 	Manager string
 	// Lost are the claims of the conflict that gave way.
-	Lost []schema.Claim
+	Lost []engine.Claim
 }
 
 // Force lets managers win every conflict in which they take part, and returns the patches that are then
@@ -47,7 +48,7 @@ func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[
 			if err != nil {
 				return nil, nil, err
 			}
-			e := editor[T, P]{plan: plan, patches: patches, winner: schema.Manager(manager)}
+			e := editor[T, P]{plan: plan, patches: patches, winner: engine.Manager(manager)}
 			more := decide(Find(result.Owners), manager, e.takeAway)
 			if len(more) == 0 {
 				break
@@ -59,11 +60,11 @@ func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[
 }
 
 // decide settles the conflicts in which the manager takes part.
-func decide(found Conflicts, manager string, takeAway func(schema.Layer, schema.Path) bool) []Decision {
+func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpath.Path) bool) []Decision {
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
-		for i, path := range c.against(schema.Manager(manager)) {
+		for i, path := range c.against(engine.Manager(manager)) {
 			if path != nil && takeAway(c.Claims[i].Layer, path) {
 				d.Lost = append(d.Lost, c.Claims[i])
 			}
@@ -77,8 +78,8 @@ func decide(found Conflicts, manager string, takeAway func(schema.Layer, schema.
 
 // against returns for each claim the field that has to be taken from its patch for the layer to win, nil
 // for a claim that may stay.
-func (c Conflict) against(layer schema.Layer) []schema.Path {
-	paths := make([]schema.Path, len(c.Claims))
+func (c Conflict) against(layer engine.Layer) []fieldpath.Path {
+	paths := make([]fieldpath.Path, len(c.Claims))
 	for i, other := range c.Claims {
 		if other.Layer == layer {
 			continue
@@ -97,7 +98,7 @@ func (c Conflict) against(layer schema.Layer) []schema.Path {
 }
 
 // overlapping is the field of claim i that claim j cannot stand beside, nil where it can.
-func (c Conflict) overlapping(i, j int) schema.Path {
+func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	theirs, own := c.Fields[i], c.Fields[j]
 	switch {
 	case c.Claims[i].Value == nil && c.Claims[j].Value == nil:
@@ -115,7 +116,7 @@ func (c Conflict) overlapping(i, j int) schema.Path {
 
 // otherMember is the field of the union in which claim i stands, nil where the layer's own claims are in
 // it, too, or in none.
-func (c Conflict) otherMember(i int, layer schema.Layer) schema.Path {
+func (c Conflict) otherMember(i int, layer engine.Layer) fieldpath.Path {
 	member := c.Fields[i][:len(c.Path)+1]
 	takesPart := false
 	for j, own := range c.Claims {
@@ -141,8 +142,8 @@ func sameValue(a, b any) bool {
 
 // Finding is the decision as a warning on the rendered object: a cluster knows nothing of it. The
 // winner's claims come last.
-func (d Decision) Finding(object schema.Object) schema.Finding {
-	layer := schema.Manager(d.Manager)
+func (d Decision) Finding(object fieldpath.Object) finding.Finding {
+	layer := engine.Manager(d.Manager)
 	claims := slices.Clone(d.Lost)
 	for _, c := range d.Conflict.Claims {
 		if c.Layer == layer {
@@ -150,8 +151,8 @@ func (d Decision) Finding(object schema.Object) schema.Finding {
 		}
 	}
 	losers := strings.Join(Conflict{Claims: d.Lost}.Managers(), ", ")
-	return schema.Finding{
-		Code: schema.CodeForced, Severity: schema.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
+	return finding.Finding{
+		Code: finding.CodeForced, Severity: finding.Warning, Object: object, Path: d.Conflict.Path, Claims: claims,
 		Message: fmt.Sprintf("%s wins by force, and what %s sets gives way", d.Manager, losers),
 		Help:    fmt.Sprintf("%s: take the field out of the patch of %s", d.inCluster(), losers),
 	}
@@ -167,7 +168,7 @@ func (d Decision) inCluster() string {
 	}
 	last := d.Conflict.Claims[len(d.Conflict.Claims)-1].Layer
 	name, _ := last.Manager()
-	if last == schema.Manager(d.Manager) {
+	if last == engine.Manager(d.Manager) {
 		return "the cluster lets it win, too, as long as its patch is the last one"
 	}
 	return fmt.Sprintf("the cluster lets the last patch win, which is %s's", name)

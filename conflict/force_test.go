@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func TestForce(t *testing.T) {
@@ -147,11 +148,11 @@ func TestForce(t *testing.T) {
 			}
 			var got []string
 			for _, d := range decisions {
-				f := d.Finding(schema.Object{Kind: schema.TrainJobKind, Name: "llm"})
+				f := d.Finding(fieldpath.Object{Kind: finding.TrainJobKind, Name: "llm"})
 				winner, losers, _ := strings.Cut(strings.TrimSuffix(f.Message, " sets gives way"), " wins by force, and what ")
 				_, field, _ := strings.Cut(f.Path.String(), ".template.spec.template.spec")
 				got = append(got, fmt.Sprintf("%s over %s: %s", nick.Replace(winner), nick.Replace(losers), field))
-				if last := f.Claims[len(f.Claims)-1].Layer; last != schema.Manager(d.Manager) || f.Severity != schema.Warning || f.Code != schema.CodeForced {
+				if last := f.Claims[len(f.Claims)-1].Layer; last != engine.Manager(d.Manager) || f.Severity != finding.Warning || f.Code != finding.CodeForced {
 					t.Errorf("the finding does not end with the winner's claim, or is no warning: %v", f)
 				}
 			}
@@ -198,7 +199,7 @@ func TestForceSaysWhatTheClusterDoes(t *testing.T) {
 		if err != nil || len(decisions) != 1 {
 			t.Fatalf("%v %v", decisions, err)
 		}
-		if got := decisions[0].Finding(schema.Object{}).Help; got != tc.want {
+		if got := decisions[0].Finding(fieldpath.Object{}).Help; got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
@@ -238,7 +239,7 @@ func ExampleForce() {
 	}
 	fmt.Println(result.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector["pool"])
 	for _, d := range decisions {
-		fmt.Println(d.Finding(schema.Object{}).Message)
+		fmt.Println(d.Finding(fieldpath.Object{}).Message)
 	}
 	// Output:
 	// reserved

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A story is what happens to the Pod of one replicated job: a runtime, managers that patch it one
@@ -419,7 +420,7 @@ func podOf(template *trainer.JobSetTemplateSpec) string {
 const podPath = `.spec.replicatedJobs[name="node"].template.spec.template.spec`
 
 // short is a path within the Pod's spec.
-func short(path schema.Path) string {
+func short(path fieldpath.Path) string {
 	text := path.String()
 	for _, prefix := range []string{podPath, ".spec.template" + podPath} {
 		text = strings.TrimPrefix(text, prefix)
@@ -430,12 +431,12 @@ func short(path schema.Path) string {
 	return text
 }
 
-func claimsText(path schema.Path, claims []schema.Claim) string {
+func claimsText(path fieldpath.Path, claims []engine.Claim) string {
 	var parts []string
 	for _, c := range claims {
 		who := strings.TrimPrefix(string(c.Layer), "manager/")
 		who, _, _ = strings.Cut(who, ".")
-		parts = append(parts, who+"="+schema.FormatValue(path, c.Value, false))
+		parts = append(parts, who+"="+finding.FormatValue(path, c.Value, false))
 	}
 	return strings.Join(parts, " ")
 }
@@ -444,7 +445,7 @@ func claimsText(path schema.Path, claims []schema.Claim) string {
 func owners(r *merge.Result) []string {
 	var lines []string
 	for path, claims := range r.Owners.All() {
-		byManager := slices.ContainsFunc(claims, func(c schema.Claim) bool { return c.Layer != schema.Runtime })
+		byManager := slices.ContainsFunc(claims, func(c engine.Claim) bool { return c.Layer != merge.RuntimeLayer })
 		if text := short(path); byManager && text != path.String() {
 			lines = append(lines, text+": "+claimsText(path, claims))
 		}
@@ -464,7 +465,7 @@ func conflicts(r *merge.Result) []string {
 	return lines
 }
 
-func codes(findings schema.Findings) []string {
+func codes(findings finding.List) []string {
 	var lines []string
 	for _, f := range findings {
 		lines = append(lines, fmt.Sprintf("%s %s", f.Code, short(f.Path)))

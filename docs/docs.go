@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 //go:embed findings.md
@@ -31,8 +31,8 @@ type Page struct {
 }
 
 // pages are the sections by their codes.
-var pages = sync.OnceValue(func() map[schema.Code]Page {
-	all := map[schema.Code]Page{}
+var pages = sync.OnceValue(func() map[finding.Code]Page {
+	all := map[finding.Code]Page{}
 	for _, section := range strings.Split(findings, "\n## ")[1:] {
 		heading, body, _ := strings.Cut(section, "\n")
 		code, title, _ := strings.Cut(heading, ": ")
@@ -40,18 +40,18 @@ var pages = sync.OnceValue(func() map[schema.Code]Page {
 		meaning, _, _ := strings.Cut(body, "\n\n")
 		_, mend, _ := strings.Cut(body, "\n\nMend: ")
 		mend, _, _ = strings.Cut(mend, "\n\n")
-		all[schema.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Mend: oneLine(mend), Markdown: body}
+		all[finding.Code(code)] = Page{Title: title, Meaning: oneLine(meaning), Mend: oneLine(mend), Markdown: body}
 	}
 	return all
 })
 
-// Of returns the page of a code, and whether there is one: there is for every code of package schema.
-func Of(code schema.Code) (Page, bool) {
+// Of returns the page of a code, and whether there is one: there is for every code of package finding.
+func Of(code finding.Code) (Page, bool) {
 	page, ok := pages()[code]
 	return page, ok
 }
 
 // Codes returns all codes that have a page, in the order of their numbers.
-func Codes() []schema.Code { return slices.Sorted(maps.Keys(pages())) }
+func Codes() []finding.Code { return slices.Sorted(maps.Keys(pages())) }
 
 func oneLine(paragraph string) string { return strings.Join(strings.Fields(paragraph), " ") }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/docs"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // TestOf wants the page of every heading of findings.md; that each code has a heading is for the
@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 		t.Fatalf("found %d headings", len(headings))
 	}
 	for _, heading := range headings {
-		page, ok := docs.Of(schema.Code(heading[1]))
+		page, ok := docs.Of(finding.Code(heading[1]))
 		if !ok || page.Title != heading[2] {
 			t.Errorf("the title of %s is %q, want %q", heading[1], page.Title, heading[2])
 		}
@@ -38,7 +38,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	codes := docs.Codes()
-	if len(codes) != len(headings) || !slices.IsSorted(codes) || !slices.Contains(codes, schema.CodeSyntax) {
+	if len(codes) != len(headings) || !slices.IsSorted(codes) || !slices.Contains(codes, finding.CodeSyntax) {
 		t.Errorf("%d codes, want the %d of the headings in order: %v", len(codes), len(headings), codes)
 	}
 	if page, ok := docs.Of("TW999"); ok {
@@ -47,7 +47,7 @@ func TestOf(t *testing.T) {
 }
 
 func ExampleOf() {
-	page, _ := docs.Of(schema.CodeOldVersion)
+	page, _ := docs.Of(finding.CodeOldVersion)
 	fmt.Println(page.Mend)
 	// Output: write `apiVersion: trainer.kubeflow.org/v1alpha1`.
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -50,7 +51,7 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 				return true, fmt.Errorf("%q names no list", name)
 			}
 			if err := m.ordered(f, dst, patch, order, at); err != nil {
-				return true, within(schema.Field(list), err)
+				return true, within(fieldpath.Field(list), err)
 			}
 			said, ordered[list] = true, true
 		}
@@ -68,7 +69,7 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			continue
 		}
 		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
-			return true, within(schema.Field(name), err)
+			return true, within(fieldpath.Field(name), err)
 		}
 	}
 	for name, value := range sorted(patch) {
@@ -155,7 +156,7 @@ func retained(patch Object) (map[string]bool, error) {
 	kept := make(map[string]bool, len(list))
 	for i, name := range list {
 		if isComposite(name) {
-			return nil, within(schema.Index(i), fmt.Errorf("an item of %s must be a string", retainDirective))
+			return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s must be a string", retainDirective))
 		}
 		if name, ok := name.(string); ok {
 			kept[name] = true
@@ -190,17 +191,17 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
 		return m.encoded(f, dst, reflect.ValueOf(value), at)
 	case list.Kind() != reflect.Slice:
-		return within(schema.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
 	case list.Len() == 0 && len(deleted) == 0:
 		return nil
 	case list.Len() == 0 && areAlike(deleted) && !holdsObjects(deleted):
 		return nil
 	case !holdsScalars(f.Type, list, deleted):
-		return within(schema.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
 	}
 	named := reflect.New(list.Type()).Elem()
 	if err := m.read(f.Type, named, value); err != nil {
-		return within(schema.Field(name), err)
+		return within(fieldpath.Field(name), err)
 	}
 	gone := map[string]bool{}
 	for _, element := range texts(named) {
@@ -356,12 +357,12 @@ func orderedKeys(t *schema.Type, order []any) ([]string, error) {
 		if t.Kind == schema.ListMap {
 			object, ok := item.(Object)
 			if !ok || object[t.Key] == nil {
-				return nil, within(schema.Index(i), fmt.Errorf("an item of %s has no %q", orderDirective, t.Key))
+				return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s has no %q", orderDirective, t.Key))
 			}
 			item = object[t.Key]
 		}
 		if isComposite(item) {
-			return nil, within(schema.Index(i), fmt.Errorf("an item of %s must be a scalar", orderDirective))
+			return nil, within(fieldpath.Index(i), fmt.Errorf("an item of %s must be a scalar", orderDirective))
 		}
 		keys[i] = scalarText(reflect.ValueOf(item))
 	}
@@ -378,7 +379,7 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 		if t.Kind == schema.ListMap {
 			object, ok := item.(Object)
 			if !ok {
-				return within(schema.Index(i), wrongType(reflect.ValueOf(item), "an object"))
+				return within(fieldpath.Index(i), wrongType(reflect.ValueOf(item), "an object"))
 			}
 			if directive, ok := object[patchDirective]; ok && (directive == "delete" || next < len(order)) {
 				continue
@@ -390,7 +391,7 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 		key := scalarText(reflect.ValueOf(item))
 		at := slices.Index(order[next:], key)
 		if at < 0 {
-			return within(schema.Index(i), fmt.Errorf("%s does not name %q at its place", orderDirective, key))
+			return within(fieldpath.Index(i), fmt.Errorf("%s does not name %q at its place", orderDirective, key))
 		}
 		next += at + 1
 	}
@@ -405,7 +406,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 	for i, item := range items {
 		object, ok := item.(Object)
 		if !ok {
-			return src, false, within(schema.Index(i), errors.New("must be an object"))
+			return src, false, within(fieldpath.Index(i), errors.New("must be an object"))
 		}
 		directive, ok := object[patchDirective]
 		switch {
@@ -420,7 +421,7 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 			}
 			m.deleteItem(t, dst, scalarText(reflect.ValueOf(key)), at)
 		default:
-			return src, false, within(schema.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
+			return src, false, within(fieldpath.Index(i), fmt.Errorf("%s: unknown directive %q for an item", patchDirective, fmt.Sprint(directive)))
 		}
 	}
 	if !replace {

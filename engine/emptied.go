@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // This file tells of fields within structs that a null empties: the log has the null on the struct
@@ -13,7 +13,7 @@ import (
 
 // emptiable yields the claims on a struct: that it is there without a field, or that a null emptied
 // it. Who then sets a field of it makes it anew.
-func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
+func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 	nulls := w.log.nulls(at)
 	if len(nulls) == 0 {
 		return w.presence(named, at, path)
@@ -23,7 +23,7 @@ func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
 		events = append(events, null{i, at})
 	}
 	slices.SortFunc(events, func(a, b null) int { return cmp.Compare(a.claim, b.claim) })
-	var claims []schema.Claim
+	var claims []Claim
 	w.emptiedAround = false
 	for k, event := range events {
 		i := event.claim
@@ -41,7 +41,7 @@ func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
 		}
 		if made := w.log.firstWithin(at, i, next); made >= 0 {
 			c := w.log.exportAt(made, path)
-			c.Value = schema.Presence{}
+			c.Value = Presence{}
 			claims = append(claims, c)
 		}
 	}
@@ -50,12 +50,12 @@ func (w *walk) emptiable(named bool, at node, path schema.Path) bool {
 
 // claims returns the claims on a field, nil where the log holds none. A null on a struct around the
 // field, written after a claim on the field itself, emptied the field too.
-func (w *walk) claims(at node, path schema.Path) []schema.Claim {
+func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
 		return w.log.claimsOf(at, path)
 	}
-	var claims []schema.Claim
+	var claims []Claim
 	next := 0
 	for i := w.log.nodes[at].first; i >= 0; i = w.log.claims[i].next {
 		for ; next < len(w.nulls) && w.nulls[next].claim < i; next++ {
@@ -72,7 +72,7 @@ func (w *walk) claims(at node, path schema.Path) []schema.Claim {
 }
 
 // emptied adds a null on a struct around a field to the claims on the field, where there are any.
-func (w *walk) emptied(claims []schema.Claim, n null) []schema.Claim {
+func (w *walk) emptied(claims []Claim, n null) []Claim {
 	if claims == nil || claims[len(claims)-1].Value == nil {
 		return claims
 	}

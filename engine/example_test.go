@@ -35,8 +35,8 @@ func Example() {
 		}},
 	}}
 	result, err := plan.Apply(defaults, []engine.Layered[engine.Object]{
-		{Layer: schema.Manager("web"), Patch: &web},
-		{Layer: schema.Manager("security"), Patch: &security},
+		{Layer: engine.Manager("web"), Patch: &web},
+		{Layer: engine.Manager("security"), Patch: &security},
 	}, engine.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)
@@ -65,7 +65,7 @@ func ExampleForObject() {
 	base := engine.Object{"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}}
 	patch := engine.Object{"spec": map[string]any{"size": int64(2), "ports": []any{map[string]any{"port": int64(80), "name": "http"}}}}
 	result, err := engine.ForObject(widgets).Apply(&base, []engine.Layered[engine.Object]{
-		{Layer: schema.Manager("web"), Patch: &patch},
+		{Layer: engine.Manager("web"), Patch: &patch},
 	}, engine.Options{Owners: true})
 	if err != nil {
 		fmt.Println(err)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // FieldsV1 yields what each layer owns, in the form in which the API server keeps it in metadata.managedFields: what it
@@ -19,8 +19,8 @@ import (
 //
 // It is what the API server would record by the schema of the type's definition, wherever that merges as the type's struct
 // tags do; docs/differences.md lists where it does not.
-func (o *Ownership) FieldsV1(ignored func(schema.Path) bool) iter.Seq2[schema.Layer, []byte] {
-	return func(yield func(schema.Layer, []byte) bool) {
+func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
+	return func(yield func(Layer, []byte) bool) {
 		o := o.orEmpty()
 		names := o.Layers()
 		if o.isObject() {
@@ -33,7 +33,7 @@ func (o *Ownership) FieldsV1(ignored func(schema.Path) bool) iter.Seq2[schema.La
 		}
 		sets := make([]fieldSet, len(names))
 		w := walk{log: o.log}
-		w.yield = func(path schema.Path, claims []schema.Claim) bool {
+		w.yield = func(path fieldpath.Path, claims []Claim) bool {
 			if w.emptiedAround || ignored != nil && ignored(path) {
 				return true
 			}
@@ -46,7 +46,7 @@ func (o *Ownership) FieldsV1(ignored func(schema.Path) bool) iter.Seq2[schema.La
 				if layer := slices.Index(names, claims[i].Layer); layer >= 0 {
 					sets[layer].insert(path)
 				}
-				owned = i > 0 && schema.SameValue(claims[i-1].Value, claims[i].Value)
+				owned = i > 0 && SameValue(claims[i-1].Value, claims[i].Value)
 			}
 			return true
 		}
@@ -66,7 +66,7 @@ type fieldSet struct {
 }
 
 // insert adds a field; with an item, also the field of its merge key.
-func (s *fieldSet) insert(path schema.Path) {
+func (s *fieldSet) insert(path fieldpath.Path) {
 	for _, step := range path {
 		s = s.child(pathElement(step))
 	}
@@ -109,7 +109,7 @@ func (s *fieldSet) write(b *strings.Builder) {
 }
 
 // pathElement is a step as FieldsV1 names it: f: a field or key, k: the merge key of an item, v: an element, i: a position.
-func pathElement(step schema.Step) string {
+func pathElement(step fieldpath.Step) string {
 	if name, ok := step.Field(); ok {
 		return "f:" + name
 	}

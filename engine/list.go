@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -52,7 +53,7 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 		}
 		name, _ := names.at(i)
 		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
-			return within(schema.Item(t.Key, name), err)
+			return within(fieldpath.Item(t.Key, name), err)
 		}
 	}
 	m.targets = m.targets[:first]
@@ -272,7 +273,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			continue // an item that is null
 		}
 		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
-			return within(schema.Index(i), wrongType(from, "an object"))
+			return within(fieldpath.Index(i), wrongType(from, "an object"))
 		}
 		name, ok := names.at(i)
 		if !ok {
@@ -284,7 +285,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			}
 		}
 		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
-			return within(schema.Item(t.Key, name), err)
+			return within(fieldpath.Item(t.Key, name), err)
 		}
 	}
 	return nil
@@ -388,7 +389,7 @@ func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) erro
 		return nil
 	}
 	if err := m.read(key.Type, to, value.Interface()); err != nil {
-		return within(schema.Field(t.Key), err)
+		return within(fieldpath.Field(t.Key), err)
 	}
 	return nil
 }
@@ -396,5 +397,5 @@ func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) erro
 // errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
 // only where the base has the list, since a list that it lacks is taken as it stands.
 func errNoKey(index int, key string) error {
-	return within(schema.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
+	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -13,17 +14,17 @@ import (
 // no patch touched stands in the merged template itself.
 type log struct {
 	root     *schema.Type
-	layers   []schema.Layer
-	places   []schema.Path                   // where what a layer says stands in its document, nil for a later layer
-	rename   func(schema.Claim) schema.Claim // nil for claims as they are
-	managers int32                           // how many of layers are managers', from 1 on
-	ids      []int32                         // the layer of each patch
+	layers   []Layer
+	places   []fieldpath.Path  // where what a layer says stands in its document, nil for a later layer
+	rename   func(Claim) Claim // nil for claims as they are
+	managers int32             // how many of layers are managers', from 1 on
+	ids      []int32           // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
 	values   []anyValue
 	wide     map[node]*childIndex
 	repeats  map[node]repeat
-	sources  map[int32]schema.Path // of the claims that Write records, by their index
+	sources  map[int32]fieldpath.Path // of the claims that Write records, by their index
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -89,24 +90,24 @@ const baseLayer = 0
 func newLog(root *schema.Type, patches int, o Options) *log {
 	l := &log{
 		root:   root,
-		layers: make([]schema.Layer, 1, patches+1),
-		places: make([]schema.Path, 1, patches+1),
+		layers: make([]Layer, 1, patches+1),
+		places: make([]fieldpath.Path, 1, patches+1),
 		ids:    make([]int32, patches),
 		nodes:  make([]pathNode, 1, 32+12*patches),
 		claims: make([]claim, 0, 32+12*patches),
 	}
 	l.layers[0], l.places[0] = baseLayerOf(o), o.Source
 	if o.Source == nil {
-		l.places[0] = schema.Path{}
+		l.places[0] = fieldpath.Path{}
 	}
 	l.nodes[0] = pathNode{parent: noNode, child: noNode, tail: noNode, next: noNode, first: -1, last: -1}
 	return l
 }
 
 // from notes where a patch of a layer stands in its document.
-func (l *log) from(layer int32, place schema.Path) {
+func (l *log) from(layer int32, place fieldpath.Path) {
 	if l.places[layer] == nil {
-		l.places[layer] = append(schema.Path{}, place...)
+		l.places[layer] = append(fieldpath.Path{}, place...)
 	}
 }
 
@@ -196,7 +197,7 @@ func (l *log) equal(i, j int32) bool {
 		return c.text == d.text
 	case otherValue:
 		x, y := l.other(i), l.other(j)
-		return samePointer(x, y) || schema.SameValue(x, y)
+		return samePointer(x, y) || SameValue(x, y)
 	default:
 		return true
 	}
@@ -224,7 +225,7 @@ func (l *log) valueOf(i int32) any {
 	case nullValue, nothingValue:
 		return nil
 	case presenceValue, aroundValue:
-		return schema.Presence{}
+		return Presence{}
 	default:
 		value := l.other(i)
 		if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -25,15 +26,15 @@ import (
 // in structured-merge-diff v6 defines it.
 //
 // The paths come in the order of the input. FieldsV1 does not distinguish a field from a key of a map. A name of letters,
-// digits, "-", "_" and "$" becomes a schema.Field, any other name a schema.Key. The value itself has no path.
+// digits, "-", "_" and "$" becomes a fieldpath.Field, any other name a fieldpath.Key. The value itself has no path.
 // Each path is valid until the next one; path.Append() copies it.
 //
 // An invalid input ends with a nil path and a *FieldsV1Error. Invalid are JSON errors, text after the value, unknown
 // prefixes, malformed keys, duplicates, and more than 10,000 levels. The time is linear in the input.
-func FieldsV1Paths(data []byte) iter.Seq2[schema.Path, error] {
-	return func(yield func(schema.Path, error) bool) {
+func FieldsV1Paths(data []byte) iter.Seq2[fieldpath.Path, error] {
+	return func(yield func(fieldpath.Path, error) bool) {
 		r := fieldsReader{json: json.NewDecoder(bytes.NewReader(data))}
-		if err := r.read(func(path schema.Path) bool { return yield(path, nil) }); err != nil {
+		if err := r.read(func(path fieldpath.Path) bool { return yield(path, nil) }); err != nil {
 			yield(nil, &FieldsV1Error{Path: r.path.Append(), Offset: r.json.InputOffset(), Err: err})
 		}
 	}
@@ -42,7 +43,7 @@ func FieldsV1Paths(data []byte) iter.Seq2[schema.Path, error] {
 // A FieldsV1Error reports where a FieldsV1 value is invalid.
 type FieldsV1Error struct {
 	// Path leads to the invalid object. It is empty for the whole value.
-	Path schema.Path
+	Path fieldpath.Path
 	// Offset counts the bytes read, up to the end of the last token.
 	Offset int64
 	// Err states the problem.
@@ -75,20 +76,20 @@ const maxFieldsDepth = 10_000
 // fieldsReader holds the state of one reading.
 type fieldsReader struct {
 	json  *json.Decoder
-	path  schema.Path
+	path  fieldpath.Path
 	stack []fieldsFrame // one for each object that is open
 }
 
 // fieldsFrame records the keys of an open object.
 type fieldsFrame struct {
-	first   schema.Step
-	others  map[schema.Step]bool // made for the second step
+	first   fieldpath.Step
+	others  map[fieldpath.Step]bool // made for the second step
 	steps   int
 	present bool // whether it has "."
 }
 
 // add records a step and reports whether it is new.
-func (f *fieldsFrame) add(step schema.Step) bool {
+func (f *fieldsFrame) add(step fieldpath.Step) bool {
 	f.steps++
 	switch {
 	case f.steps == 1:
@@ -97,14 +98,14 @@ func (f *fieldsFrame) add(step schema.Step) bool {
 	case step == f.first || f.others[step]:
 		return false
 	case f.others == nil:
-		f.others = map[schema.Step]bool{}
+		f.others = map[fieldpath.Step]bool{}
 	}
 	f.others[step] = true
 	return true
 }
 
 // read visits each named field until visit returns false. It does not recurse, since the input may be deep.
-func (r *fieldsReader) read(visit func(schema.Path) bool) error {
+func (r *fieldsReader) read(visit func(fieldpath.Path) bool) error {
 	if err := r.open(); err != nil {
 		return err
 	}
@@ -195,7 +196,7 @@ func tokenOf(d *json.Decoder) (json.Token, error) {
 }
 
 // stepOf returns the step that a key of FieldsV1 names.
-func stepOf(key string) (schema.Step, error) {
+func stepOf(key string) (fieldpath.Step, error) {
 	kind, text, _ := strings.Cut(key, ":")
 	if len(key) < 2 || key[1] != ':' {
 		kind = ""
@@ -206,27 +207,27 @@ func stepOf(key string) (schema.Step, error) {
 	case "k":
 		keys, err := itemKeysOf(text)
 		if err != nil {
-			return schema.Step{}, err
+			return fieldpath.Step{}, err
 		}
-		return schema.ItemBy(keys...), nil
+		return fieldpath.ItemBy(keys...), nil
 	case "v":
 		value, err := elementOf(text)
 		if err != nil {
-			return schema.Step{}, err
+			return fieldpath.Step{}, err
 		}
-		return schema.ElementOf(value), nil
+		return fieldpath.ElementOf(value), nil
 	case "i":
 		i, err := strconv.ParseUint(text, 10, 31)
 		if err != nil {
-			return schema.Step{}, errors.New(`must be a position after "i:"`)
+			return fieldpath.Step{}, errors.New(`must be a position after "i:"`)
 		}
-		return schema.Index(int(i)), nil
+		return fieldpath.Index(int(i)), nil
 	}
-	return schema.Step{}, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
+	return fieldpath.Step{}, errors.New(`must start with "f:", "k:", "v:" or "i:"`)
 }
 
 // itemKeysOf reads the merge keys of an item: a JSON object of scalars.
-func itemKeysOf(text string) ([]schema.ItemKey, error) {
+func itemKeysOf(text string) ([]fieldpath.ItemKey, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if token, err := tokenOf(d); err != nil {
@@ -234,7 +235,7 @@ func itemKeysOf(text string) ([]schema.ItemKey, error) {
 	} else if token != json.Delim('{') {
 		return nil, errors.New(`must be an object after "k:"`)
 	}
-	var keys []schema.ItemKey
+	var keys []fieldpath.ItemKey
 	seen := map[string]bool{}
 	for {
 		token, err := tokenOf(d)
@@ -263,7 +264,7 @@ func itemKeysOf(text string) ([]schema.ItemKey, error) {
 		if value, err = numberOf(value); err != nil {
 			return nil, err
 		}
-		keys = append(keys, schema.ItemKey{Name: name, Value: value})
+		keys = append(keys, fieldpath.ItemKey{Name: name, Value: value})
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func TestFieldsV1Paths(t *testing.T) {
@@ -163,7 +163,7 @@ func TestFieldsV1Paths_Written(t *testing.T) {
 		base := engine.Object(randomSpec(next))
 		one, other := engine.Object(randomSpec(next)), engine.Object(randomSpec(next))
 		result, err := plan.Apply(&base, []engine.Layered[engine.Object]{
-			{Layer: schema.Manager("a"), Patch: &one}, {Layer: schema.Manager("b"), Patch: &other},
+			{Layer: engine.Manager("a"), Patch: &one}, {Layer: engine.Manager("b"), Patch: &other},
 		}, engine.Options{Owners: true})
 		if err != nil {
 			t.Fatal(err)
@@ -243,16 +243,16 @@ func readsBack(t *testing.T, owners *engine.Ownership) (paths int) {
 }
 
 // isMergeKey reports whether a path leads to a merge key: who names an item owns it, without a claim.
-func isMergeKey(path schema.Path) bool {
+func isMergeKey(path fieldpath.Path) bool {
 	if len(path) < 2 {
 		return false
 	}
 	name, _ := path[len(path)-1].Field()
-	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k schema.ItemKey) bool { return k.Name == name })
+	return slices.ContainsFunc(path[len(path)-2].Keys(), func(k fieldpath.ItemKey) bool { return k.Name == name })
 }
 
 // insert adds a path to a FieldsV1 value.
-func insert(fields map[string]any, path schema.Path) {
+func insert(fields map[string]any, path fieldpath.Path) {
 	for _, step := range path {
 		key := elementText(step)
 		if fields[key] == nil {
@@ -264,7 +264,7 @@ func insert(fields map[string]any, path schema.Path) {
 }
 
 // elementText is a step as FieldsV1 spells it, with sorted keys.
-func elementText(step schema.Step) string {
+func elementText(step fieldpath.Step) string {
 	if name, ok := step.Field(); ok {
 		return "f:" + name
 	}
@@ -313,8 +313,8 @@ func canonical(t *testing.T, fields any) any {
 }
 
 // inFields spells a path as FieldsV1Paths does, which cannot tell the keys of maps from fields.
-func inFields(path schema.Path) schema.Path {
-	var spelled schema.Path
+func inFields(path fieldpath.Path) fieldpath.Path {
+	var spelled fieldpath.Path
 	for _, step := range path {
 		name, ok := step.Key()
 		if !ok {
@@ -330,11 +330,11 @@ func inFields(path schema.Path) schema.Path {
 
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_$"
 
-func nameStep(name string) schema.Step {
+func nameStep(name string) fieldpath.Step {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(plainName, c) }) {
-		return schema.Key(name)
+		return fieldpath.Key(name)
 	}
-	return schema.Field(name)
+	return fieldpath.Field(name)
 }
 
 // holdsFieldPath compares the paths with structured-merge-diff's.
@@ -344,13 +344,13 @@ func holdsFieldPath(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := fieldpath.NewSet()
+	set := smdpath.NewSet()
 	if err := set.FromJSON(strings.NewReader(string(data))); err != nil {
 		t.Fatalf("structured-merge-diff refuses %s: %v", data, err)
 	}
 	var want []string
-	set.Iterate(func(p fieldpath.Path) {
-		var path schema.Path
+	set.Iterate(func(p smdpath.Path) {
+		var path fieldpath.Path
 		for _, element := range p {
 			path = append(path, stepOf(element))
 		}
@@ -363,7 +363,7 @@ func holdsFieldPath(t *testing.T, data []byte) {
 }
 
 // stepOf translates a step of structured-merge-diff, which reads every number as a float.
-func stepOf(element fieldpath.PathElement) schema.Step {
+func stepOf(element smdpath.PathElement) fieldpath.Step {
 	plain := func(v value.Value) any {
 		if f, ok := v.Unstructured().(float64); ok && f == float64(int64(f)) {
 			return int64(f)
@@ -374,21 +374,21 @@ func stepOf(element fieldpath.PathElement) schema.Step {
 	case element.FieldName != nil:
 		return nameStep(*element.FieldName)
 	case element.Value != nil:
-		return schema.ElementOf(plain(*element.Value))
+		return fieldpath.ElementOf(plain(*element.Value))
 	case element.Index != nil:
-		return schema.Index(*element.Index)
+		return fieldpath.Index(*element.Index)
 	default:
-		var keys []schema.ItemKey
+		var keys []fieldpath.ItemKey
 		for _, field := range *element.Key {
-			keys = append(keys, schema.ItemKey{Name: field.Name, Value: plain(field.Value)})
+			keys = append(keys, fieldpath.ItemKey{Name: field.Name, Value: plain(field.Value)})
 		}
-		return schema.ItemBy(keys...)
+		return fieldpath.ItemBy(keys...)
 	}
 }
 
 // pathsOf reads all paths, or the error.
-func pathsOf(fields string) ([]schema.Path, error) {
-	var paths []schema.Path
+func pathsOf(fields string) ([]fieldpath.Path, error) {
+	var paths []fieldpath.Path
 	for path, err := range engine.FieldsV1Paths([]byte(fields)) {
 		if err != nil {
 			return nil, err
@@ -398,7 +398,7 @@ func pathsOf(fields string) ([]schema.Path, error) {
 	return paths, nil
 }
 
-func texts(paths []schema.Path) []string {
+func texts(paths []fieldpath.Path) []string {
 	var all []string
 	for _, path := range paths {
 		all = append(all, path.String())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -37,9 +38,9 @@ type merger struct {
 	// said counts the claims that cannot be read off a copy of the patch's value: nulls, and structs without fields.
 	said int
 
-	of        schema.Layer // whose value is read
-	reading   node         // the field whose value is read from JSON
-	steps     schema.Path  // within it, to what is being read
+	of        Layer          // whose value is read
+	reading   node           // the field whose value is read from JSON
+	steps     fieldpath.Path // within it, to what is being read
 	ignored   []Ignored
 	ownership *Ownership // of the result
 
@@ -72,7 +73,7 @@ func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src ref
 			continue
 		}
 		if err := m.encoded(f, dst, from, at); err != nil {
-			return true, within(schema.Field(f.Name), err)
+			return true, within(fieldpath.Field(f.Name), err)
 		}
 	}
 	return said, nil
@@ -309,7 +310,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	}
 	if old.IsValid() {
 		if !m.verbatim && clashes(t, old, from) {
-			return within(schema.Key(key.String()), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
+			return within(fieldpath.Key(key.String()), errors.New("an entry that the base has cannot be merged: only scalars replace each other there"))
 		}
 		m.keepOld(entry, scalarType, old, true)
 	}
@@ -336,7 +337,7 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 		if copied.Kind() == reflect.Interface {
 			copied.Set(reflect.ValueOf(value))
 		} else if err := m.read(t.Elem, copied, value); err != nil {
-			return within(schema.Key(key.String()), err)
+			return within(fieldpath.Key(key.String()), err)
 		}
 	}
 	dst.SetMapIndex(key, copied)

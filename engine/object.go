@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -86,7 +87,7 @@ func (m *objects) whole(t *schema.Type, live, patch Object) error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		is, _ := live[name].(string)
 		if said, ok := patch[name].(string); ok && is != "" && is != said {
-			return inside(schema.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, said))
+			return inside(fieldpath.Field(name), fmt.Errorf("must be %q, as in the base, and is %q", is, said))
 		}
 	}
 	return m.fields(t, live, patch, m.at)
@@ -191,7 +192,7 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 		name := m.names[i]
 		f, of, err := fieldOf(t, name)
 		if err != nil {
-			return inside(schema.Field(name), err)
+			return inside(fieldpath.Field(name), err)
 		}
 		child := m.child(at, f, name)
 		old, had := into[name]
@@ -339,7 +340,7 @@ func (m *objects) itemsOf(t *schema.Type, list []any) (*saidItems, error) {
 	for i, item := range list {
 		key, err := itemKeyOf(t, item)
 		if err != nil {
-			return nil, inside(schema.Index(i), err)
+			return nil, inside(fieldpath.Index(i), err)
 		}
 		if s.find(key) >= 0 {
 			return nil, inside(itemStepOf(t, key), errDuplicate)
@@ -401,7 +402,7 @@ func (m *objects) copy(t *schema.Type, v any) (any, error) {
 			}
 		}
 		for i, item := range v {
-			step := schema.Index(i)
+			step := fieldpath.Index(i)
 			if to.Kind != schema.Atomic {
 				key, err := itemKeyOf(to, item)
 				if err != nil {
@@ -444,14 +445,14 @@ var (
 )
 
 // inside lets an error's path grow on its way up, the last step first.
-func inside(step schema.Step, err error) error {
+func inside(step fieldpath.Step, err error) error {
 	e := asPatchError(err)
 	e.Path = append(e.Path, step)
 	return e
 }
 
 // failed is an error that has its whole path.
-func failed(layer schema.Layer, index int, err error) error {
+func failed(layer Layer, index int, err error) error {
 	e := asPatchError(err)
 	e.Layer, e.Index = layer, index
 	slices.Reverse(e.Path)
@@ -644,11 +645,11 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 		}
 		if v != nil {
 			if is := typeInJSON(v); is == "object" || is == "list" || is == "" {
-				return "", inside(schema.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", withArticle(is)))
+				return "", inside(fieldpath.Field(name), fmt.Errorf("must be a scalar, as a merge key, and is %s", withArticle(is)))
 			}
 			var err error
 			if v, err = scalarOf(v); err != nil {
-				return "", inside(schema.Field(name), err)
+				return "", inside(fieldpath.Field(name), err)
 			}
 		}
 		if keys == nil {
@@ -712,20 +713,20 @@ func typedOf(key string) (any, bool) {
 }
 
 // itemStepOf is the step to an item of a list-map, or to an element of a set.
-func itemStepOf(t *schema.Type, key string) schema.Step {
+func itemStepOf(t *schema.Type, key string) fieldpath.Step {
 	v, typed := typedOf(key)
 	switch keys, ok := v.(map[string]any); {
 	case !typed && t.Kind == schema.Set:
-		return schema.Element(key)
+		return fieldpath.Element(key)
 	case !typed:
 		return itemStep(t, key)
 	case !ok:
-		return schema.ElementOf(v)
+		return fieldpath.ElementOf(v)
 	default:
-		all := make([]schema.ItemKey, 0, len(keys))
+		all := make([]fieldpath.ItemKey, 0, len(keys))
 		for name, value := range keys {
-			all = append(all, schema.ItemKey{Name: name, Value: value})
+			all = append(all, fieldpath.ItemKey{Name: name, Value: value})
 		}
-		return schema.ItemBy(all...)
+		return fieldpath.ItemBy(all...)
 	}
 }

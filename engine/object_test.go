@@ -11,6 +11,8 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -53,7 +55,7 @@ func layersOf(t testing.TB, patches ...string) []engine.Layered[engine.Object] {
 	t.Helper()
 	layers := make([]engine.Layered[engine.Object], len(patches))
 	for i, patch := range patches {
-		layers[i] = engine.Layered[engine.Object]{Layer: schema.Manager(string(rune('a' + i))), Patch: object(t, patch)}
+		layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(string(rune('a' + i))), Patch: object(t, patch)}
 	}
 	return layers
 }
@@ -165,7 +167,7 @@ func TestObjectHistory(t *testing.T) {
 	for path, claims := range result.Owners.All() {
 		line := path.String()
 		for _, c := range claims {
-			line += " " + string(c.Layer) + "=" + schema.FormatClaim(path, c, true)
+			line += " " + string(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
 		}
 		got = append(got, line)
 	}
@@ -209,9 +211,9 @@ func TestObjectRefuses(t *testing.T) {
 		"no end":                  {map[string]any{"values": cyclic}, `nests more than 10000 deep`},
 		"no object":               {"text", `.spec: must be an object, and is a string`},
 	} {
-		_, err := plan.Apply(object(t, `{}`), []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: &engine.Object{"spec": test.spec}}}, engine.Options{Owners: true})
+		_, err := plan.Apply(object(t, `{}`), []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &engine.Object{"spec": test.spec}}}, engine.Options{Owners: true})
 		var refused *engine.PatchError
-		if !errors.As(err, &refused) || refused.Layer != schema.Manager("a") || refused.Index != 0 {
+		if !errors.As(err, &refused) || refused.Layer != engine.Manager("a") || refused.Index != 0 {
 			t.Errorf("%s: %v", name, err)
 		} else if got := refused.Path.String() + ": " + refused.Err.Error(); !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
@@ -225,7 +227,7 @@ func TestObjectRefuses(t *testing.T) {
 		}
 	}
 	base, patch := &engine.Object{"kind": "A"}, &engine.Object{"kind": "B"}
-	_, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: patch}}, engine.Options{})
+	_, err := plan.Apply(base, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: patch}}, engine.Options{})
 	if want := `patch of manager/a: .kind: must be "A", as in the base, and is "B"`; err == nil || err.Error() != want {
 		t.Errorf("another kind: got %v, want %s", err, want)
 	}
@@ -240,16 +242,16 @@ func TestObjectWrite(t *testing.T) {
 	spec := result.Value["spec"].(map[string]any)
 	before := spec
 	now := map[string]any{"replicas": int64(3), "labels": map[string]any{"x": "1", "y": "2"}, "ports": spec["ports"].([]any)[:1], "tags": []any{"x", "y"}}
-	result.Owners.WriteChanges("later", schema.Fields("spec"), before, now)
+	result.Owners.WriteChanges("later", fieldpath.Fields("spec"), before, now)
 	result.Value["spec"] = now
-	port, _ := schema.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
-	result.Owners.Write("last", schema.Origin{}, port, nil, "web")
+	port, _ := fieldpath.ParsePath(`spec.ports[port=80,protocol="TCP"].name`)
+	result.Owners.Write("last", engine.Origin{}, port, nil, "web")
 	now["ports"].([]any)[0].(map[string]any)["name"] = "web"
 	var got []string
 	for path, claims := range result.Owners.All() {
 		line := path.String()
 		for _, c := range claims {
-			line += " " + string(c.Layer) + "=" + schema.FormatClaim(path, c, true)
+			line += " " + string(c.Layer) + "=" + finding.FormatValue(path, c.Value, true)
 		}
 		got = append(got, line)
 	}

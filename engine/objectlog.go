@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -137,7 +138,7 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 }
 
 // object records that a later layer wrote what is at a path of an object.
-func (w writer) object(path schema.Path, before, now any) {
+func (w writer) object(path fieldpath.Path, before, now any) {
 	at, named := rootNode, false
 	for _, step := range path {
 		t := w.typ(at)
@@ -255,7 +256,7 @@ func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
 }
 
 // keyOfStep is the key by which the log knows the item or the element that a step leads to.
-func keyOfStep(step schema.Step) (string, bool) {
+func keyOfStep(step fieldpath.Step) (string, bool) {
 	if keys := step.Keys(); keys != nil {
 		if text, ok := keys[0].Value.(string); ok && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {
 			return text, true

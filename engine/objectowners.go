@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -26,10 +27,10 @@ type objectStep struct {
 	id     int // no two steps of one walk have it
 }
 
-func (s *objectStep) step() schema.Step {
+func (s *objectStep) step() fieldpath.Step {
 	switch {
 	case s.field != nil:
-		return schema.Field(s.field.Name)
+		return fieldpath.Field(s.field.Name)
 	case s.parent.Kind == schema.ListMap || s.parent.Kind == schema.Set:
 		return itemStepOf(s.parent, s.key)
 	default:
@@ -38,8 +39,8 @@ func (s *objectStep) step() schema.Step {
 }
 
 // path is where the field stands that is being visited.
-func (w *objectWalk) path() schema.Path {
-	path := make(schema.Path, len(w.steps))
+func (w *objectWalk) path() fieldpath.Path {
+	path := make(fieldpath.Path, len(w.steps))
 	for i := range w.steps {
 		path[i] = w.steps[i].step()
 	}
@@ -162,7 +163,7 @@ func granular(t *schema.Type) *schema.Type {
 var presenceType = &schema.Type{Kind: schema.Set}
 
 // objectClaims yields the claims on every field.
-func (o *Ownership) objectClaims(yield func(schema.Path, []schema.Claim) bool) {
+func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	object, _ := o.value.Interface().(map[string]any)
 	w := objectWalk{log: o.log, gone: true}
 	w.visit = func(at node, kind valueKind, value any) bool {
@@ -173,9 +174,9 @@ func (o *Ownership) objectClaims(yield func(schema.Path, []schema.Claim) bool) {
 			case nothingValue:
 				value = nil
 			case presenceValue:
-				value = schema.Presence{}
+				value = Presence{}
 			}
-			claims = []schema.Claim{o.log.export(baseLayer, value, path)}
+			claims = []Claim{o.log.export(baseLayer, value, path)}
 		}
 		return yield(path, claims)
 	}
@@ -183,7 +184,7 @@ func (o *Ownership) objectClaims(yield func(schema.Path, []schema.Claim) bool) {
 }
 
 // objectFields are the sets of fields that the layers own, by the number of the layer.
-func (o *Ownership) objectFields(ignored func(schema.Path) bool) []ownedFields {
+func (o *Ownership) objectFields(ignored func(fieldpath.Path) bool) []ownedFields {
 	object, _ := o.value.Interface().(map[string]any)
 	w := objectWalk{log: o.log}
 	sets := make([]ownedFields, len(o.log.layers))

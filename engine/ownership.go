@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -32,8 +33,8 @@ func (o *Ownership) orEmpty() *Ownership {
 // the order of the list. A field is a leaf: a scalar, an entry of a map, an atomic list, an element of
 // a set; besides, the item of a list-map and an empty struct are yielded for their presence. The
 // merge key of an item is no leaf. A field that a null emptied is yielded too, its last claim nil.
-func (o *Ownership) All() iter.Seq2[schema.Path, []schema.Claim] {
-	return func(yield func(schema.Path, []schema.Claim) bool) {
+func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] {
+	return func(yield func(fieldpath.Path, []Claim) bool) {
 		o := o.orEmpty()
 		if o.isObject() {
 			o.objectClaims(yield)
@@ -49,7 +50,7 @@ func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.val
 
 // Layers returns who wrote or could write, in the order of writing: the base, the managers in the order
 // of their patches, and then whoever Write recorded.
-func (o *Ownership) Layers() []schema.Layer {
+func (o *Ownership) Layers() []Layer {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
 	for i := range layers {
@@ -61,20 +62,20 @@ func (o *Ownership) Layers() []schema.Layer {
 // Rename has claims yielded by other layers and sources from now on, where patches were made of something
 // else than managers' entries. It is given each claim as it would be; its layer must depend on the layer
 // alone, and tell apart what was apart.
-func (o *Ownership) Rename(rename func(schema.Claim) schema.Claim) { o.orEmpty().log.rename = rename }
+func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
 // layerName is a layer as claims have it.
-func (l *log) layerName(layer schema.Layer) schema.Layer {
+func (l *log) layerName(layer Layer) Layer {
 	if l.rename == nil {
 		return layer
 	}
-	return l.rename(schema.Claim{Layer: layer}).Layer
+	return l.rename(Claim{Layer: layer}).Layer
 }
 
 // walk goes through the value and the log side by side.
 type walk struct {
 	log   *log
-	yield func(schema.Path, []schema.Claim) bool
+	yield func(fieldpath.Path, []Claim) bool
 	nulls []null // the claims that emptied the structs around a field
 	owner int32  // the layer that owns what has no claims
 	// emptiedAround says of the field that is being yielded that the last of its claims is one on a
@@ -83,7 +84,7 @@ type walk struct {
 }
 
 // value visits one field; v is invalid where only the log knows it. It returns false to stop.
-func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	named := false
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -128,28 +129,28 @@ func (w *walk) within(at node) func() {
 }
 
 // leaf yields the claims of a field, or the owner's where no patch touched it.
-func (w *walk) leaf(v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) leaf(v reflect.Value, at node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
 	if !v.IsValid() {
 		return true
 	}
-	return w.yield(path, []schema.Claim{w.log.export(w.owner, plainValue(v), path)})
+	return w.yield(path, []Claim{w.log.export(w.owner, plainValue(v), path)})
 }
 
 // presence yields the claims on an item or an empty struct.
-func (w *walk) presence(isThere bool, at node, path schema.Path) bool {
+func (w *walk) presence(isThere bool, at node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
 	}
 	if !isThere {
 		return true
 	}
-	return w.yield(path, []schema.Claim{w.log.export(w.owner, schema.Presence{}, path)})
+	return w.yield(path, []Claim{w.log.export(w.owner, Presence{}, path)})
 }
 
-func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	fields := slices.SortedFunc(slices.Values(t.Fields), func(a, b *schema.StructField) int { return cmp.Compare(a.Name, b.Name) })
 	for _, f := range fields {
 		if f == key {
@@ -165,14 +166,14 @@ func (w *walk) structure(t *schema.Type, key *schema.StructField, v reflect.Valu
 		if !fv.IsValid() && child == noNode {
 			continue
 		}
-		if !w.value(f.Type, nil, fv, child, path.Append(schema.Field(f.Name))) {
+		if !w.value(f.Type, nil, fv, child, path.Append(fieldpath.Field(f.Name))) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) mapping(v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) mapping(v reflect.Value, at node, path fieldpath.Path) bool {
 	keys := w.log.childKeys(at)
 	if v.IsValid() {
 		keys = append(keys, sortedKeys(v)...)
@@ -184,14 +185,14 @@ func (w *walk) mapping(v reflect.Value, at node, path schema.Path) bool {
 		if v.IsValid() {
 			value = v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key()))
 		}
-		if !w.leaf(value, find(key), path.Append(schema.Key(key))) {
+		if !w.leaf(value, find(key), path.Append(fieldpath.Key(key))) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Path) bool {
 	key, find := t.KeyField(), w.log.finder(at)
 	there := map[string]bool{}
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
@@ -219,7 +220,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path schema.Path) 
 }
 
 // fields visits what is within an item.
-func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
@@ -246,12 +247,12 @@ func itemKey(text string, position int, there map[string]bool) string {
 }
 
 // itemStep is the step to the item of a list-map that the log knows by a key.
-func itemStep(t *schema.Type, key string) schema.Step {
+func itemStep(t *schema.Type, key string) fieldpath.Step {
 	if position, ok := strings.CutPrefix(key, twinMark); ok {
 		i, _ := strconv.Atoi(position)
-		return schema.Index(i)
+		return fieldpath.Index(i)
 	}
-	return schema.Item(t.Key, key)
+	return fieldpath.Item(t.Key, key)
 }
 
 // keyText is the merge key of an item as it stands in a path.
@@ -260,7 +261,7 @@ func keyText(key *schema.StructField, item reflect.Value) string {
 	return name
 }
 
-func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
+func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 	there, find := map[string]bool{}, w.log.finder(at)
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
 		element := scalarText(v.Index(i))
@@ -268,12 +269,12 @@ func (w *walk) set(v reflect.Value, at node, path schema.Path) bool {
 			continue // nobody can tell two of one name apart
 		}
 		there[element] = true
-		if !w.presence(true, find(element), path.Append(schema.Element(element))) {
+		if !w.presence(true, find(element), path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
 	for _, element := range w.log.childKeys(at) {
-		if !there[element] && !w.presence(false, find(element), path.Append(schema.Element(element))) {
+		if !there[element] && !w.presence(false, find(element), path.Append(fieldpath.Element(element))) {
 			return false
 		}
 	}
@@ -336,11 +337,11 @@ func (l *log) childKeys(at node) []string {
 }
 
 // claimsOf returns what the log holds on a field, nil where it holds nothing.
-func (l *log) claimsOf(at node, path schema.Path) []schema.Claim {
+func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
 	if at == noNode {
 		return nil
 	}
-	var claims []schema.Claim
+	var claims []Claim
 	for i := l.nodes[at].first; i >= 0; i = l.claims[i].next {
 		claims = append(claims, l.exportAt(i, path))
 	}
@@ -348,7 +349,7 @@ func (l *log) claimsOf(at node, path schema.Path) []schema.Claim {
 }
 
 // exportAt is the claim of an index as others see it.
-func (l *log) exportAt(i int32, path schema.Path) schema.Claim {
+func (l *log) exportAt(i int32, path fieldpath.Path) Claim {
 	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
 	if source, ok := l.sources[i]; ok {
 		out.Source = source
@@ -357,8 +358,8 @@ func (l *log) exportAt(i int32, path schema.Path) schema.Claim {
 }
 
 // export is a claim as others see it, with the source that a claim of the base or a patch has.
-func (l *log) export(layer int32, value any, path schema.Path) schema.Claim {
-	out := schema.Claim{Layer: l.layers[layer], Value: value}
+func (l *log) export(layer int32, value any, path fieldpath.Path) Claim {
+	out := Claim{Layer: l.layers[layer], Value: value}
 	if place := l.places[layer]; place != nil {
 		out.Source = place.Append(path...)
 	}
@@ -369,11 +370,11 @@ func (l *log) export(layer int32, value any, path schema.Path) schema.Claim {
 }
 
 // path is where a node stands in the template.
-func (l *log) path(at node) schema.Path { return l.pathWithin(rootNode, at) }
+func (l *log) path(at node) fieldpath.Path { return l.pathWithin(rootNode, at) }
 
 // pathWithin is where a node stands within one that contains it.
-func (l *log) pathWithin(outer, at node) schema.Path {
-	var path schema.Path
+func (l *log) pathWithin(outer, at node) fieldpath.Path {
+	var path fieldpath.Path
 	for ; at != outer; at = l.nodes[at].parent {
 		path = append(path, l.step(at))
 	}
@@ -381,12 +382,12 @@ func (l *log) pathWithin(outer, at node) schema.Path {
 	return path
 }
 
-func (l *log) step(at node) schema.Step {
+func (l *log) step(at node) fieldpath.Step {
 	n := &l.nodes[at]
 	parent := l.typ(n.parent)
 	switch {
 	case n.field != nil:
-		return schema.Field(n.field.Name)
+		return fieldpath.Field(n.field.Name)
 	case parent.Kind == schema.ListMap && l.root.GoType() != nil:
 		return itemStep(parent, n.key)
 	case parent.Kind == schema.ListMap || parent.Kind == schema.Set:

@@ -3,6 +3,7 @@ package engine
 import (
 	"iter"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -63,10 +64,10 @@ func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
 func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
 
 // Path is where the field stands in the value.
-func (f PatchedField) Path() schema.Path { return f.record().path(f.at) }
+func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 
 // Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
-func (f PatchedField) Claims() []schema.Claim { return f.record().claimsOf(f.at, f.Path()) }
+func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
 
 // HasClaims reports whether the field itself is claimed, and not only a field within it.
 func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }

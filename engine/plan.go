@@ -8,7 +8,7 @@
 //		return err
 //	}
 //	result, err := plan.Apply(&defaults, []engine.Layered[engine.Object]{
-//		{Layer: schema.Manager("web"), Patch: &engine.Object{"spec": map[string]any{"replicas": int64(3)}}},
+//		{Layer: Manager("web"), Patch: &engine.Object{"spec": map[string]any{"replicas": int64(3)}}},
 //	}, engine.Options{Owners: true})
 //
 // A patch is a Go value, whose JSON says what it sets, or an [Object], which can also hold nulls and directives.
@@ -22,6 +22,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -116,11 +117,11 @@ func (p *Plan[T, P]) CopyPatch(patch *P) *P {
 // Layered is one manager's patch.
 type Layered[P any] struct {
 	// Layer is whose patch it is. Two patches of one layer are one opinion: nobody disagrees with himself.
-	Layer schema.Layer
+	Layer Layer
 	// Patch is the patch; nil says nothing.
 	Patch *P
 	// Source is where the patch stands in its document: sources of claims begin with it.
-	Source schema.Path
+	Source fieldpath.Path
 }
 
 // Options says what Apply does besides merging. The zero value merges only, which is cheapest.
@@ -128,8 +129,8 @@ type Options struct {
 	// Owners asks for Result.Owners.
 	Owners bool
 	// Base is the layer of the base, "base" if empty, and Source is where the base stands in its document.
-	Base   schema.Layer
-	Source schema.Path
+	Base   Layer
+	Source fieldpath.Path
 }
 
 // Result is what Apply made. It aliases neither the base nor the patches.
@@ -146,12 +147,12 @@ type Result[T any] struct {
 type Ignored struct {
 	// Layer is whose field it is, and Path where it stands in the value. Of a patch it is the whole path only if
 	// Options ask for owners.
-	Layer schema.Layer
-	Path  schema.Path
+	Layer Layer
+	Path  fieldpath.Path
 }
 
 // Base is the name of the layer of the base if Options name none.
-const Base schema.Layer = "base"
+const Base Layer = "base"
 
 // Apply lays patches over a base in the order given. It changes neither; a nil base is an empty value.
 //
@@ -257,7 +258,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 	return m, nil
 }
 
-func baseLayerOf(o Options) schema.Layer {
+func baseLayerOf(o Options) Layer {
 	if o.Base == "" {
 		return Base
 	}
@@ -281,10 +282,10 @@ func (p *plan) known(v reflect.Value, isPatch bool) (reflect.Value, error) {
 // PatchError is why a patch cannot be merged.
 type PatchError struct {
 	// Layer is whose patch it is, and Index its place in the list; -1 for the base.
-	Layer schema.Layer
+	Layer Layer
 	Index int
 	// Path is the field at which the merge fails.
-	Path schema.Path
+	Path fieldpath.Path
 	// Err says what is wrong there.
 	Err error
 }
@@ -313,7 +314,7 @@ func asPatchError(err error) *PatchError {
 }
 
 // within lets an error's path grow on its way up.
-func within(step schema.Step, err error) error {
+func within(step fieldpath.Step, err error) error {
 	e := asPatchError(err)
 	e.Path = slices.Insert(e.Path, 0, step)
 	return e

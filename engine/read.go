@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -43,7 +44,7 @@ func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
 }
 
 // readIn is read for a value a step below the one that is being read.
-func (m *merger) readIn(step schema.Step, t *schema.Type, dst reflect.Value, from any) error {
+func (m *merger) readIn(step fieldpath.Step, t *schema.Type, dst reflect.Value, from any) error {
 	m.steps = append(m.steps, step)
 	err := m.read(t, dst, from)
 	m.steps = m.steps[:len(m.steps)-1]
@@ -68,7 +69,7 @@ func (m *merger) readStruct(t *schema.Type, dst reflect.Value, from any) error {
 			continue
 		}
 		to, _ := f.Template.In(dst)
-		if err := m.readIn(schema.Field(name), f.Type, to, object[name]); err != nil {
+		if err := m.readIn(fieldpath.Field(name), f.Type, to, object[name]); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (m *merger) readMap(t *schema.Type, dst reflect.Value, from any) error {
 	made := reflect.MakeMapWithSize(dst.Type(), len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := reflect.New(dst.Type().Elem()).Elem()
-		if err := m.readIn(schema.Key(key), t.Elem, value, object[key]); err != nil {
+		if err := m.readIn(fieldpath.Key(key), t.Elem, value, object[key]); err != nil {
 			return err
 		}
 		made.SetMapIndex(reflect.ValueOf(key).Convert(dst.Type().Key()), value)
@@ -102,7 +103,7 @@ func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	}
 	made := reflect.MakeSlice(dst.Type(), len(items), len(items))
 	for i, item := range items {
-		if err := m.readIn(schema.Index(i), t.Elem, made.Index(i), item); err != nil {
+		if err := m.readIn(fieldpath.Index(i), t.Elem, made.Index(i), item); err != nil {
 			return err
 		}
 	}
@@ -253,7 +254,7 @@ func plainNumbers(value any) any {
 
 // ignore notes a field that the type of the value at a node does not have.
 func (m *merger) ignore(at node, name string) {
-	path := m.steps.Append(schema.Field(name))
+	path := m.steps.Append(fieldpath.Field(name))
 	if m.owners && at != noNode {
 		path = m.log.path(at).Append(path...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -21,19 +22,19 @@ import (
 // It records only; the caller has written, or will, to the very value that the Ownership came with.
 // Of a path that leads to no field of its type nothing is recorded. Of an object that merged by a definition, before and now
 // are JSON, and nil is nothing.
-func (o *Ownership) Write(layer schema.Layer, from schema.Origin, path schema.Path, before, now any) {
+func (o *Ownership) Write(layer Layer, from Origin, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
 // WriteChanges is Write for a layer that fills in what is missing, as defaulting does: only the leaves
 // that before and now have in different values are recorded.
-func (o *Ownership) WriteChanges(layer schema.Layer, path schema.Path, before, now any) {
+func (o *Ownership) WriteChanges(layer Layer, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
 }
 
-func (o *Ownership) write(w writer, path schema.Path, before, now any) {
+func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	if o.isObject() {
 		w.object(path, before, now)
 		return
@@ -77,7 +78,7 @@ func (o *Ownership) write(w writer, path schema.Path, before, now any) {
 }
 
 // layerID is the number of a layer, a new one where the log has not met it.
-func (l *log) layerID(layer schema.Layer) int32 {
+func (l *log) layerID(layer Layer) int32 {
 	i := slices.Index(l.layers, layer)
 	if i < 0 {
 		i = len(l.layers)
@@ -97,7 +98,7 @@ func indirect(v reflect.Value) reflect.Value {
 type writer struct {
 	*log
 	layer   int32
-	from    schema.Origin
+	from    Origin
 	field   node // the one that is written
 	changes bool // record only what differs
 	keep    bool // record only who set what is taken away
@@ -123,7 +124,7 @@ func (w writer) note(at node, last int32) {
 		return
 	}
 	if w.sources == nil {
-		w.log.sources = map[int32]schema.Path{}
+		w.log.sources = map[int32]fieldpath.Path{}
 	}
 	source := w.from.Path
 	if !w.from.Computed {
@@ -160,7 +161,7 @@ func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, 
 }
 
 func (w writer) leaf(at node, before, now reflect.Value) {
-	if w.changes && before.IsValid() && now.IsValid() && schema.SameValue(before.Interface(), now.Interface()) {
+	if w.changes && before.IsValid() && now.IsValid() && SameValue(before.Interface(), now.Interface()) {
 		return
 	}
 	if w.nodes[at].first < 0 && before.IsValid() {

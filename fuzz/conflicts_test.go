@@ -6,10 +6,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestConflictsWithoutRuntime checks that managers disagree in the same fields whatever the runtime is: the command
@@ -41,10 +41,10 @@ func decodes(document, into any) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-func disagreements(found schema.Findings) map[string]bool {
+func disagreements(found finding.List) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range found {
-		if f.Code == schema.CodeOverlap || f.Code == schema.CodeUnion {
+		if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
 			keys[string(f.Code)+" "+f.Path.String()+" "+f.Message] = true
 		}
 	}

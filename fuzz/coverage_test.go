@@ -9,9 +9,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestGeneratorsReachEveryRule counts how many cases exercise each rule of the merge. A generator
@@ -152,7 +152,7 @@ func ends(l leaf, field string) bool {
 }
 
 func holds(l leaf, field string) bool {
-	return slices.ContainsFunc(l.path, func(s schema.Step) bool { name, ok := s.Field(); return ok && name == field })
+	return slices.ContainsFunc(l.path, func(s fieldpath.Step) bool { name, ok := s.Field(); return ok && name == field })
 }
 
 var common = map[string]func(*seen) bool{

@@ -11,8 +11,9 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -58,7 +59,7 @@ func FuzzDecode(f *testing.F) {
 			p.Document.Position(p.Base)
 		}
 		for _, d := range documents {
-			p := d.Position(schema.Fields("spec", "trainer", "env").Append(schema.Index(0), schema.Field("name")))
+			p := d.Position(fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Index(0), fieldpath.Field("name")))
 			d.SourceLine(p.Line)
 			if p.File != "in" || p.Line < 1 {
 				t.Errorf("%s is nowhere: %v", d.ID, p)
@@ -74,7 +75,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func checkFindings(t *testing.T, findings schema.Findings) {
+func checkFindings(t *testing.T, findings finding.List) {
 	t.Helper()
 	for _, f := range findings {
 		if f.Position.File != "in" || f.Severity == 0 || f.Code == "" || f.Message == "" || f.Help == "" {

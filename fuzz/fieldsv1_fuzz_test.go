@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // FuzzFieldsV1 reads any FieldsV1 value. Structured-merge-diff must read the same fields from a valid one.
@@ -54,13 +54,13 @@ func FuzzFieldsV1(f *testing.F) {
 			}
 			return
 		}
-		set := fieldpath.NewSet()
+		set := smdpath.NewSet()
 		if err := set.FromJSON(bytes.NewReader(data)); err != nil {
 			t.Fatalf("FieldsV1Paths(%q) succeeds, want %v", data, err)
 		}
 		var want []string
-		set.Iterate(func(p fieldpath.Path) {
-			var path schema.Path
+		set.Iterate(func(p smdpath.Path) {
+			var path fieldpath.Path
 			for _, element := range p {
 				path = append(path, roundedStep(fieldsV1Step(element)))
 			}
@@ -78,37 +78,37 @@ func FuzzFieldsV1(f *testing.F) {
 }
 
 // fieldsV1Step translates a step of structured-merge-diff.
-func fieldsV1Step(element fieldpath.PathElement) schema.Step {
+func fieldsV1Step(element smdpath.PathElement) fieldpath.Step {
 	switch {
 	case element.FieldName != nil:
 		name := *element.FieldName
 		if regexp.MustCompile(`^[A-Za-z0-9_$-]+$`).MatchString(name) {
-			return schema.Field(name)
+			return fieldpath.Field(name)
 		}
-		return schema.Key(name)
+		return fieldpath.Key(name)
 	case element.Value != nil:
-		return schema.ElementOf((*element.Value).Unstructured())
+		return fieldpath.ElementOf((*element.Value).Unstructured())
 	case element.Index != nil:
-		return schema.Index(*element.Index)
+		return fieldpath.Index(*element.Index)
 	default:
-		var keys []schema.ItemKey
+		var keys []fieldpath.ItemKey
 		for _, field := range *element.Key {
-			keys = append(keys, schema.ItemKey{Name: field.Name, Value: field.Value.Unstructured()})
+			keys = append(keys, fieldpath.ItemKey{Name: field.Name, Value: field.Value.Unstructured()})
 		}
-		return schema.ItemBy(keys...)
+		return fieldpath.ItemBy(keys...)
 	}
 }
 
 // roundedStep converts numbers to float64, as structured-merge-diff does.
-func roundedStep(step schema.Step) schema.Step {
+func roundedStep(step fieldpath.Step) fieldpath.Step {
 	if keys := step.Keys(); keys != nil {
 		for i := range keys {
 			keys[i].Value = rounded(keys[i].Value)
 		}
-		return schema.ItemBy(keys...)
+		return fieldpath.ItemBy(keys...)
 	}
 	if value, ok := step.ElementValue(); ok {
-		return schema.ElementOf(rounded(value))
+		return fieldpath.ElementOf(rounded(value))
 	}
 	return step
 }

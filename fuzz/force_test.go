@@ -14,9 +14,10 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestForce holds the laws that merge.Force documents.
@@ -81,7 +82,7 @@ func forceDecides(c *fuzz.Case) string {
 		return "there is nothing to decide, and Force returns another list"
 	}
 	for _, d := range decisions {
-		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c schema.Claim) bool { return c.Layer == schema.Manager(manager) }) {
+		if len(d.Lost) == 0 || slices.ContainsFunc(d.Lost, func(c engine.Claim) bool { return c.Layer == engine.Manager(manager) }) {
 			return fmt.Sprintf("a decision for %s takes %v", manager, d.Lost)
 		}
 	}
@@ -205,7 +206,7 @@ func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 				continue
 			}
 			for _, member := range otherMembers(own, theirs) {
-				remove(template, own.path.Append(schema.Field(member)))
+				remove(template, own.path.Append(fieldpath.Field(member)))
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func withoutOpposition(patches []trainer.RuntimePatch, manager string) []any {
 }
 
 // opposing are the fields of their claims that cannot stand beside mine.
-func opposing(mine, theirs leaves) (paths []schema.Path) {
+func opposing(mine, theirs leaves) (paths []fieldpath.Path) {
 	for text, their := range theirs {
 		for _, my := range mine {
 			if their.value == perhaps || my.value == perhaps {
@@ -246,7 +247,7 @@ func otherMembers(mine, theirs use) []string {
 }
 
 // remove deletes a field from a JSON value.
-func remove(v any, path schema.Path) {
+func remove(v any, path fieldpath.Path) {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return

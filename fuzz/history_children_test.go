@@ -7,9 +7,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestChildHistory holds for the Jobs and Pods of generated pairs what TestHistory holds for JobSets:
@@ -42,7 +43,7 @@ func TestChildHistory(t *testing.T) {
 			}
 			h := historyOf(fields)
 			job := &batchv1.JobTemplateSpec{ObjectMeta: child.Job.ObjectMeta, Spec: child.Job.Spec}
-			at := schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", child.ReplicatedJob), schema.Field("template")}
+			at := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", child.ReplicatedJob), fieldpath.Field("template")}
 			for _, text := range []string{h.broken(), h.replays(job, true), h.begins(template, at)} {
 				if text != "" {
 					t.Fatalf("pair %d, Job %s: %s", seed, child.Job.Name, text)
@@ -75,8 +76,8 @@ func TestChildHistory(t *testing.T) {
 }
 
 // begins says which field does not begin with the history of the field that it is made from.
-func (h history) begins(template history, at schema.Path) string {
-	from := history{claims: map[string][]schema.Claim{}}
+func (h history) begins(template history, at fieldpath.Path) string {
+	from := history{claims: map[string][]engine.Claim{}}
 	for _, path := range template.paths {
 		if path.HasPrefix(at) && len(path) > len(at) {
 			own := path[len(at):]

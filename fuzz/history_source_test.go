@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // withoutEmptyLists is a JSON value without its empty lists.
@@ -38,15 +40,15 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 		for _, c := range h.claims[h.texts[i]] {
 			if c.Source == nil {
 				_, isManager := c.Layer.Manager()
-				if isManager || c.Layer == schema.Runtime || c.Layer == schema.TrainJob {
+				if isManager || c.Layer == merge.RuntimeLayer || c.Layer == merge.TrainJobLayer {
 					return fmt.Sprintf("%v: %s=%s has no source", path, c.Layer, valueOf(c))
 				}
 				continue
 			}
-			if slices.Contains(c.Source, schema.Item("name", "")) {
+			if slices.Contains(c.Source, fieldpath.Item("name", "")) {
 				continue // variables without a name, of which there may be two
 			}
-			at, found := document{inputs[c.FromRuntime()].(map[string]any)}.find(c.Source, false)
+			at, found := document{inputs[merge.FromRuntime(c)].(map[string]any)}.find(c.Source, false)
 			if !found {
 				name, _ := c.Source[len(c.Source)-1].Field()
 				if c.Value == nil || name == "command" || name == "args" {
@@ -65,7 +67,7 @@ func (h history) comesFrom(p *fuzz.Pair) string {
 				continue // computed from it
 			}
 			there := c
-			if there.Value = at.get(); said([]schema.Claim{there}) != said([]schema.Claim{c}) {
+			if there.Value = at.get(); said([]engine.Claim{there}) != said([]engine.Claim{c}) {
 				return fmt.Sprintf("%v: %s=%s comes from %v, which is %s", path, c.Layer, valueOf(c), c.Source, valueOf(there))
 			}
 		}

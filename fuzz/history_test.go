@@ -16,12 +16,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/check"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	policies "github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestHistory renders pairs of every policy and holds, after every stage of the rendering, that
@@ -143,7 +144,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 		return broken
 	}
 	// The metadata changes hands at the end: the JobSet's name is not the template's.
-	past.without(schema.Fields("metadata"))
+	past.without(fieldpath.Fields("metadata"))
 	sent = true
 	for _, view := range []render.View{render.Applied, render.Stored} {
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true, As: view})
@@ -193,14 +194,14 @@ func pruneMetadata(m *metav1.ObjectMeta) {
 
 // history is what an Ownership says, in its order.
 type history struct {
-	paths  []schema.Path
+	paths  []fieldpath.Path
 	texts  []string // of paths
-	claims map[string][]schema.Claim
+	claims map[string][]engine.Claim
 	twice  []string
 }
 
-func historyOf(fields iter.Seq2[schema.Path, []schema.Claim]) history {
-	h := history{claims: map[string][]schema.Claim{}}
+func historyOf(fields iter.Seq2[fieldpath.Path, []engine.Claim]) history {
+	h := history{claims: map[string][]engine.Claim{}}
 	for path, claims := range fields {
 		text := path.String()
 		if _, again := h.claims[text]; again {
@@ -232,7 +233,7 @@ func (h history) broken() string {
 }
 
 // without forgets the history of what stands below a path.
-func (h history) without(prefix schema.Path) {
+func (h history) without(prefix fieldpath.Path) {
 	for i, path := range h.paths {
 		if path.HasPrefix(prefix) {
 			delete(h.claims, h.texts[i])
@@ -244,13 +245,13 @@ func (h history) without(prefix schema.Path) {
 func (h history) continues(past history) string {
 	for i, path := range past.paths {
 		before, known := past.claims[past.texts[i]]
-		isIndex := func(s schema.Step) bool { _, ok := s.Index(); return ok }
+		isIndex := func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }
 		if !known || slices.ContainsFunc(path, isIndex) {
 			continue // a position is not the same item's at every stage
 		}
 		now := h.claims[past.texts[i]]
 		only := func(value string) bool {
-			return !slices.ContainsFunc(before, func(c schema.Claim) bool { return valueOf(c) != value })
+			return !slices.ContainsFunc(before, func(c engine.Claim) bool { return valueOf(c) != value })
 		}
 		if now == nil && (only(present) && h.isWithin(path) || only("[]")) {
 			continue // an empty struct has a field now; or an empty list, which says nothing, was dropped
@@ -268,12 +269,12 @@ func (h history) continues(past history) string {
 }
 
 // isWithin says whether any field stands below a path.
-func (h history) isWithin(path schema.Path) bool {
-	return slices.ContainsFunc(h.paths, func(p schema.Path) bool { return len(p) > len(path) && p.HasPrefix(path) })
+func (h history) isWithin(path fieldpath.Path) bool {
+	return slices.ContainsFunc(h.paths, func(p fieldpath.Path) bool { return len(p) > len(path) && p.HasPrefix(path) })
 }
 
 // said writes claims for comparison.
-func said(claims []schema.Claim) string {
+func said(claims []engine.Claim) string {
 	var parts []string
 	for _, c := range claims {
 		value := valueOf(c)

@@ -11,9 +11,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestLaws holds the laws that the packages merge and conflict document.
@@ -105,7 +105,7 @@ func find(c *fuzz.Case) (conflict.Conflicts, string) {
 	return found, ""
 }
 
-func namesOf(claims []schema.Claim) map[string]bool {
+func namesOf(claims []engine.Claim) map[string]bool {
 	names := map[string]bool{}
 	for _, claim := range claims {
 		if name, ok := claim.Layer.Manager(); ok {

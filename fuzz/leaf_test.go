@@ -11,7 +11,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // This file reads claims off JSON, with nothing but the struct tags of the API's types: an account
@@ -28,11 +28,11 @@ const (
 type leaves map[string]leaf
 
 type leaf struct {
-	path  schema.Path
+	path  fieldpath.Path
 	value string // canonical JSON, present or perhaps
 }
 
-func (l leaves) put(path schema.Path, value string) {
+func (l leaves) put(path fieldpath.Path, value string) {
 	l[path.String()] = leaf{path, value}
 }
 
@@ -51,12 +51,12 @@ func templateLeaves(t *trainer.JobSetTemplateSpec) leaves {
 func patchLeaves(p *trainer.RuntimePatch) leaves {
 	out := leaves{}
 	if spec := specOf(p); spec != nil {
-		walk(decode(encode(spec)), reflect.TypeFor[jobset.JobSetSpec](), schema.Fields("spec"), out)
+		walk(decode(encode(spec)), reflect.TypeFor[jobset.JobSetSpec](), fieldpath.Fields("spec"), out)
 	}
 	if metadata := metadataOf(p); metadata != nil {
 		for field, m := range map[string]map[string]string{"labels": metadata.Labels, "annotations": metadata.Annotations} {
 			for key, value := range m {
-				out.put(schema.Fields("metadata", field).Append(schema.Key(key)), canonical(value))
+				out.put(fieldpath.Fields("metadata", field).Append(fieldpath.Key(key)), canonical(value))
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func patchLeaves(p *trainer.RuntimePatch) leaves {
 }
 
 // walk records the leaves of a JSON value of the given Go type.
-func walk(v any, t reflect.Type, path schema.Path, out leaves) {
+func walk(v any, t reflect.Type, path fieldpath.Path, out leaves) {
 	byPointer := t.Kind() == reflect.Pointer
 	if byPointer {
 		t = t.Elem()
@@ -80,26 +80,26 @@ func walk(v any, t reflect.Type, path schema.Path, out leaves) {
 		}
 	case t.Kind() == reflect.Map:
 		for key, value := range object {
-			walk(value, t.Elem(), path.Append(schema.Key(key)), out)
+			walk(value, t.Elem(), path.Append(fieldpath.Key(key)), out)
 		}
 	default:
 		for name, value := range object {
 			f := mustField(t, name)
 			list, isList := value.([]any)
-			at := path.Append(schema.Field(name))
+			at := path.Append(fieldpath.Field(name))
 			if !isList || f.merge == "" {
 				walk(value, f.typ, at, out)
 				continue
 			}
 			for _, item := range list {
 				if f.key == "" {
-					out.put(at.Append(schema.Element(item.(string))), present)
+					out.put(at.Append(fieldpath.Element(item.(string))), present)
 					continue
 				}
 				fields := maps.Clone(item.(map[string]any))
 				name := fields[f.key]
 				delete(fields, f.key)
-				step := at.Append(schema.Item(f.key, fmt.Sprint(name)))
+				step := at.Append(fieldpath.Item(f.key, fmt.Sprint(name)))
 				if len(fields) > 0 {
 					walk(fields, f.typ.Elem(), step, out)
 				}

@@ -13,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
@@ -56,7 +58,7 @@ func TestManagedFields(t *testing.T) {
 			if i > 0 && entry.Manager != c.Patches[i-1].Manager {
 				t.Fatalf("%v: entry %d is %s's", c, i, entry.Manager)
 			}
-			ours, theirs := fieldpath.NewSet(), fieldpath.NewSet()
+			ours, theirs := smdpath.NewSet(), smdpath.NewSet()
 			if err := ours.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
 				t.Fatal(err)
 			}
@@ -81,14 +83,14 @@ func TestManagedFields(t *testing.T) {
 type view struct {
 	server       *serverSide
 	ours, theirs leaves
-	writers      map[string]map[schema.Layer]bool
+	writers      map[string]map[engine.Layer]bool
 }
 
 // fields are the paths of a set in which the two merges agree, in the terms of package schema, and no
 // deeper than either side takes as one.
-func (v view) fields(set *fieldpath.Set) []string {
+func (v view) fields(set *smdpath.Set) []string {
 	paths := map[string]bool{}
-	set.Iterate(func(p fieldpath.Path) {
+	set.Iterate(func(p smdpath.Path) {
 		path, whole := v.path(p)
 		if len(path) == 0 || !v.agree(path, whole) || !whole && v.filled(path) {
 			return
@@ -100,7 +102,7 @@ func (v view) fields(set *fieldpath.Set) []string {
 
 // path translates a path, down to where either side takes a value as one. whole says that only one of the
 // two does.
-func (v view) path(p fieldpath.Path) (path schema.Path, whole bool) {
+func (v view) path(p smdpath.Path) (path fieldpath.Path, whole bool) {
 	t, at := merge.JobSetTemplate(), v.server.Schema
 	for _, element := range p {
 		step, ok := stepOf(t, element)
@@ -108,7 +110,7 @@ func (v view) path(p fieldpath.Path) (path schema.Path, whole bool) {
 			return nil, false
 		}
 		path = path.Append(step)
-		t, at = t.Lookup(schema.Path{step}), crdOf(at, step)
+		t, at = t.Lookup(fieldpath.Path{step}), crdOf(at, step)
 		if t == nil || at == nil {
 			return nil, false // of the object and not of the template, such as its kind
 		}
@@ -120,31 +122,31 @@ func (v view) path(p fieldpath.Path) (path schema.Path, whole bool) {
 }
 
 // stepOf translates a step into a value of type t.
-func stepOf(t *schema.Type, element fieldpath.PathElement) (schema.Step, bool) {
+func stepOf(t *schema.Type, element smdpath.PathElement) (fieldpath.Step, bool) {
 	switch {
 	case element.FieldName != nil && t.Kind == schema.Map:
-		return schema.Key(*element.FieldName), true
+		return fieldpath.Key(*element.FieldName), true
 	case element.FieldName != nil:
-		return schema.Field(*element.FieldName), true
+		return fieldpath.Field(*element.FieldName), true
 	case element.Value != nil:
-		return schema.Element(fmt.Sprint((*element.Value).Unstructured())), true
+		return fieldpath.Element(fmt.Sprint((*element.Value).Unstructured())), true
 	case element.Key != nil:
 		for _, field := range *element.Key {
 			if field.Name == t.Key {
-				return schema.Item(t.Key, fmt.Sprint(field.Value.Unstructured())), true
+				return fieldpath.Item(t.Key, fmt.Sprint(field.Value.Unstructured())), true
 			}
 		}
 	}
-	return schema.Step{}, false
+	return fieldpath.Step{}, false
 }
 
 // agree says whether both merges have the same value at a path. Where only one side takes it as one, that
 // side has one owner, and so the path counts only if one layer wrote all of it.
-func (v view) agree(path schema.Path, whole bool) bool {
+func (v view) agree(path fieldpath.Path, whole bool) bool {
 	if !whole {
 		return v.ours[path.String()].value == v.theirs[path.String()].value
 	}
-	writers := map[schema.Layer]bool{}
+	writers := map[engine.Layer]bool{}
 	for text, layers := range v.writers {
 		if strings.HasPrefix(text, path.String()) {
 			maps.Copy(writers, layers)
@@ -156,7 +158,7 @@ func (v view) agree(path schema.Path, whole bool) bool {
 // filled says of a path that it is an empty struct which somebody else has filled, or which the Go type
 // encodes in any case. Server-side apply remembers who named it; here what is in it has owners, and it
 // has none of its own.
-func (v view) filled(path schema.Path) bool {
+func (v view) filled(path fieldpath.Path) bool {
 	text := path.String()
 	if leaf, ok := v.ours[text]; ok {
 		return leaf.value == perhaps
@@ -169,7 +171,7 @@ func (v view) filled(path schema.Path) bool {
 	return false
 }
 
-func below(l leaves, path schema.Path) map[string]string {
+func below(l leaves, path fieldpath.Path) map[string]string {
 	values := map[string]string{}
 	for text, leaf := range l {
 		if leaf.path.HasPrefix(path) {
@@ -180,10 +182,10 @@ func below(l leaves, path schema.Path) map[string]string {
 }
 
 // writersOf are the layers that wrote each field.
-func writersOf(o *merge.Ownership) map[string]map[schema.Layer]bool {
-	writers := map[string]map[schema.Layer]bool{}
+func writersOf(o *merge.Ownership) map[string]map[engine.Layer]bool {
+	writers := map[string]map[engine.Layer]bool{}
 	for path, claims := range o.All() {
-		layers := map[schema.Layer]bool{}
+		layers := map[engine.Layer]bool{}
 		for _, claim := range claims {
 			layers[claim.Layer] = true
 		}
@@ -194,7 +196,7 @@ func writersOf(o *merge.Ownership) map[string]map[schema.Layer]bool {
 
 // differences are the fields of the template that the two schemas do not merge alike, by their last
 // name: what is the same in every container is one row.
-func differences(t *schema.Type, at *spec.Schema, path schema.Path, found map[string]string) {
+func differences(t *schema.Type, at *spec.Schema, path fieldpath.Path, found map[string]string) {
 	name := ""
 	if len(path) > 0 {
 		field, ok := path[len(path)-1].Field()
@@ -220,11 +222,11 @@ func differences(t *schema.Type, at *spec.Schema, path schema.Path, found map[st
 		if keys := keysThere(at); !slices.Equal(keys, []string{t.Key}) {
 			found[name] = "keys " + strings.Join(keys, ", ")
 		}
-		differences(t.Elem, at.Items.Schema, path.Append(schema.Item(t.Key, "")), found)
+		differences(t.Elem, at.Items.Schema, path.Append(fieldpath.Item(t.Key, "")), found)
 	case schema.Struct:
 		for _, f := range t.Fields {
-			if property := crdOf(at, schema.Field(f.Name)); property != nil {
-				differences(f.Type, property, path.Append(schema.Field(f.Name)), found)
+			if property := crdOf(at, fieldpath.Field(f.Name)); property != nil {
+				differences(f.Type, property, path.Append(fieldpath.Field(f.Name)), found)
 			}
 		}
 	}

@@ -9,10 +9,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -84,7 +84,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	case m.TrainJob == nil:
 		for _, f := range m.Findings {
 			switch {
-			case f.Severity < schema.Error:
+			case f.Severity < finding.Error:
 			case !slices.Contains(refusals, f.Code):
 				return "", fmt.Sprintf("refused with %s\n%s", f.Code, f.Error())
 			default:
@@ -115,7 +115,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 
 // refusals are the reasons for which a generated TrainJob cannot be migrated: two sources of one volume from two
 // overrides, which no cluster takes, and what one patch cannot say.
-var refusals = []schema.Code{schema.CodeUnion, schema.CodeNotMigrated}
+var refusals = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
 
 func overridden(in render.Input) any {
 	overrides := in.Overrides.DeepCopy()

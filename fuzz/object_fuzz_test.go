@@ -62,7 +62,7 @@ func FuzzParseOpenAPI(f *testing.F) {
 			return
 		}
 		patch := engine.Object{"kind": "A", "metadata": engine.Object{"name": "x", "labels": engine.Object{"a": "b"}}}
-		result, err := engine.ForObject(root).Apply(&patch, []engine.Layered[engine.Object]{{Layer: schema.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
+		result, err := engine.ForObject(root).Apply(&patch, []engine.Layered[engine.Object]{{Layer: engine.Manager("a"), Patch: &patch}}, engine.Options{Owners: true})
 		if err != nil {
 			t.Fatalf("every object has kind and metadata: %v", err)
 		}
@@ -102,7 +102,7 @@ func FuzzObject(f *testing.F) {
 		}
 		before := encode(objects)
 		result, err := plans[which%2].Apply(&objects[0], []engine.Layered[engine.Object]{
-			{Layer: schema.Manager("a"), Patch: &objects[1]}, {Layer: schema.Manager("b"), Patch: &objects[2]},
+			{Layer: engine.Manager("a"), Patch: &objects[1]}, {Layer: engine.Manager("b"), Patch: &objects[2]},
 		}, engine.Options{Owners: true})
 		if after := encode(objects); !bytes.Equal(before, after) {
 			t.Fatalf("the inputs changed from\n%s\nto\n%s", before, after)

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // ownersAreWriters: rule 2. A leaf that differs from the template has a manager as its owner, no
@@ -22,9 +23,9 @@ func ownersAreWriters(c *fuzz.Case) string {
 	if err != nil {
 		return fmt.Sprintf("check.Patches passes it, and upstream refuses it: %v", err)
 	}
-	o := ownership{before: templateLeaves(c.Template), after: templateLeaves(merged), claims: map[string][]schema.Claim{}}
+	o := ownership{before: templateLeaves(c.Template), after: templateLeaves(merged), claims: map[string][]engine.Claim{}}
 	for i := range c.Patches {
-		o.writers = append(o.writers, writer{schema.Manager(c.Patches[i].Manager), patchLeaves(&c.Patches[i])})
+		o.writers = append(o.writers, writer{engine.Manager(c.Patches[i].Manager), patchLeaves(&c.Patches[i])})
 	}
 	for path, claims := range result.Owners.All() {
 		if _, again := o.claims[path.String()]; again {
@@ -44,26 +45,26 @@ func ownersAreWriters(c *fuzz.Case) string {
 }
 
 type writer struct {
-	layer schema.Layer
+	layer engine.Layer
 	set   leaves
 }
 
 type ownership struct {
 	before, after leaves
 	writers       []writer
-	claims        map[string][]schema.Claim
+	claims        map[string][]engine.Claim
 }
 
-func (o *ownership) last(path string) (schema.Claim, bool) {
+func (o *ownership) last(path string) (engine.Claim, bool) {
 	claims := o.claims[path]
 	if len(claims) == 0 {
-		return schema.Claim{}, false
+		return engine.Claim{}, false
 	}
 	return claims[len(claims)-1], true
 }
 
 // emptied says whether a manager's null has the last word on a field that contains the path.
-func (o *ownership) emptied(path schema.Path) bool {
+func (o *ownership) emptied(path fieldpath.Path) bool {
 	for n := 1; n <= len(path); n++ {
 		if claims := o.claims[path[:n].String()]; slices.ContainsFunc(claims, isNull) {
 			return true
@@ -72,10 +73,10 @@ func (o *ownership) emptied(path schema.Path) bool {
 	return false
 }
 
-func isNull(c schema.Claim) bool { return valueOf(c) == "null" }
+func isNull(c engine.Claim) bool { return valueOf(c) == "null" }
 
 // empties says whether a null of the writer is on a field that contains the path.
-func (w writer) empties(path schema.Path) bool {
+func (w writer) empties(path fieldpath.Path) bool {
 	for n := range path {
 		if l, ok := w.set[path[:n].String()]; ok && l.value == "null" {
 			return true
@@ -85,7 +86,7 @@ func (w writer) empties(path schema.Path) bool {
 }
 
 // within says whether any leaf stands below the path.
-func within(set leaves, path schema.Path) bool {
+func within(set leaves, path fieldpath.Path) bool {
 	for _, l := range set {
 		if len(l.path) > len(path) && l.path.HasPrefix(path) {
 			return true
@@ -127,7 +128,7 @@ func (o *ownership) changedIsOwned() string {
 	return ""
 }
 
-func (o *ownership) mentioned(path schema.Path) bool {
+func (o *ownership) mentioned(path fieldpath.Path) bool {
 	for _, w := range o.writers {
 		if _, ok := w.set[path.String()]; ok {
 			return true
@@ -142,7 +143,7 @@ func (o *ownership) ownedIsSet() string {
 		for _, claim := range o.claims[text] {
 			at := slices.IndexFunc(o.writers, func(w writer) bool { return w.layer == claim.Layer })
 			if at < 0 {
-				if claim.Layer != schema.Runtime {
+				if claim.Layer != merge.RuntimeLayer {
 					return fmt.Sprintf("%s is claimed by %s, which writes nothing", text, claim.Layer)
 				}
 				continue
@@ -152,7 +153,7 @@ func (o *ownership) ownedIsSet() string {
 			}
 			position = at
 			set, ok := o.writers[at].set[text]
-			path, err := schema.ParsePath(text)
+			path, err := fieldpath.ParsePath(text)
 			if err != nil {
 				return err.Error()
 			}
@@ -173,7 +174,7 @@ func (o *ownership) ownedIsSet() string {
 func (o *ownership) setIsOwned() string {
 	for i, w := range o.writers {
 		for _, text := range w.set.sorted() {
-			claimed := slices.ContainsFunc(o.claims[text], func(c schema.Claim) bool { return c.Layer == w.layer })
+			claimed := slices.ContainsFunc(o.claims[text], func(c engine.Claim) bool { return c.Layer == w.layer })
 			if !claimed && w.set[text].value != perhaps && !o.emptiedAfter(w.set[text].path, i) {
 				return fmt.Sprintf("%s is set by %s, which has no claim on it", text, w.layer)
 			}
@@ -183,7 +184,7 @@ func (o *ownership) setIsOwned() string {
 }
 
 // emptiedAfter says whether a later writer's null emptied a field that contains the path.
-func (o *ownership) emptiedAfter(path schema.Path, i int) bool {
+func (o *ownership) emptiedAfter(path fieldpath.Path, i int) bool {
 	for _, w := range o.writers[i+1:] {
 		for _, l := range w.set {
 			if l.value == "null" && len(l.path) < len(path) && path.HasPrefix(l.path) {
@@ -199,7 +200,7 @@ func (o *ownership) lastIsInForce() string {
 		claim, _ := o.last(text)
 		value := valueOf(claim)
 		now, ok := o.after[text]
-		path, err := schema.ParsePath(text)
+		path, err := fieldpath.ParsePath(text)
 		if err != nil {
 			return err.Error()
 		}
@@ -228,7 +229,7 @@ func (o *ownership) runtimeIsFirst() string {
 			}
 			return fmt.Sprintf("%s is set by the runtime, which has no claim on it", text)
 		}
-		if claims[0].Layer != schema.Runtime || valueOf(claims[0]) != was.value {
+		if claims[0].Layer != merge.RuntimeLayer || valueOf(claims[0]) != was.value {
 			return fmt.Sprintf("the runtime sets %s to %s, and its first claim is %s by %s", text, was.value, valueOf(claims[0]), claims[0].Layer)
 		}
 	}
@@ -240,8 +241,8 @@ func (o *ownership) runtimeIsFirst() string {
 func unsaid(value string) bool { return value == `""` }
 
 // valueOf is a claim's value as leaves have it.
-func valueOf(c schema.Claim) string {
-	if _, ok := c.Value.(schema.Presence); ok {
+func valueOf(c engine.Claim) string {
+	if _, ok := c.Value.(engine.Presence); ok {
 		return present
 	}
 	return canonical(c.Value)

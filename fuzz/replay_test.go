@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // document is a JSON object in the making, of claims alone. It knows nothing of schemas: the steps of a
@@ -36,7 +37,7 @@ func (p place) put(v any) {
 
 // find walks to the place of a path; create makes what is missing on the way. It returns false where
 // something is missing, or a position that is not the list's next one.
-func (d document) find(path schema.Path, create bool) (place, bool) {
+func (d document) find(path fieldpath.Path, create bool) (place, bool) {
 	at := place{object: map[string]any{"": d.root}}
 	for _, step := range path {
 		next, ok := at.step(step, create)
@@ -48,7 +49,7 @@ func (d document) find(path schema.Path, create bool) (place, bool) {
 	return at, true
 }
 
-func (p place) step(step schema.Step, create bool) (place, bool) {
+func (p place) step(step fieldpath.Step, create bool) (place, bool) {
 	name, isName := step.Field()
 	if !isName {
 		name, isName = step.Key()
@@ -104,7 +105,7 @@ func (p place) step(step schema.Step, create bool) (place, bool) {
 
 // apply does what a claim says. A null says that the field is there and has no value: remove takes
 // those away at the end, once every other claim has made what it stands in.
-func (d document) apply(path schema.Path, value any) bool {
+func (d document) apply(path fieldpath.Path, value any) bool {
 	_, isElement := path[len(path)-1].Element()
 	_, _, isItem := path[len(path)-1].Item()
 	_, isIndex := path[len(path)-1].Index()
@@ -116,7 +117,7 @@ func (d document) apply(path schema.Path, value any) bool {
 		return false
 	}
 	switch value.(type) {
-	case schema.Presence:
+	case engine.Presence:
 		if at.get() == nil {
 			at.put(map[string]any{})
 		}
@@ -126,7 +127,7 @@ func (d document) apply(path schema.Path, value any) bool {
 	return true
 }
 
-func (d document) remove(path schema.Path) {
+func (d document) remove(path fieldpath.Path) {
 	at, ok := d.find(path, false)
 	if !ok {
 		return

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -58,7 +58,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if m.TrainJob == nil {
 		return false, ""
 	}
-	r := manifest.Rewrite{Parent: schema.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins}
+	r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins}
 	if m.TrainJob.Spec.RuntimePatches != nil {
 		r.Value = m.TrainJob.Spec.RuntimePatches
 	}

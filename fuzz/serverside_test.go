@@ -12,12 +12,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	smdpath "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	smdtyped "sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // This file applies patches as an API server does for server-side apply.
@@ -41,12 +41,12 @@ var errNotDeclared = errors.New("not declared by the definition")
 
 // apply applies the template as the manager "runtime" and then each patch by force, and returns the live
 // object as a template, with what each manager owns of it.
-func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, fieldpath.ManagedFields, error) {
+func (s *serverSide) apply(c *fuzz.Case) (*trainer.JobSetTemplateSpec, smdpath.ManagedFields, error) {
 	live, err := s.typed(nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	owners := fieldpath.ManagedFields{}
+	owners := smdpath.ManagedFields{}
 	step := func(manager string, metadata, spec any) error {
 		config, err := s.typed(metadata, spec)
 		if err != nil {
@@ -143,7 +143,7 @@ func pruned(v any, at *spec.Schema) {
 			return
 		}
 		for name, value := range v {
-			if property := crdOf(at, schema.Field(name)); property != nil {
+			if property := crdOf(at, fieldpath.Field(name)); property != nil {
 				pruned(value, property)
 			} else {
 				delete(v, name)
@@ -157,7 +157,7 @@ func pruned(v any, at *spec.Schema) {
 }
 
 // crdOf is the part of the definition that a step leads to, nil where the definition has none.
-func crdOf(at *spec.Schema, step schema.Step) *spec.Schema {
+func crdOf(at *spec.Schema, step fieldpath.Step) *spec.Schema {
 	if at == nil {
 		return nil
 	}

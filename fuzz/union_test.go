@@ -7,12 +7,12 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // use is one manager's use of the members of one union.
 type use struct {
-	path    schema.Path
+	path    fieldpath.Path
 	members []string
 	// kind and local are set where a type decides which member is in use.
 	typed, local bool
@@ -71,32 +71,32 @@ func usesOf(p *trainer.RuntimePatch) map[string]use {
 		if !ok {
 			continue
 		}
-		at := schema.Fields("spec", "replicatedJobs").Append(itemOf(job, "name")).Append(schema.Fields("template", "spec", "template", "spec")...)
+		at := fieldpath.Fields("spec", "replicatedJobs").Append(itemOf(job, "name")).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		for _, volume := range items(pod, "volumes") {
-			path := at.Append(schema.Field("volumes"), itemOf(volume, "name"))
+			path := at.Append(fieldpath.Field("volumes"), itemOf(volume, "name"))
 			add("source", use{path: path, members: keysBut(volume, "name")})
 		}
 		profiles(pod, at, add)
 		for _, list := range []string{"containers", "initContainers"} {
 			for _, container := range items(pod, list) {
-				containerUses(container, at.Append(schema.Field(list), itemOf(container, "name")), add)
+				containerUses(container, at.Append(fieldpath.Field(list), itemOf(container, "name")), add)
 			}
 		}
 	}
 	return uses
 }
 
-func containerUses(container map[string]any, at schema.Path, add func(string, use)) {
+func containerUses(container map[string]any, at fieldpath.Path, add func(string, use)) {
 	profiles(container, at, add)
 	for _, env := range items(container, "env") {
-		path := at.Append(schema.Field("env"), itemOf(env, "name"))
+		path := at.Append(fieldpath.Field("env"), itemOf(env, "name"))
 		add("value", use{path: path, members: keysBut(env, "name")})
 		if from, ok := env["valueFrom"].(map[string]any); ok {
-			add("from", use{path: path.Append(schema.Field("valueFrom")), members: keysBut(from)})
+			add("from", use{path: path.Append(fieldpath.Field("valueFrom")), members: keysBut(from)})
 		}
 	}
 	for _, mount := range items(container, "volumeMounts") {
-		u := use{path: at.Append(schema.Field("volumeMounts"), itemOf(mount, "mountPath"))}
+		u := use{path: at.Append(fieldpath.Field("volumeMounts"), itemOf(mount, "mountPath"))}
 		for _, member := range []string{"subPath", "subPathExpr"} {
 			if _, ok := mount[member]; ok {
 				u.members = append(u.members, member)
@@ -107,12 +107,12 @@ func containerUses(container map[string]any, at schema.Path, add func(string, us
 }
 
 // profiles finds the two unions of a security context that a type decides.
-func profiles(parent map[string]any, at schema.Path, add func(string, use)) {
+func profiles(parent map[string]any, at fieldpath.Path, add func(string, use)) {
 	for _, name := range []string{"seccompProfile", "appArmorProfile"} {
 		if profile, ok := dig(parent, "securityContext", name); ok {
 			_, local := profile["localhostProfile"]
 			kind, _ := profile["type"].(string)
-			add(name, use{path: at.Append(schema.Fields("securityContext", name)...), typed: true, kind: kind, local: local})
+			add(name, use{path: at.Append(fieldpath.Fields("securityContext", name)...), typed: true, kind: kind, local: local})
 		}
 	}
 }
@@ -139,8 +139,8 @@ func dig(v any, fields ...string) (map[string]any, bool) {
 	return object, ok
 }
 
-func itemOf(object map[string]any, key string) schema.Step {
-	return schema.Item(key, fmt.Sprint(object[key]))
+func itemOf(object map[string]any, key string) fieldpath.Step {
+	return fieldpath.Item(key, fmt.Sprint(object[key]))
 }
 
 func keysBut(object map[string]any, but ...string) []string {

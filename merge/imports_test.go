@@ -29,7 +29,7 @@ var engineModules = strings.Fields(`
 // TestEngineBudget holds what a controller links with the engine for types of its own: nothing of TrainJobs and JobSets, and
 // no API types at all.
 func TestEngineBudget(t *testing.T) {
-	for _, pkg := range []string{"schema", "engine", "conflict"} {
+	for _, pkg := range []string{"fieldpath", "schema", "engine", "finding", "conflict"} {
 		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+pkg) {
 			if of, name, _ := strings.Cut(line, " "); name != "" && name != module && !slices.Contains(engineModules, name) {
 				t.Errorf("%s links %s of %s, which is not in the engine's budget", pkg, of, name)
@@ -122,7 +122,7 @@ func TestOnlyAdmissionLinksServerSideApply(t *testing.T) {
 func TestEveryPackageTriesZeroCalls(t *testing.T) {
 	const tests = "zerocalls_test.go"
 	root := module + "/"
-	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{.Name}} {{join .XTestGoFiles " "}}`, root+"schema/...", root+"engine/...", root+"check/...", root+"merge/...", root+"conflict/...", root+"render/...", root+"docs/...") {
+	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{.Name}} {{join .XTestGoFiles " "}}`, root+"fieldpath/...", root+"schema/...", root+"engine/...", root+"finding/...", root+"check/...", root+"merge/...", root+"conflict/...", root+"render/...", root+"docs/...") {
 		fields := strings.Fields(line)
 		if fields[1] != "main" && !slices.Contains(fields[2:], tests) {
 			t.Errorf("%s has no %s", fields[0], tests)

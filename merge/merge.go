@@ -41,7 +41,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Options says what Apply does besides merging. The zero value merges only, which is cheapest.
@@ -64,8 +64,8 @@ type Ownership = engine.Ownership
 // PatchedField is a field that patches set, or that contains such a field: see [engine.PatchedField].
 type PatchedField = engine.PatchedField
 
-// Claim says that a layer wrote a value: see [schema.Claim].
-type Claim = schema.Claim
+// Claim says that a layer wrote a value: see [engine.Claim].
+type Claim = engine.Claim
 
 // Apply lays patches over a template in the order given, as the Trainer controller does. It changes
 // neither, accepts a nil list, and does what the controller does also for a patch of a job or
@@ -78,7 +78,7 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 		template = &trainer.JobSetTemplateSpec{}
 	}
 	result := &Result{}
-	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: schema.Runtime, Source: schema.Fields("spec", "template")})
+	owners, err := plan().ApplyInto(&result.Template, template, layersOf(patches, opts.Owners), engine.Options{Owners: opts.Owners, Base: RuntimeLayer, Source: fieldpath.Fields("spec", "template")})
 	if err != nil {
 		return nil, patchError(patches, err)
 	}
@@ -95,7 +95,7 @@ func layersOf(patches []trainer.RuntimePatch, owners bool) []engine.Layered[trai
 			layers[i].Patch = spec.Template
 		}
 		if owners {
-			layers[i].Layer, layers[i].Source = schema.Manager(patches[i].Manager), schema.PatchPath(patches[i].Manager)
+			layers[i].Layer, layers[i].Source = engine.Manager(patches[i].Manager), PatchPath(patches[i].Manager)
 		}
 	}
 	return layers
@@ -114,7 +114,7 @@ type PatchError struct {
 	// Manager is the manager whose patch it is.
 	Manager string
 	// Path is the field of the JobSet template at which the merge fails.
-	Path schema.Path
+	Path fieldpath.Path
 	// Err says what is wrong there.
 	Err error
 }
@@ -157,8 +157,8 @@ func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
 
 // isIgnored says of a field that the controller does not take it from the template: of metadata it takes
 // labels and annotations only.
-func isIgnored(path schema.Path) bool {
-	return len(path) > 1 && path[0] == schema.Field("metadata") && path[1] != schema.Field("labels") && path[1] != schema.Field("annotations")
+func isIgnored(path fieldpath.Path) bool {
+	return len(path) > 1 && path[0] == fieldpath.Field("metadata") && path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
 }
 
 // restoreOrder puts the merged jobs back into the template's order. A job that the template lacks

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Review returns what a merge did that is no conflict between managers and still worth a look: an
@@ -18,7 +18,7 @@ import (
 // each variable that refers to another which the merge put after it. It takes the template that was
 // merged and the merge's result, which must have been asked for its owners, and finds nothing without; the object of the
 // findings is for the caller to fill in.
-func Review(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
+func Review(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if r == nil || r.Owners == nil {
 		return nil
 	}
@@ -28,14 +28,14 @@ func Review(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
 	return append(overrides(r), envOrder(template, r)...)
 }
 
-func overrides(r *Result) schema.Findings {
-	var found schema.Findings
+func overrides(r *Result) finding.List {
+	var found finding.List
 	for f := range r.Owners.Patched() {
 		if !f.Overrides() {
 			continue
 		}
-		found = append(found, schema.Finding{
-			Code: schema.CodeOverride, Severity: schema.Note, Path: f.Path(), Claims: f.Claims(),
+		found = append(found, finding.Finding{
+			Code: finding.CodeOverride, Severity: finding.Note, Path: f.Path(), Claims: f.Claims(),
 			Message: "a patch changes what the runtime sets",
 		})
 	}
@@ -48,8 +48,8 @@ var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 
 // envOrder compares each container's variables before and after the merge, which puts new ones in
 // front: a reference that was in order, or is new, may then come too early.
-func envOrder(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
-	var found schema.Findings
+func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
+	var found finding.List
 	for i := range r.Template.Spec.ReplicatedJobs {
 		job := &r.Template.Spec.ReplicatedJobs[i]
 		before := &corev1.PodSpec{}
@@ -66,7 +66,7 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) schema.Findings {
 }
 
 // envOrderIn adds what it finds in one list of a job's containers.
-func envOrderIn(found schema.Findings, job, list string, containers, before []corev1.Container) schema.Findings {
+func envOrderIn(found finding.List, job, list string, containers, before []corev1.Container) finding.List {
 	for i := range containers {
 		c := &containers[i]
 		early := tooEarly(c.Env)
@@ -84,10 +84,10 @@ func envOrderIn(found schema.Findings, job, list string, containers, before []co
 			if slices.Contains(old, pair) {
 				continue // the runtime's own order, and not the merge's doing
 			}
-			found = append(found, schema.Finding{
-				Code: schema.CodeEnvOrder, Severity: schema.Warning,
-				Path: schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job)).Append(schema.Fields("template", "spec", "template", "spec", list)...).
-					Append(schema.Item("name", c.Name), schema.Field("env"), schema.Item("name", pair[0])),
+			found = append(found, finding.Finding{
+				Code: finding.CodeEnvOrder, Severity: finding.Warning,
+				Path: fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
+					Append(fieldpath.Item("name", c.Name), fieldpath.Field("env"), fieldpath.Item("name", pair[0])),
 				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
 				Help:    fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0]),
 			})

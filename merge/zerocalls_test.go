@@ -10,6 +10,7 @@ import (
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
 		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review, merge.Upsert,
+		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	)
 }

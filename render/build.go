@@ -1,15 +1,15 @@
 package render
 
 import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // build makes the JobSet of the merged template, which it takes over, and the companions after that, since they
@@ -159,28 +159,28 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 func (r *renderer) checkEnv() {
 	spec := r.in.TrainJob.Spec
 	if spec.Trainer != nil {
-		r.checkEnvList(spec.Trainer.Env, schema.Fields("spec", "trainer", "env"))
+		r.checkEnvList(spec.Trainer.Env, fieldpath.Fields("spec", "trainer", "env"))
 	}
 	if spec.Initializer != nil && spec.Initializer.Dataset != nil {
-		r.checkEnvList(spec.Initializer.Dataset.Env, schema.Fields("spec", "initializer", "dataset", "env"))
+		r.checkEnvList(spec.Initializer.Dataset.Env, fieldpath.Fields("spec", "initializer", "dataset", "env"))
 	}
 	if spec.Initializer != nil && spec.Initializer.Model != nil {
-		r.checkEnvList(spec.Initializer.Model.Env, schema.Fields("spec", "initializer", "model", "env"))
+		r.checkEnvList(spec.Initializer.Model.Env, fieldpath.Fields("spec", "initializer", "model", "env"))
 	}
 }
 
-func (r *renderer) checkEnvList(env []corev1.EnvVar, list schema.Path) {
+func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 	for i, e := range env {
-		f := schema.Finding{Object: r.trainJob()}
+		f := finding.Finding{Object: r.trainJob()}
 		switch {
 		case e.Name == "":
-			f.Code, f.Severity, f.Path = schema.CodeEnvWithoutName, schema.Error, list.Append(schema.Index(i))
+			f.Code, f.Severity, f.Path = finding.CodeEnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
 			f.Message, f.Help = "an item of env has no name", "give the variable a name; the cluster refuses the Job without one"
 		case e.Value != "" && e.ValueFrom != nil:
-			f.Code, f.Severity, f.Path = schema.CodeTrainerEnvDrops, schema.Warning, list.Append(schema.Item("name", e.Name))
+			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name))
 			f.Message, f.Help = "the variable has value and valueFrom; the controller drops the value", "drop the one that is not meant"
 		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
-			f.Code, f.Severity, f.Path = schema.CodeFileKeyRef, schema.Error, list.Append(schema.Item("name", e.Name))
+			f.Code, f.Severity, f.Path = finding.CodeFileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
 			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster refuses the Job"
 			f.Help = "set the variable in the runtime, where a fileKeyRef is kept"
 		default:

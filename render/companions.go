@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // companions makes the objects beside the JobSet and shows all of them as the options ask.
@@ -39,8 +39,8 @@ func (r *renderer) companions(j *policy.Job, opts Options) {
 func (r *renderer) ownerReferences(objects []policy.Object) {
 	job := r.in.TrainJob
 	if job.UID == "" {
-		r.report(schema.Finding{
-			Code: schema.CodeNoUID, Severity: schema.Warning, Object: r.trainJob(), Path: schema.Fields("metadata", "uid"),
+		r.report(finding.Finding{
+			Code: finding.CodeNoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
 			Message: "the owner references have no uid: the TrainJob has none, and the API server refuses objects with such references",
 			Help:    "take the TrainJob from the cluster, with its uid, or leave the owner references out",
 		})
@@ -58,15 +58,15 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	spec := r.in.TrainJob.Spec
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
-		r.report(schema.Finding{
-			Code: schema.CodeManagedByOther, Severity: schema.Warning, Object: r.trainJob(), Path: schema.Fields("spec", "managedBy"),
+		r.report(finding.Finding{
+			Code: finding.CodeManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster makes nothing of it", *by),
 			Help:    "read the objects as what a cluster makes to which the job is sent",
 		})
 	}
 	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
-		r.report(schema.Finding{
-			Code: schema.CodeManagedElsewhere, Severity: schema.Warning, Object: r.runtime(), Path: schema.Fields("spec", "template", "spec", "managedBy"),
+		r.report(finding.Finding{
+			Code: finding.CodeManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
 			Help:    "read its Jobs and Pods as what a cluster makes whose own controller manages it",
 		})
@@ -80,9 +80,9 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		}
 		// The JobSet webhook fills the policy in when the JobSet is created, and not when it is applied
 		// again; the field is immutable, so every later apply fails, that of the resume too.
-		r.report(schema.Finding{
-			Code: schema.CodeNeverResumed, Severity: schema.Warning, Object: r.runtime(),
-			Path:    schema.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("retentionPolicy")),
+		r.report(finding.Finding{
+			Code: finding.CodeNeverResumed, Severity: finding.Warning, Object: r.runtime(),
+			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
 			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
 			Help:    "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
 		})

@@ -7,15 +7,16 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Conflicts returns what the managers of a TrainJob disagree on, and nothing else that JobSet would find:
 // overlaps and unions, and a warning for each conflict that Options.ForceManagers decided. Of the options it
 // reads that one and OnConflict. If the patches cannot be merged it returns the errors that say why, too, and
 // compares the patches of the other managers. It changes none of its input.
-func Conflicts(in Input, opts Options) schema.Findings {
+func Conflicts(in Input, opts Options) finding.List {
 	in = in.filled()
 	r := renderer{in: in, out: &Output{}}
 	_, left, decisions, ok := r.laid(opts)
@@ -52,7 +53,7 @@ func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 		}
 		f := c.Finding(r.trainJob())
 		if rule == Last && c.Kind == conflict.Overlap {
-			f.Severity = schema.Warning
+			f.Severity = finding.Warning
 		}
 		r.report(f)
 	}
@@ -61,13 +62,13 @@ func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 // keepsLastMount reports whether the merge kept the last of two mounts at one path, the subject of a finding at
 // the path. It does in a container that had mounts before. Elsewhere both are left, and the cluster rejects the
 // JobSet.
-func keepsLastMount(template *trainer.JobSetTemplateSpec, path schema.Path) bool {
-	within := path[len(schema.PatchPath("")):]
+func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) bool {
+	within := path[len(merge.PatchPath("")):]
 	for i := range template.Spec.ReplicatedJobs {
 		job := &template.Spec.ReplicatedJobs[i]
-		pod := schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...)
+		pod := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		for list, container := range podContainers(&job.Template.Spec.Template.Spec) {
-			if !within.HasPrefix(pod.Append(schema.Field(list), schema.Item("name", container.Name))) {
+			if !within.HasPrefix(pod.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name))) {
 				continue
 			}
 			seen := map[string]bool{}

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // controllerCases holds what the Trainer's own code made of inputs, in process: an optional folder.
@@ -28,24 +28,24 @@ const controllerCases = "../../shared/cases"
 
 // refusedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, beside equal objects; the table of docs/differences.md gives the reasons.
-var refusedOnPurpose = map[string]schema.Code{
-	"annotations-directive":                      schema.CodeDirective,
-	"joblabels-directive-drops-ancestor":         schema.CodeDirective,
-	"merge-container-by-initcontainer-name":      schema.CodeUnknownContainer,
-	"merge-env-node-as-initcontainer":            schema.CodeUnknownContainer,
-	"merge-env-value-to-valuefrom":               schema.CodeValueAndValueFrom,
-	"merge-initcontainer-by-container-name":      schema.CodeUnknownContainer,
-	"merge-nodeselector-directive-delete":        schema.CodeDirective,
-	"merge-nodeselector-directive-replace":       schema.CodeDirective,
-	"merge-podlabels-directive":                  schema.CodeDirective,
-	"merge-unknown-container":                    schema.CodeUnknownContainer,
-	"merge-unknown-initcontainer":                schema.CodeUnknownContainer,
-	"merge-unknown-replicatedjob-with-container": schema.CodeUnknownJob,
-	"merge-volume-projected":                     schema.CodeTwoSources,
-	"merge-volumes-other-source":                 schema.CodeTwoSources,
-	"podlabels-directive-existing":               schema.CodeDirective,
-	"tj-env-filekeyref":                          schema.CodeFileKeyRef,
-	"torch-envinjection-ghost-by-patch":          schema.CodeUnknownContainer,
+var refusedOnPurpose = map[string]finding.Code{
+	"annotations-directive":                      finding.CodeDirective,
+	"joblabels-directive-drops-ancestor":         finding.CodeDirective,
+	"merge-container-by-initcontainer-name":      finding.CodeUnknownContainer,
+	"merge-env-node-as-initcontainer":            finding.CodeUnknownContainer,
+	"merge-env-value-to-valuefrom":               finding.CodeValueAndValueFrom,
+	"merge-initcontainer-by-container-name":      finding.CodeUnknownContainer,
+	"merge-nodeselector-directive-delete":        finding.CodeDirective,
+	"merge-nodeselector-directive-replace":       finding.CodeDirective,
+	"merge-podlabels-directive":                  finding.CodeDirective,
+	"merge-unknown-container":                    finding.CodeUnknownContainer,
+	"merge-unknown-initcontainer":                finding.CodeUnknownContainer,
+	"merge-unknown-replicatedjob-with-container": finding.CodeUnknownJob,
+	"merge-volume-projected":                     finding.CodeTwoSources,
+	"merge-volumes-other-source":                 finding.CodeTwoSources,
+	"podlabels-directive-existing":               finding.CodeDirective,
+	"tj-env-filekeyref":                          finding.CodeFileKeyRef,
+	"torch-envinjection-ghost-by-patch":          finding.CodeUnknownContainer,
 }
 
 // TestObjectsEqualTheController compares every object that upstream's code made, kind by kind, and the
@@ -147,8 +147,8 @@ func outcome(t *testing.T, dir string) string {
 	return result.Outcome
 }
 
-func onlyErrors(findings schema.Findings, code schema.Code) bool {
-	return !slices.ContainsFunc(findings, func(f schema.Finding) bool { return f.Severity == schema.Error && f.Code != code })
+func onlyErrors(findings finding.List, code finding.Code) bool {
+	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Code != code })
 }
 
 func exists(file string) bool {
@@ -199,8 +199,8 @@ func readCase(t *testing.T, dir string) render.Input {
 }
 
 // writtenIn reports whether the replicated jobs, as decoded from a file, have a field.
-func writtenIn(jobs []any) func(schema.Path) bool {
-	return func(path schema.Path) bool {
+func writtenIn(jobs []any) func(fieldpath.Path) bool {
+	return func(path fieldpath.Path) bool {
 		_, name, _ := path[len(path)-2].Item()
 		field, _ := path[len(path)-1].Field()
 		return slices.ContainsFunc(jobs, func(job any) bool {

@@ -1,13 +1,12 @@
 package render
 
 import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -81,23 +80,23 @@ func DefaultOverrides(o *legacy.Overrides) {
 // A Go value cannot tell "replicas: 0" from no replicas at all, and the API server fills in only the
 // latter. The same holds for an empty groupName and for an empty protocol of a port. written reports whether
 // the object has a field; manifest.Document.Sets is one. Where it is nil, a zero counts as not written.
-func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(schema.Path) bool) {
+func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(fieldpath.Path) bool) {
 	if spec == nil {
 		return
 	}
 	template := &spec.Template.Spec
-	jobs := schema.Fields("spec", "template", "spec", "replicatedJobs")
+	jobs := fieldpath.Fields("spec", "template", "spec", "replicatedJobs")
 	for i := range template.ReplicatedJobs {
 		job := &template.ReplicatedJobs[i]
-		if written == nil || job.Replicas != 0 || !written(jobs.Append(schema.Item("name", job.Name), schema.Field("replicas"))) {
+		if written == nil || job.Replicas != 0 || !written(jobs.Append(fieldpath.Item("name", job.Name), fieldpath.Field("replicas"))) {
 			setDefault(&job.Replicas, 1)
 		}
-		if written == nil || job.GroupName != "" || !written(jobs.Append(schema.Item("name", job.Name), schema.Field("groupName"))) {
+		if written == nil || job.GroupName != "" || !written(jobs.Append(fieldpath.Item("name", job.Name), fieldpath.Field("groupName"))) {
 			setDefault(&job.GroupName, "default")
 		}
 		pod := &job.Template.Spec.Template.Spec
 		defaultPodTemplate(pod)
-		defaultPortProtocols(pod, jobs.Append(schema.Item("name", job.Name)).Append(schema.Fields("template", "spec", "template", "spec")...), written)
+		defaultPortProtocols(pod, jobs.Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...), written)
 	}
 	if template.FailurePolicy != nil {
 		setDefault(&template.FailurePolicy.RestartStrategy, jobset.Recreate)

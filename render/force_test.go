@@ -4,13 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // forceInput is a TrainJob with two managers who want the Pod of job node each in another way.
@@ -56,23 +55,23 @@ func TestForceManagers(t *testing.T) {
 		sdk, queue trainer.PodSpecPatch
 		force      []string
 		want       string // the pool
-		codes      []schema.Code
+		codes      []finding.Code
 		fails      bool
 		reason     string
 	}{
-		{"nobody", pool("a"), pool("b"), nil, "b", []schema.Code{schema.CodeOverlap}, true, "managers that disagree are an error"},
-		{"the first patch", pool("a"), pool("b"), []string{"sdk.example.com/x"}, "a", []schema.Code{schema.CodeForced}, false, "its value is in force, and a warning says so"},
-		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []schema.Code{schema.CodeForced}, false, "a further manager's patch may win, too"},
-		{"somebody else", pool("a"), pool("b"), []string{"nobody.example.com/x"}, "b", []schema.Code{schema.CodeOverlap}, true, "a manager without a patch wins nothing"},
-		{"what goes with the claim", claim, scratch, []string{"sdk.example.com/x"}, "", []schema.Code{schema.CodeForced, schema.CodeOverride}, false, "the other source would clash with the runtime's as well, and is gone"},
-		{"what stays", claim, scratch, []string{"queue.example.com/x"}, "", []schema.Code{schema.CodeTwoSources, schema.CodeForced}, true, "the winner's own source clashes with the runtime's"},
+		{"nobody", pool("a"), pool("b"), nil, "b", []finding.Code{finding.CodeOverlap}, true, "managers that disagree are an error"},
+		{"the first patch", pool("a"), pool("b"), []string{"sdk.example.com/x"}, "a", []finding.Code{finding.CodeForced}, false, "its value is in force, and a warning says so"},
+		{"the last patch", pool("a"), pool("b"), []string{"queue.example.com/x"}, "b", []finding.Code{finding.CodeForced}, false, "a further manager's patch may win, too"},
+		{"somebody else", pool("a"), pool("b"), []string{"nobody.example.com/x"}, "b", []finding.Code{finding.CodeOverlap}, true, "a manager without a patch wins nothing"},
+		{"what goes with the claim", claim, scratch, []string{"sdk.example.com/x"}, "", []finding.Code{finding.CodeForced, finding.CodeOverride}, false, "the other source would clash with the runtime's as well, and is gone"},
+		{"what stays", claim, scratch, []string{"queue.example.com/x"}, "", []finding.Code{finding.CodeTwoSources, finding.CodeForced}, true, "the winner's own source clashes with the runtime's"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, err := render.JobSet(forceInput(tc.sdk, tc.queue), render.Options{ForceManagers: tc.force})
 			if (err != nil) != tc.fails {
 				t.Errorf("the error is %v: %s", err, tc.reason)
 			}
-			var codes []schema.Code
+			var codes []finding.Code
 			for _, f := range out.Findings {
 				codes = append(codes, f.Code)
 			}

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
@@ -49,7 +50,7 @@ type JobsOutput struct {
 	// Claims are the volume claims of the JobSet's volumeClaimPolicies.
 	Claims []*corev1.PersistentVolumeClaim
 	// Findings are what a reader of these objects should know.
-	Findings schema.Findings
+	Findings finding.List
 }
 
 // ChildJob is one child Job of a JobSet.
@@ -123,9 +124,9 @@ func newJobFamily(js *jobset.JobSet, opts JobsOptions) (*jobFamily, error) {
 		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
 	}
 	if js.Name == "" {
-		return nil, schema.Findings{{
-			Code: schema.CodeNoName, Severity: schema.Error, Path: schema.Fields("metadata", "name"),
-			Object:  schema.Object{Kind: "JobSet", Namespace: js.Namespace},
+		return nil, finding.List{{
+			Code: finding.CodeNoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
+			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
 			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
 			Help:    "give it one",
 		}}

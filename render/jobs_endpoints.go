@@ -11,24 +11,25 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // lostEndpoints finds the addresses of Pods of this JobSet that no Pod has: of the coordinator, and
 // whatever is written like one in a container's environment or command line, or in a ConfigMap that
 // comes with the JobSet.
-func (f *jobFamily) lostEndpoints() schema.Findings {
-	var found schema.Findings
-	jobSet := schema.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
-	report := func(object schema.Object, path schema.Path, what, why string) {
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoSuchPod, Severity: schema.Warning, Object: object, Path: path,
+func (f *jobFamily) lostEndpoints() finding.List {
+	var found finding.List
+	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
+	report := func(object fieldpath.Object, path fieldpath.Path, what, why string) {
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoSuchPod, Severity: finding.Warning, Object: object, Path: path,
 			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
 			Help:    "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>",
 		})
 	}
 	endpoints := f.endpointPattern()
-	scan := func(object schema.Object, path schema.Path, what, text string) {
+	scan := func(object fieldpath.Object, path fieldpath.Path, what, text string) {
 		told := map[string]bool{}
 		for _, match := range endpoints.FindAllStringSubmatch(text, -1) {
 			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !told[why] {
@@ -39,25 +40,25 @@ func (f *jobFamily) lostEndpoints() schema.Findings {
 	}
 	if c := f.Spec.Coordinator; c != nil {
 		if why := f.noSuchPod(c.ReplicatedJob, strconv.Itoa(c.JobIndex), strconv.Itoa(c.PodIndex), f.subdomain); why != "" {
-			report(jobSet, schema.Fields("spec", "coordinator"), "the coordinator", why)
+			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
 		}
 	}
 	for _, members := range f.members {
 		pod := &members.Template.Spec.Template.Spec
-		at := members.path().Append(schema.Fields("template", "spec", "template", "spec")...)
+		at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		scanContainers := func(list string, containers []corev1.Container) {
 			for i := range containers {
 				c := &containers[i]
-				at := at.Append(schema.Field(list), schema.Item("name", c.Name))
+				at := at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name))
 				scanWords := func(list string, words []string) {
 					for i, word := range words {
-						scan(jobSet, at.Append(schema.Field(list), schema.Index(i)), "the container's "+list, word)
+						scan(jobSet, at.Append(fieldpath.Field(list), fieldpath.Index(i)), "the container's "+list, word)
 					}
 				}
 				scanWords("command", c.Command)
 				scanWords("args", c.Args)
 				for _, env := range c.Env {
-					scan(jobSet, at.Append(schema.Field("env"), schema.Item("name", env.Name), schema.Field("value")),
+					scan(jobSet, at.Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value")),
 						"the variable "+env.Name, env.Value)
 				}
 			}
@@ -70,9 +71,9 @@ func (f *jobFamily) lostEndpoints() schema.Findings {
 		if !ok || config == nil {
 			continue
 		}
-		object := schema.Object{Kind: "ConfigMap", Namespace: config.Namespace, Name: config.Name}
+		object := fieldpath.Object{Kind: "ConfigMap", Namespace: config.Namespace, Name: config.Name}
 		for _, key := range slices.Sorted(maps.Keys(config.Data)) {
-			scan(object, schema.Path{schema.Field("data"), schema.Key(key)}, "the file "+key, config.Data[key])
+			scan(object, fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)}, "the file "+key, config.Data[key])
 		}
 	}
 	return found

@@ -9,16 +9,17 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // findings are what a reader of the children should know, in the order of the JobSet's fields.
-func (f *jobFamily) findings() schema.Findings {
-	var found schema.Findings
-	report := func(severity schema.Severity, code schema.Code, path schema.Path, message, help string) {
-		found = append(found, schema.Finding{
+func (f *jobFamily) findings() finding.List {
+	var found finding.List
+	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
+		found = append(found, finding.Finding{
 			Code: code, Severity: severity, Path: path, Message: message, Help: help,
-			Object: schema.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
+			Object: fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
 		})
 	}
 	if f.suspended() {
@@ -26,21 +27,21 @@ func (f *jobFamily) findings() schema.Findings {
 		if later := f.names(afterResume); later != nil {
 			message += "; the Jobs of " + quoted(later) + ", which depend on others, are created only then"
 		}
-		report(schema.Warning, schema.CodeSuspended, schema.Fields("spec", "suspend"), message,
+		report(finding.Warning, finding.CodeSuspended, fieldpath.Fields("spec", "suspend"), message,
 			"set spec.suspend to false to run it")
 	}
 	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
-		report(schema.Warning, schema.CodeManagedElsewhere, schema.Fields("spec", "managedBy"),
+		report(finding.Warning, finding.CodeManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
 			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
 			"read the Jobs and Pods as what a cluster makes whose own controller manages it")
 	}
 	if f.tooManyJobs() {
-		report(schema.Error, schema.CodeTooManyJobs, schema.Fields("spec", "replicatedJobs"),
+		report(finding.Error, finding.CodeTooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("the JobSet has more than %d Jobs", maxJobs), "lower the replicas")
 	}
 	for _, members := range f.members {
 		if members.presence == never {
-			report(schema.Error, schema.CodeNeverCreated, members.path().Append(schema.Field("dependsOn")),
+			report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
 				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
 				"let them depend on replicated jobs that stand before them")
 		}
@@ -51,18 +52,18 @@ func (f *jobFamily) findings() schema.Findings {
 	return append(found, f.lostEndpoints()...)
 }
 
-type reporter func(severity schema.Severity, code schema.Code, path schema.Path, message, help string)
+type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string)
 
 // reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
 func (f *jobFamily) reportPodless(members *jobMembers, report reporter) {
-	spec, at := &members.Template.Spec, members.path().Append(schema.Fields("template", "spec")...)
+	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
 	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
-		report(schema.Warning, schema.CodeManagedElsewhere, at.Append(schema.Field("managedBy")),
+		report(finding.Warning, finding.CodeManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
 			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
 			"remove the field, or run the controller that it names")
 	}
 	if isPastDeadline(spec) && *spec.ActiveDeadlineSeconds >= 0 {
-		report(schema.Warning, schema.CodeNeverCreated, at.Append(schema.Field("activeDeadlineSeconds")),
+		report(finding.Warning, finding.CodeNeverCreated, at.Append(fieldpath.Field("activeDeadlineSeconds")),
 			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
 			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 	}
@@ -77,13 +78,13 @@ func (f *jobFamily) reportPlacement(members *jobMembers, report reporter) {
 	}
 	spec := members.Template.Spec
 	if *spec.CompletionMode != batchv1.IndexedCompletion {
-		report(schema.Error, schema.CodeNeverCreated, members.path().Append(schema.Fields("template", "spec", "completionMode")...),
+		report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
 			"the Pods are never created: with exclusive placement they follow the Pod of index 0, and without an index there is none",
 			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
 		return
 	}
 	if newPodCounts(&spec).all > 1 {
-		report(schema.Note, schema.CodeLeaderFirst, members.path(),
+		report(finding.Note, finding.CodeLeaderFirst, members.path(),
 			"the Pods other than index 0 are created when that one is scheduled, with a node selector for its topology domain, which only the cluster knows",
 			"")
 	}
@@ -92,8 +93,8 @@ func (f *jobFamily) reportPlacement(members *jobMembers, report reporter) {
 func (f *jobFamily) reportPriority(members *jobMembers, report reporter) {
 	pod := &members.Template.Spec.Template.Spec
 	if _, known := podPriority(pod); !known {
-		report(schema.Warning, schema.CodeUnknownPriority,
-			members.path().Append(schema.Fields("template", "spec", "template", "spec", "priorityClassName")...),
+		report(finding.Warning, finding.CodeUnknownPriority,
+			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
 			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, podPriorityKey),
 			"read it with kubectl get priorityclass "+pod.PriorityClassName)
 	}
@@ -130,8 +131,8 @@ func quoted(names []string) string {
 }
 
 // path is the replicated job in the JobSet.
-func (m *jobMembers) path() schema.Path {
-	return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", m.Name))
+func (m *jobMembers) path() fieldpath.Path {
+	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", m.Name))
 }
 
 // podAnnotations are those that the placement of the Pods hangs on.

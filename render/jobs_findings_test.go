@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func TestJobsFindings(t *testing.T) {
@@ -101,7 +101,7 @@ func TestJobsFindings(t *testing.T) {
 			var got []string
 			for _, f := range out.Findings {
 				got = append(got, f.Severity.String()+" "+string(f.Code)+" "+f.Path.String())
-				if f.Severity == schema.Error && (f.Help == "" || err == nil) {
+				if f.Severity == finding.Error && (f.Help == "" || err == nil) {
 					t.Errorf("%v: an error has a help and is returned", f)
 				}
 				if strings.Contains(f.Message, ".llm") {

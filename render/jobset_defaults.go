@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // DefaultJobSet returns a copy of the JobSet with everything filled in that the cluster fills in
@@ -86,12 +86,12 @@ func defaultContainer(container *corev1.Container) {
 }
 
 // defaultPortProtocols fills in the protocol of ports, but for those of a Pod at a path whose empty protocol is written.
-func defaultPortProtocols(spec *corev1.PodSpec, at schema.Path, written func(schema.Path) bool) {
+func defaultPortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpath.Path) bool) {
 	for list, container := range podContainers(spec) {
 		for i := range container.Ports {
 			port := &container.Ports[i]
 			isWritten := port.Protocol == "" && written != nil &&
-				written(at.Append(schema.Field(list), schema.Item("name", container.Name), schema.Field("ports"), schema.Index(i), schema.Field("protocol")))
+				written(at.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name), fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("protocol")))
 			if !isWritten {
 				setDefault(&port.Protocol, corev1.ProtocolTCP)
 			}

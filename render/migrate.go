@@ -5,15 +5,16 @@ import (
 	"reflect"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/check"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -26,7 +27,7 @@ type Migration struct {
 	Proved bool
 	// Findings are what is wrong with the old form, what today's API cannot say, and every field in which
 	// the two JobSets differ.
-	Findings schema.Findings
+	Findings finding.List
 }
 
 // Migrate says with one manager's patch what the input's overrides say. The patch names each job once, in the
@@ -108,7 +109,7 @@ func (m *Migration) renderOld(in Input) *Output {
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
-		if f.Severity >= schema.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= schema.Warning && saidNothing(f) {
+		if f.Severity >= finding.Error && (of || in.Runtime != nil && out.JobSet == nil) || of && f.Severity >= finding.Warning && saidNothing(f) {
 			m.Findings = append(m.Findings, f)
 		}
 	}
@@ -116,18 +117,18 @@ func (m *Migration) renderOld(in Input) *Output {
 }
 
 // isOfOverrides reports whether a finding is about the overrides: it stands at one, or says that one clashes.
-func isOfOverrides(f schema.Finding) bool {
+func isOfOverrides(f finding.Finding) bool {
 	for _, name := range legacy.Fields() {
-		if f.Path.HasPrefix(schema.Fields("spec", name)) {
+		if f.Path.HasPrefix(fieldpath.Fields("spec", name)) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { _, ok := c.Layer.Override(); return ok })
+	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { _, ok := merge.OverrideOf(c.Layer); return ok })
 }
 
 // saidNothing reports whether a finding is about something that had no effect.
-func saidNothing(f schema.Finding) bool {
-	return f.Code == schema.CodeSaidNothing || f.Code == schema.CodeIgnoredMetadata
+func saidNothing(f finding.Finding) bool {
+	return f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata
 }
 
 // renderNew renders the new form.
@@ -139,13 +140,13 @@ func renderNew(in Input, job *trainer.TrainJob) *Output {
 }
 
 // worse are the errors of the new form that the old one does not have.
-func worse(before, after *Output) schema.Findings {
-	var found schema.Findings
+func worse(before, after *Output) finding.List {
+	var found finding.List
 	for _, f := range after.Findings {
-		same := func(old schema.Finding) bool {
+		same := func(old finding.Finding) bool {
 			return old.Code == f.Code && old.Message == f.Message && slices.Equal(old.Path, f.Path)
 		}
-		if f.Severity >= schema.Error && !slices.ContainsFunc(before.Findings, same) {
+		if f.Severity >= finding.Error && !slices.ContainsFunc(before.Findings, same) {
 			found = append(found, f)
 		}
 	}
@@ -153,27 +154,27 @@ func worse(before, after *Output) schema.Findings {
 }
 
 // refuse reports what is wrong with the new form alone, where the old one says it.
-func (m *Migration) refuse(in Input, found schema.Findings) {
+func (m *Migration) refuse(in Input, found finding.List) {
 	for _, f := range found {
-		if f.Severity < schema.Error {
+		if f.Severity < finding.Error {
 			continue
 		}
 		f.Path = sourceOf(in.Overrides, f.Path)
 		f.Claims = nil // they are the patch's, which is in no file
-		f.Code, f.Message = schema.CodeNotMigrated, "one patch cannot say this: "+f.Message
+		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
 	}
 }
 
 // sourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
 // position in the patch's list is none in an override's.
-func sourceOf(overrides *legacy.Overrides, path schema.Path) schema.Path {
-	depth := len(schema.PatchPath(""))
+func sourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
+	depth := len(merge.PatchPath(""))
 	if len(path) <= depth {
 		return path
 	}
 	in := path[depth:]
-	if at := slices.IndexFunc(in, func(s schema.Step) bool { _, ok := s.Index(); return ok }); at >= 0 {
+	if at := slices.IndexFunc(in, func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }); at >= 0 {
 		in = in[:at]
 	}
 	if sources := overrides.SourcesOf(in); len(sources) > 0 {
@@ -183,13 +184,13 @@ func sourceOf(overrides *legacy.Overrides, path schema.Path) schema.Path {
 }
 
 // migrated is the TrainJob with the patch.
-func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.TrainJob, schema.Findings) {
+func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.TrainJob, finding.List) {
 	job := *in.TrainJob
 	patch, err := fold(in, overrides)
 	if err != nil {
 		// check.Patches reports what makes a merge fail; this is for what it may have missed.
-		return nil, schema.Findings{{
-			Code: schema.CodeNotMigrated, Severity: schema.Error, Object: ObjectOf(in.TrainJob), Path: schema.Fields("spec", "podTemplateOverrides"),
+		return nil, finding.List{{
+			Code: finding.CodeNotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
 			Message: overrides.Text(err.Error()), Help: "mend the override that is named",
 		}}
 	}
@@ -203,9 +204,9 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		return &job, nil
 	}
 	// The patch must stand on its own: over a runtime that has just the jobs and containers that it names.
-	var found schema.Findings
+	var found finding.List
 	for _, f := range check.Patches(skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
-		if f.Severity >= schema.Error {
+		if f.Severity >= finding.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)
 		}
@@ -338,10 +339,10 @@ func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) 
 }
 
 // notSame is a field in which the two forms' JobSets differ.
-func notSame(object schema.Object, path schema.Path, before, after any, manager string) schema.Finding {
-	return schema.Finding{
-		Code: schema.CodeMigratesOther, Severity: schema.Error, Object: object, Path: path,
-		Claims:  []schema.Claim{{Layer: schema.Override("all"), Value: before}, {Layer: schema.Manager(manager), Value: after}},
+func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
+		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
 		Help:    "write this field by hand, in the patch or in the runtime",
 	}

@@ -7,13 +7,14 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
 // their encodings are.
-func differences(object schema.Object, before, after *jobset.JobSet, manager string) schema.Findings {
-	c := comparison{report: func(path schema.Path, before, after any) schema.Finding {
+func differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
+	c := comparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
 		return notSame(object, path, before, after, manager)
 	}}
 	c.values(nil, generic(before), generic(after))
@@ -34,11 +35,11 @@ func generic(v any) any {
 }
 
 type comparison struct {
-	report func(path schema.Path, before, after any) schema.Finding
-	found  schema.Findings
+	report func(path fieldpath.Path, before, after any) finding.Finding
+	found  finding.List
 }
 
-func (c *comparison) values(path schema.Path, before, after any) {
+func (c *comparison) values(path fieldpath.Path, before, after any) {
 	switch b := before.(type) {
 	case map[string]any:
 		if a, ok := after.(map[string]any); ok {
@@ -60,7 +61,7 @@ func (c *comparison) values(path schema.Path, before, after any) {
 	c.found = append(c.found, c.report(path, before, after))
 }
 
-func (c *comparison) objects(path schema.Path, before, after map[string]any) {
+func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) {
 	var names []string
 	for name := range before {
 		names = append(names, name)
@@ -72,16 +73,16 @@ func (c *comparison) objects(path schema.Path, before, after map[string]any) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		c.values(path.Append(schema.Field(name)), before[name], after[name])
+		c.values(path.Append(fieldpath.Field(name)), before[name], after[name])
 	}
 }
 
 // step is the step to an item: by its name where both sides have the same one there.
-func step(before, after any, i int) schema.Step {
+func step(before, after any, i int) fieldpath.Step {
 	b, _ := before.(map[string]any)
 	a, _ := after.(map[string]any)
 	if name, ok := b["name"].(string); ok && a["name"] == name {
-		return schema.Item("name", name)
+		return fieldpath.Item("name", name)
 	}
-	return schema.Index(i)
+	return fieldpath.Index(i)
 }

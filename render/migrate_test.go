@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -108,7 +108,7 @@ func TestMigrate(t *testing.T) {
 		overrides legacy.Overrides
 		unknown   bool // the runtime is
 		want      func(patch *trainer.JobSetTemplatePatch) bool
-		findings  []schema.Code
+		findings  []finding.Code
 		refused   bool
 		reason    string
 	}{
@@ -119,7 +119,7 @@ func TestMigrate(t *testing.T) {
 		{
 			name:      "no targets",
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: []legacy.TargetJob{}, Spec: &legacy.PodTemplateSpecOverride{ServiceAccountName: &empty}}}},
-			want:      func(p *trainer.JobSetTemplatePatch) bool { return p == nil }, findings: []schema.Code{schema.CodeSaidNothing},
+			want:      func(p *trainer.JobSetTemplatePatch) bool { return p == nil }, findings: []finding.Code{finding.CodeSaidNothing},
 			reason: "an override for no job never did anything, and the author is told",
 		},
 		{
@@ -130,7 +130,7 @@ func TestMigrate(t *testing.T) {
 			want: func(p *trainer.JobSetTemplatePatch) bool {
 				return p.Spec.ReplicatedJobs[0].Template.Spec.Template.Metadata.Finalizers == nil
 			},
-			findings: []schema.Code{schema.CodeIgnoredMetadata},
+			findings: []finding.Code{finding.CodeIgnoredMetadata},
 			reason:   "a patch's finalizers reach the Pods, and an override's never did",
 		},
 		{
@@ -177,7 +177,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			refused: true, findings: []schema.Code{schema.CodeNotMigrated},
+			refused: true, findings: []finding.Code{finding.CodeNotMigrated},
 			reason: "two overrides can mount a volume at two paths, and one patch cannot",
 		},
 		{
@@ -186,7 +186,7 @@ func TestMigrate(t *testing.T) {
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/a")}},
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{Containers: mount("/b")}},
 			}},
-			refused: true, findings: []schema.Code{schema.CodeNotMigrated},
+			refused: true, findings: []finding.Code{finding.CodeNotMigrated},
 			reason: "what no runtime would help is refused without one",
 		},
 		{
@@ -194,16 +194,16 @@ func TestMigrate(t *testing.T) {
 			overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{
 				{TargetJobs: target("node"), Spec: &legacy.PodTemplateSpecOverride{NodeSelector: map[string]string{"$patch": "replace"}}},
 			}},
-			refused: true, findings: []schema.Code{schema.CodeDirective},
+			refused: true, findings: []finding.Code{finding.CodeDirective},
 			reason: "a directive acts on the runtime, and would be lost",
 		},
 		{
 			name: "an unknown job", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{TargetJobs: target("nod")}}},
-			refused: true, findings: []schema.Code{schema.CodeUnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
+			refused: true, findings: []finding.Code{finding.CodeUnknownJob}, reason: "Trainer 2.1 refused it, and a patch would add the job",
 		},
 		{
 			name: "without targetJobs", overrides: legacy.Overrides{PodTemplateOverrides: []legacy.PodTemplateOverride{{}}},
-			refused: true, findings: []schema.Code{schema.CodeMissingField}, reason: "nobody can say which jobs are meant",
+			refused: true, findings: []finding.Code{finding.CodeMissingField}, reason: "nobody can say which jobs are meant",
 		},
 	}
 	for _, tt := range tests {
@@ -218,7 +218,7 @@ func TestMigrate(t *testing.T) {
 			if diff := cmp.Diff(written, &tt.overrides); diff != "" {
 				t.Errorf("the input was changed:\n%s", diff)
 			}
-			var codes []schema.Code
+			var codes []finding.Code
 			for _, f := range m.Findings {
 				codes = append(codes, f.Code)
 			}
@@ -246,7 +246,7 @@ func TestMigrate(t *testing.T) {
 func TestMigrateRefusesPatches(t *testing.T) {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
 	m := render.Migrate(render.Input{TrainJob: job, Overrides: &legacy.Overrides{Labels: map[string]string{"a": "b"}}}, "example.com/m")
-	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != schema.CodeTwoAPIs {
+	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != finding.CodeTwoAPIs {
 		t.Errorf("%v", m.Findings)
 	}
 }

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -142,7 +141,7 @@ func readInput(t *testing.T, file string) render.Input {
 	}
 	var job *trainer.TrainJob
 	var runtimes render.Runtimes
-	known := map[schema.Object]bool{}
+	known := map[fieldpath.Object]bool{}
 	for _, file := range append(files, stock...) {
 		data, err := os.ReadFile(file)
 		if err != nil {

@@ -7,7 +7,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // twoAPIs reports a TrainJob that says something in the API of Trainer 2.1 and in today's, and whether it does.
@@ -15,13 +16,13 @@ func (r *renderer) twoAPIs(patches []trainer.RuntimePatch) bool {
 	if len(patches) == 0 {
 		return false
 	}
-	f := schema.Finding{
-		Code: schema.CodeTwoAPIs, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
+	f := finding.Finding{
+		Code: finding.CodeTwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: "the TrainJob has spec.runtimePatches beside fields of Trainer 2.1 that 2.2 took away: no version reads both",
 		Help:    "write what spec.podTemplateOverrides, spec.labels and spec.annotations say into the patch of one manager",
 	}
 	if len(r.in.TrainJob.Spec.RuntimePatches) == 0 {
-		f.Path = schema.Fields("spec")
+		f.Path = fieldpath.Fields("spec")
 		f.Message = "patches cannot be laid over a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
 		f.Help = "rewrite the TrainJob with trainweld migrate first"
 	}
@@ -30,9 +31,9 @@ func (r *renderer) twoAPIs(patches []trainer.RuntimePatch) bool {
 }
 
 // ofOverrides is a finding on the patches that the overrides were made into, as one on the overrides.
-func (r *renderer) ofOverrides(f schema.Finding) schema.Finding {
+func (r *renderer) ofOverrides(f finding.Finding) finding.Finding {
 	overrides := r.in.Overrides
-	if f.Code == schema.CodeUnknownJob {
+	if f.Code == finding.CodeUnknownJob {
 		_, name, _ := f.Path[len(f.Path)-1].Item()
 		f.Message = fmt.Sprintf("the runtime has no replicated job %q; Trainer 2.1 refuses the TrainJob", name)
 	}
@@ -41,7 +42,7 @@ func (r *renderer) ofOverrides(f schema.Finding) schema.Finding {
 	for i := range f.Claims {
 		f.Claims[i] = overrides.Claim(f.Claims[i])
 	}
-	if f.Code == schema.CodeUnion {
+	if f.Code == finding.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
 		f.Help = "keep the one member that is meant, and drop the other from its override"
 	}

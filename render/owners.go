@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strconv"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // ChildOwners tells who set each field of the Jobs and Pods that are made of a JobSet. A field that
@@ -34,7 +34,7 @@ type ChildOwners struct {
 type ownedJob struct {
 	owners   *merge.Ownership
 	template batchv1.JobTemplateSpec
-	at       schema.Path // where the template stands in the JobSet
+	at       fieldpath.Path // where the template stands in the JobSet
 }
 
 // OwnersOfChildren takes a JobSet with its owners, as JobSet returned both, and the options with which
@@ -55,7 +55,7 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptio
 // Job yields the fields of a child Job of the JobSet, as Jobs made it, with their claims, as
 // merge.Ownership.All yields those of the JobSet: paths are the Job's own, sources those of the inputs.
 // apiVersion and kind are nobody's.
-func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[schema.Path, []schema.Claim], error) {
+func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
 	if job == nil {
 		job = &batchv1.Job{}
 	}
@@ -67,7 +67,7 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[schema.Path, []schema.Cla
 }
 
 // Pod yields the fields of a Pod of the JobSet, as Pods made it, with their claims.
-func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Claim], error) {
+func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
 	if pod == nil {
 		pod = &corev1.Pod{}
 	}
@@ -75,7 +75,7 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Clai
 	if err != nil {
 		return nil, fmt.Errorf("Pod %s%s: %w; take it from Pods", pod.Name, pod.GenerateName, err)
 	}
-	at := job.at.Append(schema.Fields("spec", "template")...)
+	at := job.at.Append(fieldpath.Fields("spec", "template")...)
 	before := job.template.Spec.Template
 	now := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 	owners := job.owners.Fork(c.with(job.at, func(t *batchv1.JobTemplateSpec) {
@@ -93,14 +93,14 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[schema.Path, []schema.Clai
 	made.Spec.TerminationGracePeriodSeconds = before.Spec.TerminationGracePeriodSeconds
 	made.Spec.InitContainers = withSecurityContexts(now.Spec.InitContainers, before.Spec.InitContainers)
 	made.Spec.Containers = withSecurityContexts(now.Spec.Containers, before.Spec.Containers)
-	owners.WriteChanges(schema.Job, at, before, made)
+	owners.WriteChanges(merge.JobLayer, at, before, made)
 	filled := now
 	filled.Labels = made.Labels
 	if webhookPlaces(now.Annotations) {
 		filled.Spec.Affinity = before.Spec.Affinity
 	}
-	owners.WriteChanges(schema.Default, at, made, filled)
-	owners.WriteChanges(schema.JobSet, at, filled, now)
+	owners.WriteChanges(merge.DefaultLayer, at, made, filled)
+	owners.WriteChanges(merge.JobSetLayer, at, filled, now)
 	return fieldsWithin(owners, at), nil
 }
 
@@ -131,17 +131,17 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	if c.lastJob != nil && c.last == name {
 		return c.lastJob, nil
 	}
-	path := schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", replicatedJob), schema.Field("template")}
+	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
 	sent, stored := templateOf(c.plain.members[at].job(index)), templateOf(c.asked.members[at].job(index))
 	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }))
 	defaulted := c.plain.members[at].Template
-	owners.WriteChanges(schema.Default, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
-	owners.WriteChanges(schema.JobSet, path, defaulted, sent)
+	owners.WriteChanges(merge.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
+	owners.WriteChanges(merge.JobSetLayer, path, defaulted, sent)
 	// What the Job API itself writes: the labels by which a Job finds its Pods.
 	filled := stored
 	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels, sent.Spec.Selector
-	owners.WriteChanges(schema.Default, path, sent, filled)
-	owners.WriteChanges(schema.Job, path, filled, stored)
+	owners.WriteChanges(merge.DefaultLayer, path, sent, filled)
+	owners.WriteChanges(merge.JobLayer, path, filled, stored)
 	c.last, c.lastJob = name, &ownedJob{owners, stored, path}
 	return c.lastJob, nil
 }
@@ -151,7 +151,7 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 }
 
 // with is the JobSet as a template, one replicated job's template of which is changed.
-func (c *ChildOwners) with(at schema.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
+func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
 	template.Spec.ReplicatedJobs = slices.Clone(c.js.Spec.ReplicatedJobs)
 	_, name, _ := at[2].Item()
@@ -171,8 +171,8 @@ func without(labels map[string]string, key string) map[string]string {
 }
 
 // fieldsWithin are the fields within a path, as an object of their own.
-func fieldsWithin(owners *merge.Ownership, at schema.Path) iter.Seq2[schema.Path, []schema.Claim] {
-	return func(yield func(schema.Path, []schema.Claim) bool) {
+func fieldsWithin(owners *merge.Ownership, at fieldpath.Path) iter.Seq2[fieldpath.Path, []engine.Claim] {
+	return func(yield func(fieldpath.Path, []engine.Claim) bool) {
 		for path, claims := range owners.All() {
 			if len(path) > len(at) && path.HasPrefix(at) && !yield(path[len(at):], claims) {
 				return

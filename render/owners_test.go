@@ -7,14 +7,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestOwnersOfEveryField holds, for every recorded input and in both views, that the owners name each
 // leaf of the JobSet and nothing else, and that the last claim's value is the leaf's.
 func TestOwnersOfEveryField(t *testing.T) {
-	layers := map[schema.Layer]int{}
+	layers := map[engine.Layer]int{}
 	for _, dir := range caseFolders(t, "../testdata/cluster", "want/jobset.yaml") {
 		in := readInput(t, filepath.Join(dir, "input.yaml"))
 		for _, view := range []render.View{render.Applied, render.Stored} {
@@ -35,7 +37,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 					t.Errorf("%s: %s is emptied by %s, and is %v", dir, path, last.Layer, got)
 				case last.Value != nil && !found:
 					t.Errorf("%s: %s is set by %s, and is not there", dir, path, last.Layer)
-				case last.Value != nil && last.Value != any(schema.Presence{}):
+				case last.Value != nil && last.Value != any(engine.Presence{}):
 					if want := throughJSON(t, last.Value); !reflect.DeepEqual(want, got) {
 						t.Errorf("%s: %s is %v, and its last claim, by %s, %v", dir, path, got, last.Layer, want)
 					}
@@ -46,9 +48,9 @@ func TestOwnersOfEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, layer := range []schema.Layer{
-		schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Policy("jax"),
-		schema.Policy("xgboost"), schema.Policy("flux"), schema.Policy("plain"), schema.Scheduler("coscheduling"), schema.Scheduler("volcano"),
+	for _, layer := range []engine.Layer{
+		merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.PolicyLayer("mpi"), merge.PolicyLayer("jax"),
+		merge.PolicyLayer("xgboost"), merge.PolicyLayer("flux"), merge.PolicyLayer("plain"), merge.SchedulerLayer("coscheduling"), merge.SchedulerLayer("volcano"),
 	} {
 		if layers[layer] == 0 {
 			t.Errorf("no field of any case belongs to %s", layer)
@@ -60,7 +62,7 @@ func TestOwnersOfEveryField(t *testing.T) {
 type taken struct{}
 
 // take returns the value at a path and marks it as taken.
-func take(value any, path schema.Path) (any, bool) {
+func take(value any, path fieldpath.Path) (any, bool) {
 	for i, step := range path {
 		last := i == len(path)-1
 		name, isName := step.Field()

@@ -11,7 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
@@ -137,19 +138,19 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 }
 
 // TooManyPods returns the finding on a JobSet, or on a run, that has more Pods than the limit; nil if it has not.
-func TooManyPods(object schema.Object, count, limit int64) schema.Findings {
+func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
 	}
-	f := schema.Finding{
-		Code: schema.CodeTooManyJobs, Severity: schema.Error, Object: object,
+	f := finding.Finding{
+		Code: finding.CodeTooManyJobs, Severity: finding.Error, Object: object,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
 		Help:    "lower the number of nodes, or select Pods by their job and index",
 	}
-	if object != (schema.Object{}) {
-		f.Path = schema.Fields("spec", "replicatedJobs")
+	if object != (fieldpath.Object{}) {
+		f.Path = fieldpath.Fields("spec", "replicatedJobs")
 	}
-	return schema.Findings{f}
+	return finding.List{f}
 }
 
 // members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.

@@ -18,8 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // shapedJobSet is a JobSet of some shape: so many Jobs, so many Pods, with an index or without.
@@ -93,7 +93,7 @@ func TestEndpointsNameAPodOrAreReported(t *testing.T) {
 		for _, pod := range pods(t, js, render.PodsOptions{AllIndexes: true}) {
 			exists = exists || pod.Spec.Hostname != "" && pod.Spec.Hostname+"."+pod.Spec.Subdomain == endpoint
 		}
-		reported := slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeNoSuchPod })
+		reported := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeNoSuchPod })
 		if exists == reported {
 			return false, fmt.Errorf("%s: exists %v, reported %v", endpoint, exists, reported)
 		}

@@ -10,14 +10,13 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A policyStory is one oddity of the controller: what is written, what comes out, and what is said
@@ -95,7 +94,7 @@ func TestPolicyStories(t *testing.T) {
 			out, _ := render.JobSet(s.input(t), s.opts)
 			var found []string
 			for _, f := range out.Findings {
-				if f.Code == schema.CodeShadowed || f.Severity == schema.Note {
+				if f.Code == finding.CodeShadowed || f.Severity == finding.Note {
 					continue // these have tests of their own
 				}
 				found = append(found, fmt.Sprintf("%s %s %s", f.Severity, f.Code, f.Path))
@@ -104,7 +103,7 @@ func TestPolicyStories(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(found), func(f string) bool {
-				return !slices.Contains(s.findings, f) && strings.Contains(f, string(schema.CodeLeftOut))
+				return !slices.Contains(s.findings, f) && strings.Contains(f, string(finding.CodeLeftOut))
 			})
 			if !slices.Equal(left, s.findings) {
 				t.Errorf("%s\nfindings:\n  %s\nwant:\n  %s", s.reason, strings.Join(left, "\n  "), strings.Join(s.findings, "\n  "))

@@ -33,17 +33,18 @@ import (
 	"io/fs"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -126,11 +127,11 @@ type Output struct {
 	// shares memory with JobSet and describes it as it is returned; nil unless it was asked for.
 	Owners *merge.Ownership
 	// Findings are all findings: errors, warnings and notes.
-	Findings schema.Findings
+	Findings finding.List
 }
 
 // JobSet renders a TrainJob to the JobSet that the controller of Trainer v2.3.0 applies. It changes
-// none of its input. The error holds every finding of severity Error, as schema.Findings; the output
+// none of its input. The error holds every finding of severity Error, as finding.List; the output
 // is never nil and holds all findings. Where the controller would crash or fail for ever, a finding
 // says so and there is no JobSet.
 func JobSet(in Input, opts Options) (*Output, error) {
@@ -163,8 +164,8 @@ func (r *renderer) render(opts Options) {
 	}
 	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
 	r.checkOverrides()
-	r.check(patches, left, decisions, func(f schema.Finding) bool {
-		return opts.OnConflict == Last && f.Code == schema.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
+	r.check(patches, left, decisions, func(f finding.Finding) bool {
+		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	r.checkEnv()
 	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
@@ -188,13 +189,13 @@ func (r *renderer) render(opts Options) {
 
 // noMerge reports a merge that fails. The Trainer's webhook then crashes, and so refuses the TrainJob,
 // whatever check.Patches has against the patch.
-func (r *renderer) noMerge(err error) schema.Finding {
-	f := schema.Finding{
-		Code: schema.CodeNoMerge, Severity: schema.Error, Object: r.trainJob(), Path: schema.Fields("spec", "runtimePatches"),
+func (r *renderer) noMerge(err error) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: err.Error(), Help: "mend the patch of the manager that is named",
 	}
 	if failed := (*merge.PatchError)(nil); errors.As(err, &failed) {
-		f.Path = schema.PatchPath(failed.Manager).Append(failed.Path...)
+		f.Path = merge.PatchPath(failed.Manager).Append(failed.Path...)
 		f.Message = fmt.Sprintf("the cluster cannot merge the patch into the runtime, and refuses the TrainJob: %s", failed.Err)
 		f.Help = "mend this field of the patch"
 	}
@@ -232,20 +233,20 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 
 // check reports what is wrong with the patches, but for errors that have gone with the claims that gave
 // way to a manager, and then these decisions. It lowers to a warning what harmless accepts.
-func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(schema.Finding) bool) {
+func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
 		var still []string
 		for _, f := range check.Patches(&r.in.Runtime.Template, left) {
 			still = append(still, f.Error())
 		}
-		found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && !slices.Contains(still, f.Error()) })
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !slices.Contains(still, f.Error()) })
 	}
 	for _, f := range found {
 		if harmless(f) {
-			f.Severity = schema.Warning
+			f.Severity = finding.Warning
 		}
-		if f.Object.Kind == schema.TrainJobKind {
+		if f.Object.Kind == finding.TrainJobKind {
 			f.Object = r.trainJob()
 		} else {
 			f.Object = r.runtime()
@@ -260,11 +261,11 @@ func (r *renderer) own(merged *merge.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
 	for field, value := range map[string]string{"name": js.Name, "namespace": js.Namespace} {
-		path := schema.Fields("metadata", field)
-		owners.Write(schema.TrainJob, schema.Origin{Path: path}, path, nil, value)
+		path := fieldpath.Fields("metadata", field)
+		owners.Write(merge.TrainJobLayer, engine.Origin{Path: path}, path, nil, value)
 	}
 	if as == Stored {
-		owners.WriteChanges(schema.Default, schema.Fields("spec"), template.Spec, js.Spec)
+		owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), template.Spec, js.Spec)
 	}
 	template.Spec = js.Spec
 	if r.in.Overrides != nil {
@@ -273,7 +274,7 @@ func (r *renderer) own(merged *merge.Result, as View) {
 	r.out.Owners = owners
 }
 
-func (r *renderer) report(f schema.Finding) {
+func (r *renderer) report(f finding.Finding) {
 	if r.in.Overrides != nil {
 		f = r.ofOverrides(f)
 	}
@@ -281,25 +282,25 @@ func (r *renderer) report(f schema.Finding) {
 }
 
 // trainJob and runtime name the two inputs in findings.
-func (r *renderer) trainJob() schema.Object { return ObjectOf(r.in.TrainJob) }
+func (r *renderer) trainJob() fieldpath.Object { return ObjectOf(r.in.TrainJob) }
 
-func (r *renderer) runtime() schema.Object { return RuntimeOf(r.in.TrainJob) }
+func (r *renderer) runtime() fieldpath.Object { return RuntimeOf(r.in.TrainJob) }
 
 // ObjectOf names a TrainJob in findings.
-func ObjectOf(job *trainer.TrainJob) schema.Object {
+func ObjectOf(job *trainer.TrainJob) fieldpath.Object {
 	if job == nil {
 		job = &trainer.TrainJob{}
 	}
-	return schema.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
+	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
 }
 
 // RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference. A kind that is
 // there and empty is no kind of a runtime: the API server fills in only what is absent.
-func RuntimeOf(job *trainer.TrainJob) schema.Object {
+func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
 	if job == nil {
 		job = &trainer.TrainJob{}
 	}
-	o := schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
+	o := fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: job.Spec.RuntimeRef.Name}
 	if kind := job.Spec.RuntimeRef.Kind; kind != nil {
 		o.Kind = *kind
 	}

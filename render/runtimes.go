@@ -7,19 +7,20 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Runtimes are the runtimes that TrainJobs can name, by kind, namespace and name. The zero value is
 // empty and ready for use. It keeps what it is given and changes none of it.
 type Runtimes struct {
-	known     map[schema.Object]*trainer.TrainingRuntimeSpec
-	snapshots map[schema.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
+	known     map[fieldpath.Object]*trainer.TrainingRuntimeSpec
+	snapshots map[fieldpath.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
 }
 
 // Add adds a runtime. It refuses a second one of the same kind, namespace and name: which of the two
 // is meant, nobody could say.
-func (r *Runtimes) Add(id schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
 	}
@@ -29,23 +30,23 @@ func (r *Runtimes) Add(id schema.Object, spec *trainer.TrainingRuntimeSpec) *sch
 // AddSnapshot adds the runtime as the controller has kept it for a TrainJob since the job was
 // created; it goes before the runtime itself, whose later changes do not reach the job (Trainer
 // v2.3.0 pkg/runtime/core snapshot.go). It refuses a second one for the same TrainJob.
-func (r *Runtimes) AddSnapshot(trainJob schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+func (r *Runtimes) AddSnapshot(trainJob fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
 	}
 	return add(&r.snapshots, trainJob, spec)
 }
 
-func add(to *map[schema.Object]*trainer.TrainingRuntimeSpec, id schema.Object, spec *trainer.TrainingRuntimeSpec) *schema.Finding {
+func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if (*to)[id] != nil {
-		return &schema.Finding{
-			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: schema.Fields("metadata", "name"),
+		return &finding.Finding{
+			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("%s is among the inputs twice", id),
 			Help:    "remove or rename one of the two, or leave one of the files out",
 		}
 	}
 	if *to == nil {
-		*to = map[schema.Object]*trainer.TrainingRuntimeSpec{}
+		*to = map[fieldpath.Object]*trainer.TrainingRuntimeSpec{}
 	}
 	(*to)[id] = spec
 	return nil
@@ -54,7 +55,7 @@ func add(to *map[schema.Object]*trainer.TrainingRuntimeSpec, id schema.Object, s
 // Find returns the runtime that a TrainJob names: its snapshot if there is one, else the runtime of
 // that kind, namespace and name. The finding says which runtimes there are when it is missing, or
 // that the reference is to no runtime at all.
-func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *schema.Finding) {
+func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	if r == nil {
 		r = &Runtimes{}
 	}
@@ -62,9 +63,9 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *s
 		job = &trainer.TrainJob{}
 	}
 	ref := job.Spec.RuntimeRef
-	missing := &schema.Finding{
-		Code: schema.CodeNoRuntime, Severity: schema.Error, Object: ObjectOf(job),
-		Path: schema.Fields("spec", "runtimeRef", "name"),
+	missing := &finding.Finding{
+		Code: finding.CodeNoRuntime, Severity: finding.Error, Object: ObjectOf(job),
+		Path: fieldpath.Fields("spec", "runtimeRef", "name"),
 	}
 	id := RuntimeOf(job)
 	group := trainerGroup
@@ -72,7 +73,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *s
 		group = *ref.APIGroup
 	}
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
-		missing.Code, missing.Path = schema.CodeUnknownRuntime, schema.Fields("spec", "runtimeRef", "kind")
+		missing.Code, missing.Path = finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
 		missing.Help = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		return nil, missing
@@ -92,7 +93,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *s
 }
 
 // help names the runtimes that there are, the one that was most likely meant first.
-func (r *Runtimes) help(id schema.Object) string {
+func (r *Runtimes) help(id fieldpath.Object) string {
 	if len(r.known) == 0 {
 		return "give the runtime with -r FILE; no runtime is among the inputs"
 	}
@@ -105,7 +106,7 @@ func (r *Runtimes) help(id schema.Object) string {
 	if id.Name == "" {
 		return help
 	}
-	near := schema.Nearest(id.String(), names)
+	near := finding.Nearest(id.String(), names)
 	for _, name := range names {
 		// The kind is easily forgotten, and then it is ClusterTrainingRuntime: one of the same name goes
 		// before one of the same kind.

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // shadowed reports what a later layer replaces: a manager's claim under anything that comes after the
@@ -28,8 +30,8 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 		if lost == nil {
 			continue
 		}
-		r.report(schema.Finding{
-			Code: schema.CodeShadowed, Severity: schema.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
+		r.report(finding.Finding{
+			Code: finding.CodeShadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
 			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
 			Help:    "drop the field from where it has no effect" + instead(last.Layer),
 		})
@@ -37,16 +39,16 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 }
 
 // isLost reports whether a write of one layer over another's is worth a warning.
-func isLost(under, over schema.Layer) bool {
+func isLost(under, over engine.Layer) bool {
 	if _, ok := under.Manager(); ok {
 		return true
 	}
-	return over != schema.TrainJob && over != under
+	return over != merge.TrainJobLayer && over != under
 }
 
 // isReported reports whether what replaces the field has a finding of its own, or replaces nothing
 // that is lost: counts and ports have theirs, and torchtune and flux build on the command they find.
-func isReported(path schema.Path) bool {
+func isReported(path fieldpath.Path) bool {
 	for _, step := range path {
 		switch name, _ := step.Field(); name {
 		case "parallelism", "completions", "replicas", "suspend", "ports", "command", "args":
@@ -56,8 +58,8 @@ func isReported(path schema.Path) bool {
 	return false
 }
 
-func instead(over schema.Layer) string {
-	if over == schema.TrainJob {
+func instead(over engine.Layer) string {
+	if over == merge.TrainJobLayer {
 		return ", or set it in the TrainJob's own section instead"
 	}
 	return "; no patch and no runtime can change what this layer writes"

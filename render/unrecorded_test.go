@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestFindingsWithoutOwners renders with and without asking for owners. Without, what the policies write is only
@@ -38,7 +37,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 				t.Errorf("%s: the objects with owners (-) and without (+) differ:\n%s", name, diff)
 			}
 			for _, f := range got.Findings {
-				if f.Code == schema.CodeShadowed {
+				if f.Code == finding.CodeShadowed {
 					shadowed++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -22,7 +23,7 @@ func TestTypeOf(t *testing.T) {
 		{".spec.tolerations", "atomic"},
 		{".status.conditions", "list-map by type"},
 	} {
-		path, err := schema.ParsePath(tc.path)
+		path, err := fieldpath.ParsePath(tc.path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -75,7 +76,7 @@ func TestParseOpenAPI(t *testing.T) {
 		"kind":                                    "scalar",
 		"spec.unknown":                            "invalid",
 	} {
-		p, err := schema.ParsePath(path)
+		p, err := fieldpath.ParsePath(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,34 +157,5 @@ func TestParseOpenAPIIsLinear(t *testing.T) {
 		case strings.Contains(name, "no type") && strings.Count(err.Error(), "\n") != 49_999:
 			t.Errorf("%s: %d lines", name, strings.Count(err.Error(), "\n"))
 		}
-	}
-}
-
-func TestPathOfSeveralKeys(t *testing.T) {
-	port := schema.ItemKey{Name: "port", Value: int64(80)}
-	for want, step := range map[string]schema.Step{
-		`[port=80,protocol="TCP"]`: schema.ItemBy(schema.ItemKey{Name: "protocol", Value: "TCP"}, port),
-		`[port=80]`:                schema.ItemBy(port),
-		`[name="80"]`:              schema.ItemBy(schema.ItemKey{Name: "name", Value: "80"}),
-		`[a=1.5,b=null,c=true]`:    schema.ItemBy(schema.ItemKey{Name: "c", Value: true}, schema.ItemKey{Name: "a", Value: 1.5}, schema.ItemKey{Name: "b"}),
-		`[a="x,y]\"",b="="]`:       schema.ItemBy(schema.ItemKey{Name: "a", Value: `x,y]"`}, schema.ItemKey{Name: "b", Value: "="}),
-		`[=80]`:                    schema.ElementOf(int64(80)),
-		`[="80"]`:                  schema.ElementOf("80"),
-	} {
-		if got := step.String(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-		path, err := schema.ParsePath("a" + want + ".b")
-		if err != nil || len(path) != 3 || path[1] != step {
-			t.Errorf("%s is read as %v: %v", want, path, err)
-		}
-	}
-	unquoted, _ := schema.ParsePath("a[port=80,protocol=TCP]")
-	if want := `.a[port=80,protocol="TCP"]`; unquoted.String() != want {
-		t.Errorf("without quotes it is %s, want %s", unquoted, want)
-	}
-	number, _ := schema.ParsePath("a[name=0].b")
-	if text := (schema.Path{schema.Field("a"), schema.Item("name", "0")}); !number.HasPrefix(text) {
-		t.Errorf("%s is not within %s, and a shell takes quotes away", number, text)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -46,7 +47,7 @@ func TestTypeOf_Recursive(t *testing.T) {
 	if zone := compiled.Field("zone"); zone == nil || zone.Type.Kind != schema.Scalar {
 		t.Errorf("Field(zone) = %+v, want the scalar of the embedded struct", zone)
 	}
-	deep := schema.Fields("steps").Append(schema.Item("name", "a")).Append(schema.Fields("next", "next", "name")...)
+	deep := fieldpath.Fields("steps").Append(fieldpath.Item("name", "a")).Append(fieldpath.Fields("next", "next", "name")...)
 	if name := compiled.Lookup(deep); name == nil || name.Kind != schema.Scalar {
 		t.Errorf("Lookup(%s) = %v, want a scalar", deep, name)
 	}

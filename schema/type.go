@@ -1,18 +1,16 @@
-// Package schema answers what may be patched in a runtime, and how each field merges.
+// Package schema answers how each field of a type merges, and which of them a patch may set.
 //
-// The merge schema is data, compiled once from the struct tags of the API's own Go types:
+// A schema is data, compiled once from the struct tags of a Go type or from a CustomResourceDefinition:
 //
-//	jobs := merge.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
+//	jobs := merge.JobSetTemplate().Lookup(fieldpath.Fields("spec", "replicatedJobs"))
 //	fmt.Println(jobs) // list-map by name
-//
-// [Check] refuses, before any merge, what the cluster would refuse or could never run, and warns of
-// what it would take in silence. Every package of this module reports with the [Finding] defined
-// here, and names fields by a [Path].
 package schema
 
 import (
 	"reflect"
 	"strings"
+
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Kind is how the values of a type merge when a patch meets them.
@@ -253,15 +251,15 @@ func (t *Type) Field(name string) *StructField {
 
 // Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, as one of a
 // nil type, does not distinguish the two: a name of letters, digits, "-", "_" and "$" is a Field, any other a Key.
-func (t *Type) Step(name string) Step {
+func (t *Type) Step(name string) fieldpath.Step {
 	if t != nil && t.Object != nil {
 		t = t.Object
 	}
 	isOpen := t == nil || t.Elem != nil && (t.Kind == Struct || t.Elem.Object == t)
 	if t.Field(name) != nil || isOpen && !strings.ContainsFunc(name, isNotInName) && name != "" {
-		return Field(name)
+		return fieldpath.Field(name)
 	}
-	return Key(name)
+	return fieldpath.Key(name)
 }
 
 // isNotInName reports whether a character occurs in no name of a field.
@@ -320,7 +318,7 @@ func FieldNames(t reflect.Type) []string {
 
 // Lookup returns the type of the field that a path leads to from t, or nil where there is none.
 // Positions within atomic lists lead to the type of their items.
-func (t *Type) Lookup(path Path) *Type {
+func (t *Type) Lookup(path fieldpath.Path) *Type {
 	for _, step := range path {
 		if t == nil {
 			return nil
@@ -331,7 +329,7 @@ func (t *Type) Lookup(path Path) *Type {
 }
 
 // child is the type of what a step leads to, nil where it leads nowhere.
-func (t *Type) child(step Step) *Type {
+func (t *Type) child(step fieldpath.Step) *Type {
 	if _, ok := step.Index(); ok && t.List != nil {
 		t = t.List
 	} else if t.Object != nil {

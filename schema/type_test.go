@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func ExampleJobSetTemplate() {
-	jobs := merge.JobSetTemplate().Lookup(schema.Fields("spec", "replicatedJobs"))
+	jobs := merge.JobSetTemplate().Lookup(fieldpath.Fields("spec", "replicatedJobs"))
 	fmt.Println(jobs)
 
-	path, _ := schema.ParsePath(`spec.replicatedJobs[name="node"].template.spec.template.spec`)
+	path, _ := fieldpath.ParsePath(`spec.replicatedJobs[name="node"].template.spec.template.spec`)
 	pod := merge.JobSetTemplate().Lookup(path)
 	for _, f := range pod.Patchable() {
 		fmt.Printf("%s: %v\n", f.Name, f.Type)
@@ -52,7 +52,7 @@ func TestMergeRules(t *testing.T) {
 		{pod + `.volumes[name="v"].csi.volumeAttributes`, "map patchable", "a map of strings merges per key wherever it stands"},
 		{pod + `.volumes[name="v"].projected.sources`, "atomic patchable", "sources have no merge key"},
 	} {
-		path, err := schema.ParsePath(tc.path)
+		path, err := fieldpath.ParsePath(tc.path)
 		if err != nil {
 			t.Fatal(err)
 		}

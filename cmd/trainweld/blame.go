@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -121,7 +123,7 @@ failed.`,
 
 // blamed is one object, by who set it.
 type blamed struct {
-	id     schema.Object
+	id     fieldpath.Object
 	object *blame.Object
 	// document and entries are those of an object with managed fields, nil for what a TrainJob becomes.
 	document *manifest.Document
@@ -142,7 +144,7 @@ func (p *program) blame(flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(report.Distinct(findings), func(f schema.Finding) bool { return f.Severity < schema.Error })
+	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
 	if err := report.Write(p.stderr, "text", findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (p *program) blame(flags blameFlags) error {
 }
 
 // blameAll blames the objects of every TrainJob of the inputs.
-func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) {
+func (p *program) blameAll(flags blameFlags) ([]blamed, finding.List, error) {
 	shared := flags.renderFlags
 	shared.format = "yaml"
 	if len(flags.files) == 0 {
@@ -209,15 +211,15 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 			continue
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
-		b.opts = blame.Options{ShowValues: flags.showValues, Locate: func(c schema.Claim) schema.Position { return in.origin(j, c) }}
+		b.opts = blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return in.origin(j, c) }}
 		if flags.to == "jobset" {
 			for _, f := range found {
-				if f.Code == schema.CodeOverlap || f.Code == schema.CodeUnion {
+				if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}
 		}
-		b.found = func(more schema.Findings) {
+		b.found = func(more finding.List) {
 			in.locate(j, more)
 			findings = append(findings, more...)
 		}
@@ -228,8 +230,8 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 		objects = append(objects, made...)
 	}
 	if len(in.jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+		findings = append(findings, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
 		})
 	}
@@ -237,7 +239,7 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, schema.Findings, error) 
 }
 
 // blameObject blames an object that is not a TrainJob, and the patches to it.
-func (p *program) blameObject(flags blameFlags) ([]blamed, schema.Findings, error) {
+func (p *program) blameObject(flags blameFlags) ([]blamed, finding.List, error) {
 	m, found, err := p.readMerging(newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return nil, nil, err
@@ -253,7 +255,7 @@ func (p *program) blameObject(flags blameFlags) ([]blamed, schema.Findings, erro
 	if found = append(found, conflicts...); flags.onConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
-	opts := blame.Options{ShowValues: flags.showValues, Locate: func(c schema.Claim) schema.Position { return m.position(c.Layer, c.Source) }}
+	opts := blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return m.position(c.Layer, c.Source) }}
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
@@ -273,14 +275,14 @@ type blamer struct {
 	out   made
 	pods  render.PodsOptions
 	opts  blame.Options
-	found func(schema.Findings) // takes what is found about Jobs and Pods
+	found func(finding.List) // takes what is found about Jobs and Pods
 }
 
 func (b blamer) objects() ([]blamed, error) {
 	js := b.out.jobSet
 	if b.flags.to == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
-		return []blamed{{id: schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
+		return []blamed{{id: fieldpath.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -313,7 +315,7 @@ func (b blamer) objects() ([]blamed, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{id: schema.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, object: o})
+		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, object: o})
 	}
 	return objects, nil
 }
@@ -337,7 +339,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{id: schema.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
+		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
 		return nil, usageError{fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names))}

@@ -4,8 +4,10 @@ import (
 	"io"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // blameReport is what -o json writes: every object with every field that somebody set.
@@ -23,7 +25,7 @@ type blameObject struct {
 type blameField struct {
 	Path string `json:"path"`
 	// Layer is who set the field, and Agree how many others set it to the same value.
-	Layer     schema.Layer `json:"layer"`
+	Layer     engine.Layer `json:"layer"`
 	Agree     int          `json:"agree,omitempty"`
 	Disputed  bool         `json:"disputed,omitempty"`
 	Overrides bool         `json:"overrides,omitempty"`
@@ -36,7 +38,7 @@ type blameField struct {
 // set instead where the layer only named an item or an empty struct. Source is the field of the TrainJob
 // or of the runtime.
 type blameClaim struct {
-	Layer   schema.Layer `json:"layer"`
+	Layer   engine.Layer `json:"layer"`
 	Value   any          `json:"value"`
 	Present bool         `json:"present,omitempty"`
 	Source  string       `json:"source,omitempty"`
@@ -67,12 +69,12 @@ func newBlameField(field *blame.Field, showValues bool) blameField {
 	}
 	for _, c := range field.Claims {
 		claim := blameClaim{Layer: c.Layer, Value: c.Value, Source: c.Source.String(), File: c.Position.File, Line: c.Position.Line, Column: c.Position.Column}
-		if c.Value == any(schema.Presence{}) {
+		if c.Value == any(engine.Presence{}) {
 			claim.Value, claim.Present = nil, true
-		} else if !showValues && c.Value != nil && schema.IsSecretOf(c.Layer, field.Path) {
-			claim.Value = schema.FormatValue(field.Path, c.Value, false)
+		} else if !showValues && c.Value != nil && merge.IsSecretOf(c.Layer, field.Path) {
+			claim.Value = finding.FormatValue(field.Path, c.Value, false)
 		} else if !showValues {
-			claim.Value = schema.HideSecrets(field.Path, c.Value)
+			claim.Value = finding.HideSecrets(field.Path, c.Value)
 		}
 		f.Claims = append(f.Claims, claim)
 	}

@@ -13,15 +13,16 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // managedEntry is one entry of metadata.managedFields.
 type managedEntry struct {
 	manager, operation, subresource, apiVersion, time string
-	position                                          schema.Position
+	position                                          fieldpath.Position
 }
 
 // action returns the operation and the subresource.
@@ -33,10 +34,10 @@ func (e managedEntry) action() string {
 func (e managedEntry) label() string { return cmp.Or(e.manager, "-") + " " + e.action() }
 
 // managedLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
-func managedLayer(i int) schema.Layer { return schema.Layer(strconv.Itoa(i)) }
+func managedLayer(i int) engine.Layer { return engine.Layer(strconv.Itoa(i)) }
 
 // entryOf returns the entry of a claim.
-func (b blamed) entryOf(c schema.Claim) managedEntry {
+func (b blamed) entryOf(c engine.Claim) managedEntry {
 	i, err := strconv.Atoi(string(c.Layer))
 	if err != nil || i < 0 || i >= len(b.entries) {
 		return managedEntry{}
@@ -45,7 +46,7 @@ func (b blamed) entryOf(c schema.Claim) managedEntry {
 }
 
 // around returns the fields that are owned as one value and contain the field at a path.
-func (b blamed) around(path schema.Path) []*blame.Field {
+func (b blamed) around(path fieldpath.Path) []*blame.Field {
 	for n := len(path) - 1; n > 0; n-- {
 		found, err := b.object.Find(path[:n].String())
 		if err != nil {
@@ -79,7 +80,7 @@ func (m *managedReader) isWhole(f *blame.Field) bool {
 }
 
 // managedFields is the path of the entries.
-var managedFields = schema.Fields("metadata", "managedFields")
+var managedFields = fieldpath.Fields("metadata", "managedFields")
 
 const readManaged = "read the object with kubectl get -o yaml --show-managed-fields"
 
@@ -181,9 +182,9 @@ func decodeAll(t text) []*manifest.Document {
 const maxManaged = 64 << 20
 
 // blameManaged blames the managed fields of objects.
-func blameManaged(documents []*manifest.Document) ([]blamed, schema.Findings, error) {
+func blameManaged(documents []*manifest.Document) ([]blamed, finding.List, error) {
 	var objects []blamed
-	var findings schema.Findings
+	var findings finding.List
 	room := maxManaged
 	for _, d := range documents {
 		m := managedReader{document: d, room: &room}
@@ -210,22 +211,22 @@ type managedReader struct {
 	entries  []managedEntry
 	fields   []*managedField
 	byPath   map[string]*managedField
-	findings schema.Findings
+	findings finding.List
 	room     *int
-	lists    map[managedList]map[schema.Step]int32
+	lists    map[managedList]map[fieldpath.Step]int32
 	indexes  map[*any]int // how many lists has of each list
 }
 
 // managedField records the owners of a field.
 type managedField struct {
-	path   schema.Path
+	path   fieldpath.Path
 	places []int32 // of the items on its path
-	claims []schema.Claim
+	claims []engine.Claim
 }
 
-func (m *managedReader) report(code schema.Code, at schema.Path, message, help string) {
-	m.findings = append(m.findings, schema.Finding{
-		Code: code, Severity: schema.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Help: help,
+func (m *managedReader) report(code finding.Code, at fieldpath.Path, message, help string) {
+	m.findings = append(m.findings, finding.Finding{
+		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Help: help,
 	})
 }
 
@@ -233,17 +234,17 @@ func (m *managedReader) report(code schema.Code, at schema.Path, message, help s
 func (m *managedReader) read() bool {
 	var err error
 	if m.object, err = m.document.Fields(); err != nil {
-		m.report(schema.CodeWrongType, nil, "the object cannot be decoded", readManaged)
+		m.report(finding.CodeWrongType, nil, "the object cannot be decoded", readManaged)
 		return false
 	}
 	metadata, _ := m.object["metadata"].(map[string]any)
 	entries, isList := metadata["managedFields"].([]any)
 	switch {
 	case metadata["managedFields"] != nil && !isList:
-		m.report(schema.CodeWrongType, managedFields, "must be a list", readManaged)
+		m.report(finding.CodeWrongType, managedFields, "must be a list", readManaged)
 		return false
 	case len(entries) == 0:
-		m.report(schema.CodeNoTrainJob, managedFields, "required in an object that is not a TrainJob", readManaged)
+		m.report(finding.CodeNoTrainJob, managedFields, "required in an object that is not a TrainJob", readManaged)
 		return false
 	}
 	m.byPath = map[string]*managedField{}
@@ -257,10 +258,10 @@ func (m *managedReader) read() bool {
 
 // entry reads one entry. It owns no field if it is invalid.
 func (m *managedReader) entry(i int, value any) {
-	at := managedFields.Append(schema.Index(i))
+	at := managedFields.Append(fieldpath.Index(i))
 	entry, ok := value.(map[string]any)
 	if !ok {
-		m.report(schema.CodeWrongType, at, "must be an object", readManaged)
+		m.report(finding.CodeWrongType, at, "must be an object", readManaged)
 		return
 	}
 	e := managedEntry{position: m.document.Position(at)}
@@ -271,19 +272,19 @@ func (m *managedReader) entry(i int, value any) {
 	}
 	m.entries[i] = e
 	if fieldsType, isText := entry["fieldsType"].(string); isText && fieldsType != "" && fieldsType != "FieldsV1" {
-		m.report(schema.CodeBadValue, at.Append(schema.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
+		m.report(finding.CodeBadValue, at.Append(fieldpath.Field("fieldsType")), fmt.Sprintf("unsupported value %.64q: must be FieldsV1", fieldsType), readManaged)
 		return
 	}
 	if entry["fieldsV1"] == nil {
 		return
 	}
-	at = at.Append(schema.Field("fieldsV1"))
+	at = at.Append(fieldpath.Field("fieldsV1"))
 	data, err := json.Marshal(entry["fieldsV1"])
 	if err != nil {
-		m.report(schema.CodeBadValue, at, "invalid value: must be JSON", readManaged)
+		m.report(finding.CodeBadValue, at, "invalid value: must be JSON", readManaged)
 		return
 	}
-	var paths []schema.Path
+	var paths []fieldpath.Path
 	for path, err := range engine.FieldsV1Paths(data) {
 		var invalid *engine.FieldsV1Error
 		switch {
@@ -292,7 +293,7 @@ func (m *managedReader) entry(i int, value any) {
 			if where := invalid.Path.String(); where != "" && len(where) <= 256 {
 				message = "invalid value in " + where + ": " + invalid.Err.Error()
 			}
-			m.report(schema.CodeBadValue, at, message, readManaged)
+			m.report(finding.CodeBadValue, at, message, readManaged)
 			return
 		case !m.take(at, 16*len(path)):
 			return
@@ -309,19 +310,19 @@ func (m *managedReader) entry(i int, value any) {
 }
 
 // take reports whether there is room for so many bytes more. It reports the limit once.
-func (m *managedReader) take(at schema.Path, bytes int) bool {
+func (m *managedReader) take(at fieldpath.Path, bytes int) bool {
 	if *m.room < 0 {
 		return false
 	}
 	if *m.room -= bytes; *m.room < 0 {
-		m.report(schema.CodeSyntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", maxManaged>>20), "read fewer objects at once")
+		m.report(finding.CodeSyntax, at, fmt.Sprintf("the paths of the managed fields take more than %d MiB", maxManaged>>20), "read fewer objects at once")
 		return false
 	}
 	return true
 }
 
 // own adds a field to an entry.
-func (m *managedReader) own(i int, path schema.Path, text string) {
+func (m *managedReader) own(i int, path fieldpath.Path, text string) {
 	field := m.byPath[text]
 	if field == nil {
 		field = &managedField{path: path}
@@ -329,7 +330,7 @@ func (m *managedReader) own(i int, path schema.Path, text string) {
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
-	field.claims = append(field.claims, schema.Claim{Layer: managedLayer(i), Value: schema.Presence{}, Position: m.entries[i].position})
+	field.claims = append(field.claims, engine.Claim{Layer: managedLayer(i), Value: engine.Presence{}, Position: m.entries[i].position})
 }
 
 // order sorts the fields by name, and the items of lists as the object has them.
@@ -345,8 +346,8 @@ func (m *managedReader) order() {
 }
 
 // history yields the fields as package blame takes them.
-func (m *managedReader) history() iter.Seq2[schema.Path, []schema.Claim] {
-	return func(yield func(schema.Path, []schema.Claim) bool) {
+func (m *managedReader) history() iter.Seq2[fieldpath.Path, []engine.Claim] {
+	return func(yield func(fieldpath.Path, []engine.Claim) bool) {
 		for _, field := range m.fields {
 			if !yield(field.path, field.claims) {
 				return
@@ -365,7 +366,7 @@ type managedList struct {
 }
 
 // walk returns the value at a path, and the position of each item on the way. A field has position 0.
-func (m *managedReader) walk(path schema.Path) (places []int32, value any) {
+func (m *managedReader) walk(path fieldpath.Path) (places []int32, value any) {
 	places, value = make([]int32, len(path)), m.object
 	for i, step := range path {
 		switch v := value.(type) {
@@ -390,7 +391,7 @@ func (m *managedReader) walk(path schema.Path) (places []int32, value any) {
 }
 
 // place returns the position of an item.
-func (m *managedReader) place(list []any, step schema.Step) (int32, bool) {
+func (m *managedReader) place(list []any, step fieldpath.Step) (int32, bool) {
 	if i, ok := step.Index(); ok {
 		return int32(i), i < len(list)
 	}
@@ -407,23 +408,23 @@ func (m *managedReader) place(list []any, step schema.Step) (int32, bool) {
 		if m.indexes[of.first] == maxIndexes {
 			return 0, false
 		}
-		index = make(map[schema.Step]int32, len(list))
+		index = make(map[fieldpath.Step]int32, len(list))
 		for i, item := range list {
-			at := schema.ElementOf(item)
+			at := fieldpath.ElementOf(item)
 			if keys != nil {
 				fields, _ := item.(map[string]any)
 				itemKeys := slices.Clone(keys)
 				for k := range itemKeys {
 					itemKeys[k].Value = fields[itemKeys[k].Name]
 				}
-				at = schema.ItemBy(itemKeys...)
+				at = fieldpath.ItemBy(itemKeys...)
 			}
 			if _, duplicate := index[at]; !duplicate {
 				index[at] = int32(i)
 			}
 		}
 		if m.lists == nil {
-			m.lists, m.indexes = map[managedList]map[schema.Step]int32{}, map[*any]int{}
+			m.lists, m.indexes = map[managedList]map[fieldpath.Step]int32{}, map[*any]int{}
 		}
 		m.lists[of] = index
 		m.indexes[of.first]++

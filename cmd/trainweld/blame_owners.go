@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // ownersReport is what -o json writes of managed fields: every object with every field that somebody owns.
@@ -60,9 +61,9 @@ func newOwnersReport(selected []selection) ownersReport {
 
 // owners writes a line for each owner of each field, below a legend.
 func (t *blameText) owners(s selection) {
-	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
-	count := map[schema.Layer]int{}
+	count := map[engine.Layer]int{}
 	for field := range s.each() {
 		for _, c := range field.Claims {
 			t.color(c.Layer)
@@ -72,7 +73,7 @@ func (t *blameText) owners(s selection) {
 	}
 	fmt.Fprintln(t.w, t.paint(bold, "# "+report.Printable(s.id.String())+", by who owns each field"))
 	var table [][]string
-	var layers []schema.Layer
+	var layers []engine.Layer
 	for i, e := range s.entries {
 		layer := managedLayer(i)
 		if count[layer] == 0 {
@@ -87,12 +88,12 @@ func (t *blameText) owners(s selection) {
 
 // ownersOf writes the owners of the fields that were asked for.
 func (t *blameText) ownersOf(s selection) {
-	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	fmt.Fprintln(t.w, t.paint(bold, report.Printable(s.id.String())))
 	for field := range s.each() {
 		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
 		var table [][]string
-		var layers []schema.Layer
+		var layers []engine.Layer
 		for _, c := range field.Claims {
 			e := s.entryOf(c)
 			t.color(c.Layer)
@@ -104,7 +105,7 @@ func (t *blameText) ownersOf(s selection) {
 }
 
 // table writes cells in columns, without empty columns. The first cell has the color of its layer.
-func (t *blameText) table(indent string, rows [][]string, layers []schema.Layer) {
+func (t *blameText) table(indent string, rows [][]string, layers []engine.Layer) {
 	var widths []int
 	for _, cells := range rows {
 		widths = append(widths, make([]int, max(0, len(cells)-len(widths)))...)

@@ -8,25 +8,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // row is one line of the output, before its columns are measured.
 type row struct {
 	name, origin, mark, text string
-	layer                    schema.Layer
+	layer                    engine.Layer
 }
 
 // owned counts the lines of a layer.
 type owned struct {
-	layer           schema.Layer
+	layer           engine.Layer
 	lines, disputed int
 }
 
 // object writes the YAML of an object, led by who set each line, below a legend.
 func (t *blameText) object(s selection) {
-	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
 	var count []owned
 	lines := s.object.Lines()
@@ -49,7 +50,7 @@ func (t *blameText) object(s selection) {
 // row is a line with its columns.
 func (t *blameText) row(line blame.Line) row {
 	r := row{text: report.Printable(line.Text), layer: line.Layer, name: layerName(line.Layer)}
-	if line.Layer == schema.Runtime {
+	if line.Layer == merge.RuntimeLayer {
 		r.name = quietMark
 	}
 	t.color(line.Layer)
@@ -58,7 +59,7 @@ func (t *blameText) row(line blame.Line) row {
 		return r
 	}
 	if at := f.InForce(); at >= 0 {
-		if n := f.Agree(); n > 0 && line.Layer != schema.Runtime {
+		if n := f.Agree(); n > 0 && line.Layer != merge.RuntimeLayer {
 			r.name += fmt.Sprintf("%s%d", agreeMark, n)
 		}
 		if t.flags.showOrigin {
@@ -102,10 +103,10 @@ func (t *blameText) losers(line blame.Line) []row {
 	indent := strings.Repeat(" ", len(line.Text)-len(strings.TrimLeft(line.Text, " -")))
 	var rows []row
 	for i, c := range f.Claims {
-		if i == at || schema.SameValue(c.Value, f.Claims[at].Value) {
+		if i == at || engine.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), schema.FormatClaim(f.Path, c, t.flags.showValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.flags.showValues))
 		if place := c.Position.String(); place != "" {
 			text += " at " + place
 		}
@@ -153,7 +154,7 @@ func (t *blameText) write(rows []row) {
 			if runes := []rune(text); room > 0 && len(runes) > room {
 				text = string(runes[:room-1]) + "…"
 			}
-			if r.layer == schema.Runtime {
+			if r.layer == merge.RuntimeLayer {
 				text = t.paint(dim, text)
 			}
 			fmt.Fprint(t.w, " ", text)
@@ -178,7 +179,7 @@ func (t *blameText) legend(s selection, rows []row, count []owned) {
 	}
 	for _, o := range count {
 		text := report.Count(o.lines, "line")
-		if o.layer == schema.Runtime {
+		if o.layer == merge.RuntimeLayer {
 			text += ", marked " + quietMark
 		}
 		if o.disputed > 0 {
@@ -203,10 +204,10 @@ func (t *blameText) legend(s selection, rows []row, count []owned) {
 }
 
 // rank is the place of a layer in the legend: the runtime, the managers, and what comes after them.
-func rank(layer schema.Layer) int {
+func rank(layer engine.Layer) int {
 	_, isManager := layer.Manager()
 	switch {
-	case layer == schema.Runtime:
+	case layer == merge.RuntimeLayer:
 		return 0
 	case isManager:
 		return 1

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func (p *program) writeBlame(flags blameFlags, selected []selection) error {
@@ -60,7 +61,7 @@ type blameText struct {
 	w      *bufio.Writer
 	screen screen
 	flags  blameFlags
-	colors map[schema.Layer]string
+	colors map[engine.Layer]string
 }
 
 // The marks of lines.
@@ -88,7 +89,7 @@ func shortened(name string, width int) string {
 }
 
 // layerName is a layer in a column: managers by their bare names.
-func layerName(layer schema.Layer) string {
+func layerName(layer engine.Layer) string {
 	if name, ok := layer.Manager(); ok {
 		return report.Line(name)
 	}
@@ -96,7 +97,7 @@ func layerName(layer schema.Layer) string {
 }
 
 // color gives a layer its colour, the first time that it is met.
-func (t *blameText) color(layer schema.Layer) string {
+func (t *blameText) color(layer engine.Layer) string {
 	if layer != "" && t.colors[layer] == "" {
 		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
 	}
@@ -117,7 +118,7 @@ func (t *blameText) history(s selection) {
 		}
 		return
 	}
-	t.colors = map[schema.Layer]string{schema.Runtime: dim}
+	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	for field := range s.each() {
 		text := report.Printable(field.Path.String())
 		if field.Disputed {
@@ -133,7 +134,7 @@ func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(f.Claims))
 	var widths [3]int
 	for i, c := range f.Claims {
-		value := schema.FormatClaim(f.Path, c, t.flags.showValues)
+		value := merge.FormatClaim(f.Path, c, t.flags.showValues)
 		if c.Value == nil {
 			value = "emptied"
 		}

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // childFlags select among the Jobs and Pods of --to=jobs and --to=pods.
@@ -107,7 +108,7 @@ func (c *childFlags) options(view render.View, owners bool) (render.PodsOptions,
 
 // family is what the controllers make of one JobSet, as it was asked for.
 type family struct {
-	findings schema.Findings
+	findings finding.List
 	objects  iter.Seq2[any, error]
 	table    podTable
 	pods     int64 // how many are made, to be written or for their claims
@@ -119,7 +120,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return family{findings: schema.Findings{{Code: schema.CodeNoName, Severity: schema.Error, Message: err.Error(), Help: "name the JobSet"}}}
+		return family{findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Help: "name the JobSet"}}}
 	}
 	f := family{findings: out.Findings}
 	if err != nil {
@@ -133,7 +134,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 		if flags.asTable() {
 			f.pods = 0 // it counts Pods that are alike
 		}
-		if found := render.TooManyPods(schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.children.maxPods.count()); found != nil {
+		if found := render.TooManyPods(fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.children.maxPods.count()); found != nil {
 			f.findings, f.pods = append(f.findings, found...), 0
 			return f
 		}
@@ -185,7 +186,7 @@ const randomSuffix = "RAND"
 
 // ephemeralClaims are the claims that the cluster makes of the Pods' ephemeral volumes. They belong to
 // what is stored, though no controller of this chain applies them.
-func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, schema.Findings) {
+func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding.List) {
 	var claims []any
 	for pod, err := range render.Pods(js, opts) {
 		if err != nil {
@@ -198,9 +199,9 @@ func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, schema.
 	if claims == nil {
 		return nil, nil
 	}
-	return claims, schema.Findings{{
-		Code: schema.CodeRandomName, Severity: schema.Note, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Path:    schema.Fields("spec", "replicatedJobs"),
+	return claims, finding.List{{
+		Code: finding.CodeRandomName, Severity: finding.Note, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+		Path:    fieldpath.Fields("spec", "replicatedJobs"),
 		Message: fmt.Sprintf("claims of ephemeral volumes are named after their Pods; %s stands for the suffix that only the cluster knows", randomSuffix),
 	}}
 }

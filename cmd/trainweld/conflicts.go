@@ -8,15 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -108,11 +107,11 @@ func (p *program) conflictsOfObject(flags conflictsFlags) error {
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.conflicts(merged.owners, render.Fail)...)
 	}
-	found = slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Severity < schema.Error })
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
 	return p.reportConflicts(flags, in, found, "1 object")
 }
 
-func (p *program) reportConflicts(flags conflictsFlags, in *input, found schema.Findings, of string) error {
+func (p *program) reportConflicts(flags conflictsFlags, in *input, found finding.List, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: programVersion(), Files: in.order,
 	}
@@ -147,10 +146,10 @@ func knownFormat(format string) error {
 }
 
 // conflicts are the conflicts of all TrainJobs, and what kept one from being looked at.
-func (in *input) conflicts(force []string, namespace string) schema.Findings {
-	var found schema.Findings
+func (in *input) conflicts(force []string, namespace string) finding.List {
+	var found finding.List
 	for _, f := range in.findings {
-		if f.Severity >= schema.Error {
+		if f.Severity >= finding.Error {
 			found = append(found, f)
 		}
 	}
@@ -164,8 +163,8 @@ func (in *input) conflicts(force []string, namespace string) schema.Findings {
 		}
 	}
 	if len(in.jobs) == 0 && found == nil {
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files that hold some; -r is for runtimes only, and -R descends into directories",
 		})
 	}
@@ -193,7 +192,7 @@ func (in *input) salvaged(d *manifest.Document, namespace string) *job {
 
 // conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
 // merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
-func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []string) schema.Findings {
+func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []string) finding.List {
 	spec, missing := in.runtimes.Find(j.TrainJob)
 	if missing != nil {
 		spec = &trainer.TrainingRuntimeSpec{}
@@ -211,8 +210,8 @@ func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []stri
 }
 
 // disagreements are the findings on managers that disagree.
-func disagreements(found schema.Findings) schema.Findings {
-	return slices.DeleteFunc(found, func(f schema.Finding) bool {
-		return f.Code != schema.CodeOverlap && f.Code != schema.CodeUnion && f.Code != schema.CodeForced
+func disagreements(found finding.List) finding.List {
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced
 	})
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 	"github.com/trainweld/trainweld/schema/trainjob"
 )
@@ -99,7 +101,7 @@ func (p *program) create(flags createFlags, changed func(flag string) bool) erro
 		for _, patch := range in.patches {
 			options = append(options, trainjob.RuntimePatch{
 				Manager: patch.Patch.Manager, TrainingRuntimeSpec: patch.Patch.TrainingRuntimeSpec,
-				Written: func(path schema.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },
+				Written: func(path fieldpath.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },
 			})
 		}
 	}
@@ -190,7 +192,7 @@ func commaSeparated(words []string) []string {
 
 // locatePatches says where the findings of a TrainJob that is written from patches stand in the files. The
 // patches are those of the TrainJob, in their order.
-func (in *input) locatePatches(findings schema.Findings) {
+func (in *input) locatePatches(findings finding.List) {
 	count := map[string]int{}
 	for i := range in.patches {
 		count[in.managerOf(i)]++
@@ -198,9 +200,9 @@ func (in *input) locatePatches(findings schema.Findings) {
 	for k := range findings {
 		f := &findings[k]
 		for i, patch := range in.patches {
-			list := schema.Fields("spec", "runtimePatches")
-			at := list.Append(schema.Index(i))
-			if named := list.Append(schema.Item("manager", in.managerOf(i))); count[in.managerOf(i)] == 1 && f.Path.HasPrefix(named) {
+			list := fieldpath.Fields("spec", "runtimePatches")
+			at := list.Append(fieldpath.Index(i))
+			if named := list.Append(fieldpath.Item("manager", in.managerOf(i))); count[in.managerOf(i)] == 1 && f.Path.HasPrefix(named) {
 				at = named
 			}
 			if !f.Path.HasPrefix(at) {
@@ -215,9 +217,9 @@ func (in *input) locatePatches(findings schema.Findings) {
 }
 
 // locatePatchClaim says where a claim stands that names its patch by its place among all.
-func (in *input) locatePatchClaim(claim *schema.Claim) {
+func (in *input) locatePatchClaim(claim *engine.Claim) {
 	for i, patch := range in.patches {
-		at := schema.Fields("spec", "runtimePatches").Append(schema.Index(i))
+		at := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i))
 		if claim.Source.HasPrefix(at) {
 			claim.Position = patch.Document.Position(patch.Base.Append(claim.Source[len(at):]...))
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -130,8 +130,8 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	}
 	findings := toldByDiff(old.findings, new.findings)
 	if len(old.jobs)+len(new.jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+		findings = append(findings, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
 		})
 	}
@@ -175,15 +175,15 @@ func (p *program) writeDiff(c *comparison, flags diffFlags, paint painter) (int,
 
 // toldByDiff are the findings that diff tells: the errors of both versions, and what managers of the new one
 // disagree on or had to give way in. All else is for render and check to say.
-func toldByDiff(old, new schema.Findings) schema.Findings {
-	var told schema.Findings
+func toldByDiff(old, new finding.List) finding.List {
+	var told finding.List
 	for _, f := range old {
-		if f.Severity >= schema.Error {
+		if f.Severity >= finding.Error {
 			told = append(told, f)
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= schema.Error || f.Code == schema.CodeOverlap || f.Code == schema.CodeForced {
+		if f.Severity >= finding.Error || f.Code == finding.CodeOverlap || f.Code == finding.CodeForced {
 			told = append(told, f)
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // comparison is what differs between two versions, for the writers of reports.
@@ -32,8 +34,8 @@ const (
 
 // jobDiff is what differs of one TrainJob.
 type jobDiff struct {
-	id      schema.Object
-	runtime schema.Object
+	id      fieldpath.Object
+	runtime fieldpath.Object
 	state   state
 	objects []*objectDiff
 	alike   string // equal for TrainJobs that differ in the same, but for their names and places
@@ -52,18 +54,18 @@ type objectDiff struct {
 // owners says who set the fields of an object, and where.
 type owners struct {
 	*diff.Owners
-	locate func(schema.Claim) schema.Position
+	locate func(engine.Claim) fieldpath.Position
 }
 
 // of are the claims on a field, with their positions.
-func (o *owners) of(path schema.Path) []schema.Claim {
+func (o *owners) of(path fieldpath.Path) []engine.Claim {
 	if o == nil {
 		return nil
 	}
 	return o.located(o.Of(path))
 }
 
-func (o *owners) located(claims []schema.Claim) []schema.Claim {
+func (o *owners) located(claims []engine.Claim) []engine.Claim {
 	claims = slices.Clone(claims)
 	for i := range claims {
 		claims[i].Position = o.locate(claims[i])
@@ -77,11 +79,11 @@ func (c *comparison) differs() bool { return len(c.jobs) > 0 }
 // name.
 func compareVersions(old, new *version, showValues bool) (*comparison, error) {
 	c := &comparison{old: old, new: new, mask: !showValues}
-	c.noun = schema.TrainJobKind
+	c.noun = finding.TrainJobKind
 	if len(old.in.jobs)+len(new.in.jobs) == 0 {
 		c.noun = jobSetKind
 	}
-	before := map[schema.Object]*versionJob{}
+	before := map[fieldpath.Object]*versionJob{}
 	for i := range old.jobs {
 		before[old.jobs[i].id] = &old.jobs[i]
 	}
@@ -260,8 +262,8 @@ func alike(j *jobDiff, o *objectDiff, changes diff.Changes) string {
 	return b.String()
 }
 
-func layersOf(claims []schema.Claim) []schema.Layer {
-	layers := make([]schema.Layer, len(claims))
+func layersOf(claims []engine.Claim) []engine.Layer {
+	layers := make([]engine.Layer, len(claims))
 	for i, c := range claims {
 		layers[i] = c.Layer
 	}

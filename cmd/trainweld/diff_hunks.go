@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // contextLines is how many equal lines stand around what differs.
@@ -17,7 +18,7 @@ const contextLines = 3
 type hunkLine struct {
 	mark byte
 	text string
-	path schema.Path
+	path fieldpath.Path
 	note string // a comment behind it
 }
 
@@ -91,7 +92,7 @@ func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 }
 
 // within says whether a path leads into an item that moved.
-func within(path schema.Path, moves map[string]diff.Change) bool {
+func within(path fieldpath.Path, moves map[string]diff.Change) bool {
 	for n := range path {
 		if _, moved := moves[path[:n].String()]; moved {
 			return true
@@ -102,11 +103,11 @@ func within(path schema.Path, moves map[string]diff.Change) bool {
 
 // parent is the path to what a hunk begins in: the struct or the list's item around the first line that
 // differs.
-func parent(path schema.Path) string {
+func parent(path fieldpath.Path) string {
 	if len(path) < 2 {
 		return "."
 	}
-	return schema.Path(path[:len(path)-1]).String()
+	return fieldpath.Path(path[:len(path)-1]).String()
 }
 
 // annotator writes the causes of lines. Of several lines in a row with one cause the first has it.
@@ -141,7 +142,7 @@ func (a *annotator) of(l hunkLine) string {
 		a.last = name
 	}
 	text := claimText(claim)
-	var places []schema.Position
+	var places []fieldpath.Position
 	for _, other := range a.others {
 		if c, ok := soleClaim(side(other), l.path); ok && c.Position != claim.Position && !slices.Contains(places, c.Position) {
 			places = append(places, c.Position)
@@ -160,7 +161,7 @@ func (a *annotator) of(l hunkLine) string {
 
 // soleClaim is the one claim on a line: of an item or element that on its presence, of a struct that a null
 // left empty that null.
-func soleClaim(o *owners, path schema.Path) (schema.Claim, bool) {
+func soleClaim(o *owners, path fieldpath.Path) (engine.Claim, bool) {
 	claims := o.of(path)
 	if len(claims) > 1 && len(path) > 0 {
 		last := path[len(path)-1]
@@ -169,16 +170,16 @@ func soleClaim(o *owners, path schema.Path) (schema.Claim, bool) {
 			claims = claims[:1]
 		}
 	}
-	said := slices.DeleteFunc(slices.Clone(claims), func(c schema.Claim) bool { return c.Value == any(schema.Presence{}) })
+	said := slices.DeleteFunc(slices.Clone(claims), func(c engine.Claim) bool { return c.Value == any(engine.Presence{}) })
 	if len(said) == 1 && said[0].Value == nil {
 		claims = said
 	}
 	if len(claims) != 1 {
-		return schema.Claim{}, false
+		return engine.Claim{}, false
 	}
 	return claims[0], true
 }
 
-func claimText(c schema.Claim) string {
+func claimText(c engine.Claim) string {
 	return strings.TrimSpace(string(c.Layer) + " " + c.Position.String())
 }

@@ -4,8 +4,9 @@ import (
 	"io"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // The JSON of a comparison. Every TrainJob that differs is there with all its changes, whatever others have
@@ -48,17 +49,17 @@ type (
 		Changes []jsonField `json:"changes,omitempty"`
 	}
 	jsonField struct {
-		Kind   diff.Kind   `json:"kind"`
-		Path   schema.Path `json:"path"`
-		Old    any         `json:"old,omitempty"`
-		New    any         `json:"new,omitempty"`
-		From   *int        `json:"from,omitempty"`
-		To     *int        `json:"to,omitempty"`
-		Before []jsonClaim `json:"before,omitempty"`
-		After  []jsonClaim `json:"after,omitempty"`
+		Kind   diff.Kind      `json:"kind"`
+		Path   fieldpath.Path `json:"path"`
+		Old    any            `json:"old,omitempty"`
+		New    any            `json:"new,omitempty"`
+		From   *int           `json:"from,omitempty"`
+		To     *int           `json:"to,omitempty"`
+		Before []jsonClaim    `json:"before,omitempty"`
+		After  []jsonClaim    `json:"after,omitempty"`
 	}
 	jsonClaim struct {
-		Layer  schema.Layer `json:"layer"`
+		Layer  engine.Layer `json:"layer"`
 		File   string       `json:"file,omitempty"`
 		Line   int          `json:"line,omitempty"`
 		Column int          `json:"column,omitempty"`
@@ -127,7 +128,7 @@ func (c *comparison) shown(o *objectDiff) (old, new any, err error) {
 	return diff.Mask(o.old, o.new, c.options(o))
 }
 
-func jsonClaims(claims []schema.Claim) []jsonClaim {
+func jsonClaims(claims []engine.Claim) []jsonClaim {
 	out := make([]jsonClaim, len(claims))
 	for i, c := range claims {
 		out[i] = jsonClaim{c.Layer, c.Position.File, c.Position.Line, c.Position.Column}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // mostMarkdown is how long a comment GitHub takes: 65,536 characters. Bytes are counted here, of which
@@ -110,9 +110,9 @@ func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(schema.Object{Namespace: first.id.Namespace, Name: first.id.Name}.String()), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(fieldpath.Object{Namespace: first.id.Namespace, Name: first.id.Name}.String()), first.state)
 	}
-	ids := make([]schema.Object, len(g.jobs))
+	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
 		ids[i] = j.id
 	}

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // summary is what changes and why, over all TrainJobs.
@@ -22,14 +24,14 @@ type summary struct {
 type cause struct {
 	name  string
 	files []string // in which it does, sorted
-	jobs  []schema.Object
+	jobs  []fieldpath.Object
 	rows  []*summaryRow
 }
 
 // summaryRow is one change, and in which TrainJobs.
 type summaryRow struct {
 	what string
-	jobs []schema.Object
+	jobs []fieldpath.Object
 }
 
 // summary goes over all changes.
@@ -64,7 +66,7 @@ func (o *objectDiff) owning() *owners {
 
 // whoChanges are the claims that make a change: those that are new, or, where nobody sets the field now,
 // those that are gone.
-func whoChanges(c diff.Change) []schema.Claim {
+func whoChanges(c diff.Change) []engine.Claim {
 	if len(c.After) > 0 {
 		return c.After
 	}
@@ -79,13 +81,13 @@ func what(kind string, c diff.Change) string {
 	return fmt.Sprintf("%s %s %s", c.Kind, kind, c.Path)
 }
 
-func (s *summary) add(known map[string]*cause, j *jobDiff, claims []schema.Claim, what string) {
+func (s *summary) add(known map[string]*cause, j *jobDiff, claims []engine.Claim, what string) {
 	if len(claims) == 0 {
-		claims = []schema.Claim{{Layer: "unknown"}}
+		claims = []engine.Claim{{Layer: "unknown"}}
 	}
 	for _, claim := range claims {
 		name := string(claim.Layer)
-		if claim.Layer == schema.Runtime && j.runtime != (schema.Object{}) {
+		if claim.Layer == merge.RuntimeLayer && j.runtime != (fieldpath.Object{}) {
 			name = j.runtime.String()
 		}
 		by := known[name]
@@ -108,7 +110,7 @@ func (s *summary) add(known map[string]*cause, j *jobDiff, claims []schema.Claim
 	}
 }
 
-func appendNew(ids []schema.Object, id schema.Object) []schema.Object {
+func appendNew(ids []fieldpath.Object, id fieldpath.Object) []fieldpath.Object {
 	// The TrainJobs come one after the other.
 	if n := len(ids); n > 0 && ids[n-1] == id {
 		return ids
@@ -148,13 +150,13 @@ func (s summary) headline() string {
 const mostRows = 12
 
 // firstNames lists the first of some objects, all of one kind.
-func firstNames(ids []schema.Object, most int) string {
+func firstNames(ids []fieldpath.Object, most int) string {
 	var list []string
 	for i, id := range ids {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(ids)-most)
 		}
-		list = append(list, schema.Object{Namespace: id.Namespace, Name: id.Name}.String())
+		list = append(list, fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String())
 	}
 	return strings.Join(list, ", ")
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // TestNameless takes the name of a TrainJob out of what is rendered of it.
@@ -43,7 +43,7 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 	for _, causes := range []int{1, 15, 200} {
 		s := summary{noun: "TrainJob", counts: map[state]int{stateChanged: causes}}
 		for range causes {
-			by := &cause{name: strings.Repeat("m", 250), jobs: []schema.Object{{Name: "a"}}}
+			by := &cause{name: strings.Repeat("m", 250), jobs: []fieldpath.Object{{Name: "a"}}}
 			for range 50 {
 				by.rows = append(by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // writeText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
@@ -41,7 +41,7 @@ func (g *group) title() string {
 	if len(g.jobs) == 1 {
 		return fmt.Sprintf("%s is %s", first.id, first.state)
 	}
-	ids := make([]schema.Object, len(g.jobs))
+	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
 		ids[i] = j.id
 	}
@@ -82,7 +82,7 @@ func (b block) title(namespace string) string {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(b.objects)-most)
 		}
-		name := schema.Object{Namespace: namespace, Name: o.key.name}.String()
+		name := fieldpath.Object{Namespace: namespace, Name: o.key.name}.String()
 		if i == 0 || b.objects[i-1].key.kind != o.key.kind {
 			name = o.key.kind + " " + name
 		}

@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // version is one version of the inputs, and what they render to.
@@ -29,14 +31,14 @@ type version struct {
 
 	in       *input
 	jobs     []versionJob
-	findings schema.Findings
+	findings finding.List
 	misused  error // flags that do not go with the object
 }
 
 // versionJob is what a TrainJob, or a JobSet that was given itself, becomes.
 type versionJob struct {
-	id      schema.Object
-	runtime schema.Object // that of the TrainJob; zero for a JobSet
+	id      fieldpath.Object
+	runtime fieldpath.Object // that of the TrainJob; zero for a JobSet
 	objects []versionObject
 }
 
@@ -46,7 +48,7 @@ type versionObject struct {
 	object any
 	// owners says who set its fields. It is a function because most objects never differ.
 	owners func() (*diff.Owners, error)
-	locate func(schema.Claim) schema.Position
+	locate func(engine.Claim) fieldpath.Position
 }
 
 // objectKey tells the objects of one TrainJob apart. Pods of a Job may share the prefix of their names, and
@@ -97,7 +99,7 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 		for _, js := range v.in.jobSets {
 			j := job{TrainJob: js.asTrainJob(), document: js.document}
 			v.jobs = append(v.jobs, versionJob{
-				id:      schema.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name},
+				id:      fieldpath.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name},
 				objects: v.childrenOf(j, made{jobSet: js.JobSet}, flags.to, podOpts),
 			})
 		}
@@ -121,7 +123,7 @@ func (v *version) merge(p *program, how schemaFlags, rule render.OnConflict) {
 	object := versionObject{
 		key: objectKey{kind: m.id.Kind, name: m.id.Name}, object: withoutStatus(merged.value),
 		owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.owners), nil },
-		locate: func(c schema.Claim) schema.Position { return v.at(m.position(c.Layer, c.Source)) },
+		locate: func(c engine.Claim) fieldpath.Position { return v.at(m.position(c.Layer, c.Source)) },
 	}
 	v.jobs = append(v.jobs, versionJob{id: m.id, objects: []versionObject{object}})
 }
@@ -153,7 +155,7 @@ func (v *version) label() {
 	}
 }
 
-func (v *version) at(p schema.Position) schema.Position {
+func (v *version) at(p fieldpath.Position) fieldpath.Position {
 	if p.File != "" {
 		p.File = v.prefix + p.File
 	}
@@ -161,9 +163,9 @@ func (v *version) at(p schema.Position) schema.Position {
 }
 
 // locator says where the claims of a TrainJob stand.
-func (v *version) locator(j job) func(schema.Claim) schema.Position {
-	return func(c schema.Claim) schema.Position {
-		if c.Position == (schema.Position{}) {
+func (v *version) locator(j job) func(engine.Claim) fieldpath.Position {
+	return func(c engine.Claim) fieldpath.Position {
+		if c.Position == (fieldpath.Position{}) {
 			c.Position = v.in.claimPosition(j, c)
 		}
 		return v.at(c.Position)
@@ -187,9 +189,9 @@ func (v *version) jobSetOf(j job, out made) []versionObject {
 }
 
 // companionClaim says which policy of the runtime made an object beside the JobSet.
-func (v *version) companionClaim(j job, companion runtime.Object) schema.Claim {
-	claim := schema.Claim{Layer: schema.Runtime}
-	at := schema.Fields("spec", "mlPolicy")
+func (v *version) companionClaim(j job, companion runtime.Object) engine.Claim {
+	claim := engine.Claim{Layer: merge.RuntimeLayer}
+	at := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind != "PodGroup":
 		spec, _ := v.in.runtimes.Find(j.TrainJob)
@@ -198,14 +200,14 @@ func (v *version) companionClaim(j job, companion runtime.Object) schema.Claim {
 		}
 		switch {
 		case spec.MLPolicy.MPI != nil:
-			claim.Layer, at = schema.Policy("mpi"), schema.Fields("spec", "mlPolicy", "mpi")
+			claim.Layer, at = merge.PolicyLayer("mpi"), fieldpath.Fields("spec", "mlPolicy", "mpi")
 		case spec.MLPolicy.Flux != nil:
-			claim.Layer, at = schema.Policy("flux"), schema.Fields("spec", "mlPolicy", "flux")
+			claim.Layer, at = merge.PolicyLayer("flux"), fieldpath.Fields("spec", "mlPolicy", "flux")
 		}
 	case strings.Contains(gvk.Group, "volcano"):
-		claim.Layer, at = schema.Scheduler("volcano"), schema.Fields("spec", "podGroupPolicy", "volcano")
+		claim.Layer, at = merge.SchedulerLayer("volcano"), fieldpath.Fields("spec", "podGroupPolicy", "volcano")
 	default:
-		claim.Layer, at = schema.Scheduler("coscheduling"), schema.Fields("spec", "podGroupPolicy", "coscheduling")
+		claim.Layer, at = merge.SchedulerLayer("coscheduling"), fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
 	}
 	claim.Position = v.in.runtimePosition(j, at)
 	return claim
@@ -231,8 +233,8 @@ func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions
 	seen := map[objectKey]int{}
 	for object, err := range f.objects {
 		if err != nil {
-			v.findings = append(v.findings, schema.Finding{
-				Code: schema.CodeNoName, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob),
+			v.findings = append(v.findings, finding.Finding{
+				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Position: j.document.Position(nil), Message: err.Error(), Help: "mend the JobSet",
 			})
 			return nil
@@ -259,15 +261,15 @@ func childOwners(out made, opts render.JobsOptions) func(child any) (*diff.Owner
 		pod, isPod := child.(*corev1.Pod)
 		switch {
 		case isPod && out.owners == nil:
-			return diff.OwnedBy(schema.Claim{Layer: schema.Job}), nil
+			return diff.OwnedBy(engine.Claim{Layer: merge.JobLayer}), nil
 		case !isJob && !isPod || out.owners == nil:
-			return diff.OwnedBy(schema.Claim{Layer: schema.JobSet}), nil
+			return diff.OwnedBy(engine.Claim{Layer: merge.JobSetLayer}), nil
 		}
 		owners, err := ofChildren()
 		if err != nil {
 			return nil, err
 		}
-		var fields iter.Seq2[schema.Path, []schema.Claim]
+		var fields iter.Seq2[fieldpath.Path, []engine.Claim]
 		if isJob {
 			fields, err = owners.Job(job)
 		} else {

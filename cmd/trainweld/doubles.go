@@ -5,43 +5,45 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // withoutDoubles removes admission findings that repeat a finding of reading the document: both find unknown
 // fields and wrong types, and reading knows what was meant.
-func withoutDoubles(found schema.Findings, d *manifest.Document) schema.Findings {
+func withoutDoubles(found finding.List, d *manifest.Document) finding.List {
 	found = withoutConsequences(found)
 	if len(found) == 0 || len(d.Findings) == 0 {
 		return found
 	}
 	r := newReadFindings(d)
-	return slices.DeleteFunc(found, func(f schema.Finding) bool { return f.Object.Kind == d.ID.Kind && r.holds(f) })
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Object.Kind == d.ID.Kind && r.holds(f) })
 }
 
 // withoutConsequences leaves out what an item without its merge key leads to: the key is required, and no merge finds
 // the item. It leaves out the definition's bounds of names that another error is about.
-func withoutConsequences(found schema.Findings) schema.Findings {
-	keyless, named := map[string]bool{}, map[schema.Position]bool{}
+func withoutConsequences(found finding.List) finding.List {
+	keyless, named := map[string]bool{}, map[fieldpath.Position]bool{}
 	for _, f := range found {
 		switch f.Code {
-		case schema.CodeNoMergeKey:
+		case finding.CodeNoMergeKey:
 			keyless[f.Path.String()] = true
-		case schema.CodeBadManager, schema.CodeUnknownJob, schema.CodeUnknownContainer:
+		case finding.CodeBadManager, finding.CodeUnknownJob, finding.CodeUnknownContainer:
 			named[f.Position] = true
 		}
 	}
 	if len(keyless)+len(named) == 0 {
 		return found
 	}
-	return slices.DeleteFunc(found, func(f schema.Finding) bool {
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
 		switch f.Code {
-		case schema.CodeBadValue:
+		case finding.CodeBadValue:
 			return named[f.Position]
-		case schema.CodeNoMerge:
+		case finding.CodeNoMerge:
 			return keyless[f.Path.String()]
-		case schema.CodeMissingField:
+		case finding.CodeMissingField:
 			return len(f.Path) > 0 && keyless[f.Path[:len(f.Path)-1].String()]
 		}
 		return false
@@ -62,13 +64,13 @@ type readFindings struct {
 type field struct {
 	depth int
 	path  string
-	place schema.Position
+	place fieldpath.Position
 }
 
 func newReadFindings(d *manifest.Document) *readFindings {
 	r := &readFindings{d, map[field]bool{}, map[field]bool{}, map[field]bool{}, map[string][]string{}}
 	for _, f := range d.Findings {
-		if f.Severity != schema.Error {
+		if f.Severity != finding.Error {
 			continue
 		}
 		r.note(r.errors, f.Path)
@@ -78,7 +80,7 @@ func newReadFindings(d *manifest.Document) *readFindings {
 				r.note(r.around, f.Path[:n])
 			}
 		}
-		if last := len(f.Path) - 1; f.Code == schema.CodeUnknownField && last >= 0 {
+		if last := len(f.Path) - 1; f.Code == finding.CodeUnknownField && last >= 0 {
 			if name, ok := f.Path[last].Field(); ok {
 				in := f.Path[:last].String()
 				r.unknown[in] = append(r.unknown[in], name)
@@ -88,7 +90,7 @@ func newReadFindings(d *manifest.Document) *readFindings {
 	return r
 }
 
-func (r *readFindings) note(fields map[field]bool, path schema.Path) {
+func (r *readFindings) note(fields map[field]bool, path fieldpath.Path) {
 	fields[field{depth: len(path), path: path.String()}] = true
 	if r.document.Has(path) {
 		fields[field{depth: len(path), place: r.document.Position(path)}] = true
@@ -96,13 +98,13 @@ func (r *readFindings) note(fields map[field]bool, path schema.Path) {
 }
 
 // at reports whether the field is among those noted.
-func (r *readFindings) at(fields map[field]bool, path schema.Path) bool {
+func (r *readFindings) at(fields map[field]bool, path fieldpath.Path) bool {
 	return fields[field{depth: len(path), path: path.String()}] ||
 		r.document.Has(path) && fields[field{depth: len(path), place: r.document.Position(path)}]
 }
 
 // under reports whether the field, or one that holds it, is among those noted.
-func (r *readFindings) under(fields map[field]bool, path schema.Path) bool {
+func (r *readFindings) under(fields map[field]bool, path fieldpath.Path) bool {
 	if len(fields) == 0 {
 		return false
 	}
@@ -115,18 +117,18 @@ func (r *readFindings) under(fields map[field]bool, path schema.Path) bool {
 }
 
 // holds reports whether reading the document has found what admission found.
-func (r *readFindings) holds(f schema.Finding) bool {
+func (r *readFindings) holds(f finding.Finding) bool {
 	switch f.Code {
-	case schema.CodeUnknownField:
+	case finding.CodeUnknownField:
 		return r.under(r.errors, f.Path)
-	case schema.CodeWrongType:
+	case finding.CodeWrongType:
 		// A wrong type anywhere keeps all that is around it from being read.
 		return r.under(r.errors, f.Path) || r.at(r.around, f.Path)
-	case schema.CodeMissingField:
+	case finding.CodeMissingField:
 		return r.under(r.types, f.Path) || r.isMisspelt(f.Path)
-	case schema.CodeBadValue:
+	case finding.CodeBadValue:
 		return r.under(r.types, f.Path)
-	case schema.CodeBrokenRule:
+	case finding.CodeBrokenRule:
 		// The API server runs no rule on what holds a wrong type.
 		return r.under(r.types, f.Path) || r.at(r.around, f.Path)
 	default:
@@ -135,32 +137,32 @@ func (r *readFindings) holds(f schema.Finding) bool {
 }
 
 // isMisspelt reports whether the missing field is there under nearly its own name.
-func (r *readFindings) isMisspelt(missing schema.Path) bool {
+func (r *readFindings) isMisspelt(missing fieldpath.Path) bool {
 	last := len(missing) - 1
 	if last < 0 {
 		return false
 	}
 	name, ok := missing[last].Field()
 	return ok && slices.ContainsFunc(r.unknown[missing[:last].String()], func(written string) bool {
-		return schema.Nearest(written, []string{name}) != ""
+		return finding.Nearest(written, []string{name}) != ""
 	})
 }
 
-func isWrongType(code schema.Code) bool {
-	return code == schema.CodeWrongType || code == schema.CodeAmbiguousWord
+func isWrongType(code finding.Code) bool {
+	return code == finding.CodeWrongType || code == finding.CodeAmbiguousWord
 }
 
 // oncePerRuntime says once what a runtime does to all TrainJobs that name it.
-func oncePerRuntime(found schema.Findings) schema.Findings {
+func oncePerRuntime(found finding.List) finding.List {
 	type key struct {
-		code     schema.Code
-		severity schema.Severity
-		at       schema.Position
+		code     finding.Code
+		severity finding.Severity
+		at       fieldpath.Position
 		message  string
 	}
 	first := map[key]int{}
 	others := map[int]int{}
-	var once schema.Findings
+	var once finding.List
 	for _, f := range found {
 		if !comesFromRuntime(f) {
 			once = append(once, f)
@@ -182,25 +184,25 @@ func oncePerRuntime(found schema.Findings) schema.Findings {
 
 // comesFromRuntime says whether a finding is about an object that a controller makes, and its cause is in
 // the runtime.
-func comesFromRuntime(f schema.Finding) bool {
+func comesFromRuntime(f finding.Finding) bool {
 	if isRuntime(f.Object) {
 		return false
 	}
 	for _, c := range slices.Backward(f.Claims) {
-		if c.Position != (schema.Position{}) {
-			return c.Layer == schema.Runtime && c.Position == f.Position
+		if c.Position != (fieldpath.Position{}) {
+			return c.Layer == merge.RuntimeLayer && c.Position == f.Position
 		}
 	}
 	return false
 }
 
 // inOrder sorts findings by the order of the files, and within a file by place.
-func inOrder(found schema.Findings, files []string) schema.Findings {
+func inOrder(found finding.List, files []string) finding.List {
 	rank := map[string]int{}
 	for i, file := range files {
 		rank[file] = i + 1
 	}
-	slices.SortStableFunc(found, func(a, b schema.Finding) int {
+	slices.SortStableFunc(found, func(a, b finding.Finding) int {
 		return cmp.Or(
 			cmp.Compare(rank[a.Position.File], rank[b.Position.File]),
 			cmp.Compare(a.Position.File, b.Position.File),

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/explain"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func (p *program) explainCommand() *cobra.Command {
@@ -139,7 +139,7 @@ func writersText(rule explain.Rule) []string {
 }
 
 // isOpen says of a step that it stands for any item.
-func isOpen(step schema.Step) bool {
+func isOpen(step fieldpath.Step) bool {
 	_, value, ok := step.Item()
 	return ok && value == ""
 }

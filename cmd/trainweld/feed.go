@@ -5,12 +5,12 @@ import (
 	"iter"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -25,12 +25,12 @@ type feed struct {
 	files []feedFile
 	jobs  int // how many of the files are looked at for TrainJobs: the first ones
 	held  int // how much text the first look has kept
-	first map[schema.Object]place
+	first map[fieldpath.Object]place
 	again []again
 	// What was found, in the order in which it is reported: of the files for TrainJobs, of those for runtimes
 	// only, and of the patches.
-	listed, decoded, added [2]schema.Findings
-	patches                schema.Findings
+	listed, decoded, added [2]finding.List
+	patches                finding.List
 }
 
 // feedFile is a file between the two looks.
@@ -46,7 +46,7 @@ type place struct{ file, document int }
 
 // again is a TrainJob whose name another one had before.
 type again struct {
-	finding *schema.Finding
+	finding *finding.Finding
 	first   place
 }
 
@@ -56,7 +56,7 @@ const feedLimit = 8 << 20
 
 // newFeed takes the first look. The input is complete then, but for the TrainJobs.
 func (p *program) newFeed(in *input, flags inputFlags) *feed {
-	f := &feed{p: p, in: in, flags: flags, first: map[schema.Object]place{}}
+	f := &feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
 	for i, paths := range [][]string{flags.files, flags.runtimes} {
 		for _, name := range p.list(in, paths, flags) {
 			f.files = append(f.files, feedFile{name: name, named: slices.Contains(paths, name)})
@@ -91,7 +91,7 @@ func (f *feed) look(i int) look {
 	data, unreadable := manifest.Read(f.p.files, f.p.stdin, file.name)
 	switch {
 	case unreadable != nil:
-		return look{&decoded{findings: schema.Findings{*unreadable}}, true}
+		return look{&decoded{findings: finding.List{*unreadable}}, true}
 	case i < f.jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
@@ -174,7 +174,7 @@ func (f *feed) read(i int) decoded {
 	}
 	data, unreadable := manifest.Read(f.p.files, f.p.stdin, file.name)
 	if unreadable != nil {
-		return decoded{findings: schema.Findings{*unreadable}}
+		return decoded{findings: finding.List{*unreadable}}
 	}
 	return f.in.aliases.decode(f.flags, file.name, data, file.named)
 }
@@ -218,7 +218,7 @@ func (f *feed) sayTwice() {
 }
 
 // findings are what reading found.
-func (f *feed) findings() schema.Findings {
+func (f *feed) findings() finding.List {
 	return slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],
 		f.listed[1], f.decoded[1], f.added[1], f.patches,

@@ -10,8 +10,9 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -113,8 +114,8 @@ type function struct {
 	opts     *fnOptions
 	in       *input
 	jobs     map[*manifest.Document]*resourcelist.Item // by what was read of them
-	versions map[schema.Object]string                  // the apiVersion of what was read
-	findings schema.Findings
+	versions map[fieldpath.Object]string               // the apiVersion of what was read
+	findings finding.List
 }
 
 // newFunction reads everything: the items, and the files that the options name.
@@ -123,7 +124,7 @@ func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *functio
 	opts.spelled = opts.to != "jobset"
 	f := &function{
 		list: list, opts: opts, in: newInput(opts.inputFlags, &progress{}),
-		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[schema.Object]string{},
+		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
 		f.readItem(i, item)
@@ -147,8 +148,8 @@ func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *functio
 func (f *function) readItem(i int, item *resourcelist.Item) {
 	data, err := item.YAML()
 	if err != nil {
-		f.in.findings = append(f.in.findings, schema.Finding{
-			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: itemFile(i)},
+		f.in.findings = append(f.in.findings, finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
 			Message: err.Error(), Help: "mend the item; it cannot be written as YAML",
 		})
 		return
@@ -158,7 +159,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 		findings[n].Object = f.opts.inNamespace(findings[n].Object)
 	}
 	// An item without apiVersion and kind is somebody else's.
-	f.in.findings = append(f.in.findings, slices.DeleteFunc(findings, func(f schema.Finding) bool { return f.Code == schema.CodeNotAnObject })...)
+	f.in.findings = append(f.in.findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
 	for _, d := range documents { // one, or none where the item is broken
 		f.jobs[d] = item
 		f.add(d, true)
@@ -195,8 +196,8 @@ func (f *function) run() []*resourcelist.Item {
 		}
 		made, err := newItems(objects)
 		if err != nil {
-			f.findings = append(f.findings, schema.Finding{
-				Code: schema.CodeSyntax, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob),
+			f.findings = append(f.findings, finding.Finding{
+				Code: finding.CodeSyntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
 				Message: err.Error(), Help: "this is a mistake of trainweld; report it with the TrainJob and its runtime",
 			})
 			continue
@@ -236,4 +237,4 @@ const (
 func itemFile(i int) string { return fmt.Sprintf("%s%d", itemPrefix, i) }
 
 // isStream says whether a position is in what was read from standard input.
-func isStream(p schema.Position) bool { return strings.HasPrefix(p.File, "\x00") }
+func isStream(p fieldpath.Position) bool { return strings.HasPrefix(p.File, "\x00") }

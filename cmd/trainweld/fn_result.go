@@ -6,30 +6,31 @@ import (
 	"strconv"
 	"strings"
 
-	kjson "sigs.k8s.io/json"
-
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // results are findings as a ResourceList carries them, one each.
-func (f *function) results(findings schema.Findings) []resourcelist.Result {
+func (f *function) results(findings finding.List) []resourcelist.Result {
 	var results []resourcelist.Result
-	for _, finding := range findings {
-		if finding.Severity > schema.Note || f.opts.showNotes {
-			results = append(results, f.result(finding))
+	for _, found := range findings {
+		if found.Severity > finding.Note || f.opts.showNotes {
+			results = append(results, f.result(found))
 		}
 	}
 	return results
 }
 
-func (f *function) result(finding schema.Finding) resourcelist.Result {
+func (f *function) result(finding finding.Finding) resourcelist.Result {
 	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity), Tags: map[string]string{"code": string(finding.Code)}}
 	if finding.Help != "" {
 		r.Message += "; " + finding.Help
@@ -44,7 +45,7 @@ func (f *function) result(finding schema.Finding) resourcelist.Result {
 	var managers []string
 	for _, claim := range finding.Claims {
 		// The value stands under who set it, as people read it; secrets are masked.
-		r.Tags[string(claim.Layer)] = schema.FormatClaim(sourceOf(finding, claim), claim, false)
+		r.Tags[string(claim.Layer)] = merge.FormatClaim(sourceOf(finding, claim), claim, false)
 		if name, ok := claim.Layer.Manager(); ok {
 			managers = append(managers, name)
 		}
@@ -68,11 +69,11 @@ func misuseResult(config *resourcelist.Item, wrong misuse) resourcelist.Result {
 	return r
 }
 
-func resultSeverity(severity schema.Severity) resourcelist.Severity {
+func resultSeverity(severity finding.Severity) resourcelist.Severity {
 	switch severity {
-	case schema.Error:
+	case finding.Error:
 		return resourcelist.Error
-	case schema.Warning:
+	case finding.Warning:
 		return resourcelist.Warning
 	default:
 		return resourcelist.Info
@@ -81,19 +82,19 @@ func resultSeverity(severity schema.Severity) resourcelist.Severity {
 
 // resultField is the field of a finding. Where managers overlap, the current value is the one that wins in
 // the cluster, and the proposed one that of the manager that came first: to agree on it ends the conflict.
-func resultField(finding schema.Finding) *resourcelist.Field {
-	field := &resourcelist.Field{Path: finding.Path.String()}
-	if finding.Code != schema.CodeOverlap || len(finding.Claims) < 2 {
+func resultField(found finding.Finding) *resourcelist.Field {
+	field := &resourcelist.Field{Path: found.Path.String()}
+	if found.Code != finding.CodeOverlap || len(found.Claims) < 2 {
 		return field
 	}
-	field.CurrentValue = resultValue(finding, finding.Claims[len(finding.Claims)-1])
-	field.ProposedValue = resultValue(finding, finding.Claims[0])
+	field.CurrentValue = resultValue(found, found.Claims[len(found.Claims)-1])
+	field.ProposedValue = resultValue(found, found.Claims[0])
 	return field
 }
 
 // resultValue is the value of a claim: itself where people see it whole, and otherwise what they see of it.
-func resultValue(finding schema.Finding, claim schema.Claim) any {
-	text := schema.FormatClaim(sourceOf(finding, claim), claim, false)
+func resultValue(finding finding.Finding, claim engine.Claim) any {
+	text := merge.FormatClaim(sourceOf(finding, claim), claim, false)
 	var value any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(text), &value); err != nil {
 		return text
@@ -101,7 +102,7 @@ func resultValue(finding schema.Finding, claim schema.Claim) any {
 	return value
 }
 
-func sourceOf(finding schema.Finding, claim schema.Claim) schema.Path {
+func sourceOf(finding finding.Finding, claim engine.Claim) fieldpath.Path {
 	if len(claim.Source) == 0 {
 		return finding.Path
 	}
@@ -109,7 +110,7 @@ func sourceOf(finding schema.Finding, claim schema.Claim) schema.Path {
 }
 
 // resultFile is the file of a position. In a file that was read here, the line and the column are known.
-func (f *function) resultFile(at schema.Position, tags map[string]string) *resourcelist.File {
+func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *resourcelist.File {
 	if item := f.itemAt(at); item != nil {
 		if file, ok := item.File(); ok {
 			return &file
@@ -129,7 +130,7 @@ func (f *function) resultFile(at schema.Position, tags map[string]string) *resou
 }
 
 // itemAt is the item that a position is in, or nil.
-func (f *function) itemAt(at schema.Position) *resourcelist.Item {
+func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	if at.File == configFile {
 		return f.list.Config
 	}
@@ -148,12 +149,12 @@ func (f *function) itemAt(at schema.Position) *resourcelist.Item {
 var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
 
 // told are findings whose messages name the files that people know.
-func (f *function) told(findings schema.Findings) schema.Findings {
+func (f *function) told(findings finding.List) finding.List {
 	for i := range findings {
 		findings[i].Help = inOptions.Replace(findings[i].Help)
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
 			n := streamPosition.FindStringSubmatch(at)[1]
-			if p := f.positionForPeople(schema.Position{File: itemPrefix + n}); p.File != "" {
+			if p := f.positionForPeople(fieldpath.Position{File: itemPrefix + n}); p.File != "" {
 				return p.File
 			}
 			return fmt.Sprintf("items[%s]", n)
@@ -163,11 +164,11 @@ func (f *function) told(findings schema.Findings) schema.Findings {
 }
 
 // forPeople are findings with the files that people know in place of the items'.
-func (f *function) forPeople(findings schema.Findings) schema.Findings {
-	told := make(schema.Findings, len(findings))
+func (f *function) forPeople(findings finding.List) finding.List {
+	told := make(finding.List, len(findings))
 	for i, finding := range findings {
 		finding.Position = f.positionForPeople(finding.Position)
-		claims := make([]schema.Claim, len(finding.Claims))
+		claims := make([]engine.Claim, len(finding.Claims))
 		for c, claim := range finding.Claims {
 			claim.Position = f.positionForPeople(claim.Position)
 			claims[c] = claim
@@ -180,20 +181,20 @@ func (f *function) forPeople(findings schema.Findings) schema.Findings {
 
 // positionForPeople is the file that an item's annotations name, without a line: the lines of the stream are
 // not those of the file.
-func (f *function) positionForPeople(at schema.Position) schema.Position {
+func (f *function) positionForPeople(at fieldpath.Position) fieldpath.Position {
 	if !isStream(at) {
 		return at
 	}
 	if item := f.itemAt(at); item != nil {
 		if file, ok := item.File(); ok {
-			return schema.Position{File: file.Path}
+			return fieldpath.Position{File: file.Path}
 		}
 	}
-	return schema.Position{}
+	return fieldpath.Position{}
 }
 
 // apiVersion is that of an object of a finding.
-func (f *function) apiVersion(o schema.Object) string {
+func (f *function) apiVersion(o fieldpath.Object) string {
 	if version := f.versions[o]; version != "" {
 		return version
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"sync/atomic"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -29,13 +29,13 @@ type input struct {
 	jobs     []job
 	jobSets  []jobSet
 	runtimes render.Runtimes
-	sources  map[schema.Object]runtimeSource // by the runtime, or by the TrainJob of a snapshot
+	sources  map[fieldpath.Object]runtimeSource // by the runtime, or by the TrainJob of a snapshot
 	patches  []manifest.Patch
-	patchers []string                             // the managers of the TrainJobs' own patches
-	broken   map[schema.Object]bool               // runtimes that are there and cannot be read
-	byName   map[schema.Object]*manifest.Document // the TrainJobs
-	read     map[string]bool                      // files of -f, which -r may name again
-	order    []string                             // the files, as they were read
+	patchers []string                                // the managers of the TrainJobs' own patches
+	broken   map[fieldpath.Object]bool               // runtimes that are there and cannot be read
+	byName   map[fieldpath.Object]*manifest.Document // the TrainJobs
+	read     map[string]bool                         // files of -f, which -r may name again
+	order    []string                                // the files, as they were read
 	lines    map[string]fileLines
 	refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
 	own      []text               // the files of -f, for those who rewrite them
@@ -43,7 +43,7 @@ type input struct {
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
-	findings schema.Findings
+	findings finding.List
 	aliases  aliases
 	// noNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
 	// once more, which is too much for what nobody sees.
@@ -164,9 +164,9 @@ func (p *program) read(flags inputFlags) *input {
 func newInput(flags inputFlags, progress *progress) *input {
 	return &input{
 		spelled:  flags.spelled,
-		sources:  map[schema.Object]runtimeSource{},
-		broken:   map[schema.Object]bool{},
-		byName:   map[schema.Object]*manifest.Document{},
+		sources:  map[fieldpath.Object]runtimeSource{},
+		broken:   map[fieldpath.Object]bool{},
+		byName:   map[fieldpath.Object]*manifest.Document{},
 		read:     map[string]bool{},
 		lines:    map[string]fileLines{},
 		progress: progress,
@@ -198,8 +198,8 @@ func (p *program) readPatchFile(in *input, flags inputFlags, manager, file strin
 	in.opened(file, data)
 	patches, findings := manifest.DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
-		findings = schema.Findings{{
-			Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
+		findings = finding.List{{
+			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
 			Message: "has no patch", Help: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out",
 		}}
 	}
@@ -212,9 +212,9 @@ func (p *program) readPatchFile(in *input, flags inputFlags, manager, file strin
 		case is == "":
 			patches[i].Patch.Manager = manager
 		default:
-			at := schema.Fields("manager")
-			findings = append(findings, schema.Finding{
-				Code: schema.CodeBadManager, Severity: schema.Error, Object: flags.inNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+			at := fieldpath.Fields("manager")
+			findings = append(findings, finding.Finding{
+				Code: finding.CodeBadManager, Severity: finding.Error, Object: flags.inNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
 				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
 				Help:     "remove the manager from the patch, or name the patch by it",
@@ -238,7 +238,7 @@ type decoded struct {
 	file      string
 	data      []byte
 	documents []*manifest.Document
-	findings  schema.Findings
+	findings  finding.List
 	expanded  int // see manifest.DecodeExpanded
 }
 
@@ -265,15 +265,15 @@ func (a *aliases) take(d decoded) decoded {
 		return d
 	}
 	a.exhausted.Store(true)
-	return decoded{file: d.file, data: d.data, findings: schema.Findings{{
-		Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: d.file},
+	return decoded{file: d.file, data: d.data, findings: finding.List{{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
 		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
 		Help:    "write the values out instead of using YAML aliases",
 	}}}
 }
 
 // line is the line of a file in which a position is.
-func (in *input) line(p schema.Position) string {
+func (in *input) line(p fieldpath.Position) string {
 	if lines, ok := in.lines[p.File]; ok {
 		return lines.line(p.Line)
 	}
@@ -281,7 +281,7 @@ func (in *input) line(p schema.Position) string {
 }
 
 // quote is as much of that line as a report may show.
-func (in *input) quote(p schema.Position, values bool) (string, bool) {
+func (in *input) quote(p fieldpath.Position, values bool) (string, bool) {
 	if lines, ok := in.lines[p.File]; ok {
 		return lines.quote(p.Line, values)
 	}
@@ -307,7 +307,7 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 	ordered(len(files), func(i int) decoded {
 		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
 		if unreadable != nil {
-			return decoded{file: files[i], findings: schema.Findings{*unreadable}}
+			return decoded{file: files[i], findings: finding.List{*unreadable}}
 		}
 		return in.aliases.decode(flags, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d decoded) {
@@ -336,7 +336,7 @@ func (flags inputFlags) decode(file string, data []byte, named bool) decoded {
 	d := decoded{file: file, data: data}
 	d.documents, d.findings, d.expanded = manifest.DecodeExpanded(file, data, flags.kinds)
 	if !named {
-		d.findings = manifest.Tolerate(d.findings, schema.CodeNotAnObject)
+		d.findings = manifest.Tolerate(d.findings, finding.CodeNotAnObject)
 	}
 	for i := range d.findings {
 		d.findings[i].Object = flags.inNamespace(d.findings[i].Object)
@@ -346,7 +346,7 @@ func (flags inputFlags) decode(file string, data []byte, named bool) decoded {
 
 // inNamespace gives an object of the Trainer, or of a further kind, the namespace that it is in when it names none, so that
 // all findings call it by one name.
-func (flags inputFlags) inNamespace(o schema.Object) schema.Object {
+func (flags inputFlags) inNamespace(o fieldpath.Object) fieldpath.Object {
 	further := slices.ContainsFunc(flags.kinds, func(k manifest.Kind) bool { return k.Kind == o.Kind })
 	if o.Name != "" && (further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
 		o.Namespace = flags.namespaceOf(o.Namespace)
@@ -370,10 +370,10 @@ func (in *input) add(d *manifest.Document, namespace string, jobs bool) {
 			in.addJob(o, d)
 		}
 	case *trainer.TrainingRuntime:
-		id := schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
+		id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
 		in.addRuntime(id, &o.Spec, d)
 	case *trainer.ClusterTrainingRuntime:
-		in.addRuntime(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
+		in.addRuntime(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
 	case *jobset.JobSet:
 		if jobs {
 			o.Namespace = cmp.Or(o.Namespace, namespace)
@@ -412,18 +412,18 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 }
 
 // noName reports a TrainJob without a name.
-func noName(d *manifest.Document) schema.Finding {
-	return schema.Finding{
-		Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: trainer.TrainJobKind}, Path: schema.Fields("metadata", "name"), Position: d.Position(schema.Fields("metadata")),
+func noName(d *manifest.Document) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
 		Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
 	}
 }
 
 // twice reports the second object of one kind, namespace and name. The other one may be told later.
-func twice(id schema.Object, d, other *manifest.Document) schema.Finding {
-	at := schema.Fields("metadata", "name")
-	f := schema.Finding{
-		Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: id, Path: at, Position: d.Position(at),
+func twice(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
+	at := fieldpath.Fields("metadata", "name")
+	f := finding.Finding{
+		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Help:    "remove or rename one of the two",
 	}
@@ -431,14 +431,14 @@ func twice(id schema.Object, d, other *manifest.Document) schema.Finding {
 }
 
 // sayOther adds where the first one stands to what twice found of the second.
-func sayOther(f schema.Finding, other *manifest.Document) schema.Finding {
+func sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
 	if other != nil {
 		f.Message += fmt.Sprintf("; the other one is at %s", other.Position(f.Path))
 	}
 	return f
 }
 
-func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+func (in *input) addRuntime(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Sets)
 	if in.spelled {
@@ -465,23 +465,23 @@ func (in *input) addSnapshot(cm *corev1.ConfigMap, namespace string, d *manifest
 
 // snapshotOf is the runtime that a ConfigMap holds, and the TrainJob for which the Trainer has kept it;
 // nil for any other ConfigMap, and for one that cannot be read, which is reported.
-func (in *input) snapshotOf(cm *corev1.ConfigMap, namespace string, d *manifest.Document) (schema.Object, any) {
+func (in *input) snapshotOf(cm *corev1.ConfigMap, namespace string, d *manifest.Document) (fieldpath.Object, any) {
 	name, runtime, err := manifest.Snapshot(cm)
 	if err != nil {
-		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: schema.Fields("data", "runtime"), Position: d.Position(schema.Fields("data", "runtime")),
+		in.findings = append(in.findings, finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: fieldpath.Fields("data", "runtime"), Position: d.Position(fieldpath.Fields("data", "runtime")),
 			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
 		})
-		return schema.Object{}, nil
+		return fieldpath.Object{}, nil
 	}
 	if name == "" {
-		return schema.Object{}, nil
+		return fieldpath.Object{}, nil
 	}
-	return schema.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}, runtime
+	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: namespace, Name: name}, runtime
 }
 
 // keep notes where a runtime stands, or reports why it was refused.
-func (in *input) keep(id schema.Object, refused *schema.Finding, source runtimeSource) {
+func (in *input) keep(id fieldpath.Object, refused *finding.Finding, source runtimeSource) {
 	if refused == nil {
 		in.sources[id] = source
 		return

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -27,18 +27,18 @@ type judge struct {
 	flags      checkFlags
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
-	runtimes   map[schema.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
-	aside      []*heldRuntime                 // those of -r
-	classes    []string                       // the PriorityClasses
-	runClasses []string                       // the RuntimeClasses
+	runtimes   map[fieldpath.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
+	aside      []*heldRuntime                    // those of -r
+	classes    []string                          // the PriorityClasses
+	runClasses []string                          // the RuntimeClasses
 	verdicts   []verdict
-	reading    map[read]schema.Findings // what reading found in each object
+	reading    map[read]finding.List // what reading found in each object
 	past       *past
 	count      tally
 }
 
 // verdict judges one document.
-type verdict func(ctx context.Context) schema.Findings
+type verdict func(ctx context.Context) finding.List
 
 // read is an object as a file names it.
 type read struct{ file, kind, name string }
@@ -72,7 +72,7 @@ func (t tally) String() string {
 func (p *program) newJudge(flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		in: newInput(flags.inputFlags, p.progress()), flags: flags, onConflict: onConflict,
-		runtimes: map[schema.Object]*heldRuntime{}, reading: map[read]schema.Findings{},
+		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
 	}
 	j.past = p.readPast(j)
 	p.readFiles(j.in, flags.files, flags.inputFlags, func(d decoded) {
@@ -89,9 +89,9 @@ func (p *program) newJudge(flags checkFlags, onConflict render.OnConflict) *judg
 		j.take(d, false)
 	})
 	p.readPatches(j.in, flags.inputFlags)
-	j.in.findings = slices.DeleteFunc(j.in.findings, func(f schema.Finding) bool {
+	j.in.findings = slices.DeleteFunc(j.in.findings, func(f finding.Finding) bool {
 		// A patch that is read as one, too, is no stray file of the directory.
-		return f.Code == schema.CodeNotAnObject && f.Severity == schema.Warning && slices.ContainsFunc(j.in.patches, func(p manifest.Patch) bool {
+		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.patches, func(p manifest.Patch) bool {
 			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
 		})
 	})
@@ -129,10 +129,10 @@ func (j *judge) document(d *manifest.Document, all bool) {
 		if job, ok := d.Object.(*trainer.TrainJob); ok {
 			j.in.patchedBy(job)
 		}
-		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.trainJob(ctx, d) })
+		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == jobSetKind && all:
 		j.count.jobSets++
-		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.jobSet(ctx, d) })
+		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	case isRuntime(d.ID):
 		j.runtime(d, all)
 	case kind == "ConfigMap":
@@ -143,7 +143,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 }
 
 // idOf is the name by which findings call an object.
-func (j *judge) idOf(d *manifest.Document) schema.Object {
+func (j *judge) idOf(d *manifest.Document) fieldpath.Object {
 	id := j.flags.inNamespace(d.ID)
 	if id.Kind == trainer.ClusterTrainingRuntimeKind {
 		id.Namespace = ""
@@ -165,11 +165,11 @@ func (j *judge) onlyOnce(d *manifest.Document) {
 }
 
 // judge judges everything, and returns what was found in the order of the files and their lines.
-func (j *judge) judge(ctx context.Context) schema.Findings {
-	var found schema.Findings
-	ordered(len(j.verdicts), func(i int) schema.Findings {
+func (j *judge) judge(ctx context.Context) finding.List {
+	var found finding.List
+	ordered(len(j.verdicts), func(i int) finding.List {
 		return j.verdicts[i](ctx)
-	}, func(i int, f schema.Findings) {
+	}, func(i int, f finding.List) {
 		j.in.progress.step("checked", i+1, len(j.verdicts))
 		found = append(found, f...)
 	})
@@ -182,16 +182,16 @@ func (j *judge) judge(ctx context.Context) schema.Findings {
 	}
 	found = append(j.in.findings, found...)
 	for i := range found {
-		if found[i].Code == schema.CodeOldAPI {
-			found[i].Severity = schema.Error // a strict API server rejects the unknown fields
+		if found[i].Code == finding.CodeOldAPI {
+			found[i].Severity = finding.Error // a strict API server rejects the unknown fields
 		}
 	}
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
 	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error, Position: schema.Position{File: j.in.order[0]},
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.order[0]},
 			Message: "the inputs hold no TrainJob, runtime or JobSet", Help: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories",
 		})
 	}
@@ -199,7 +199,7 @@ func (j *judge) judge(ctx context.Context) schema.Findings {
 }
 
 // trainJob judges one TrainJob.
-func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findings {
+func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
@@ -217,15 +217,15 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 	found := j.past.check(ctx, in, job.TrainJob)
 	switch {
 	case missing != nil:
-		ref := schema.Fields("spec", "runtimeRef")
-		unread := slices.ContainsFunc(d.Findings, func(f schema.Finding) bool { return f.Severity == schema.Error && ref.HasPrefix(f.Path) })
+		ref := fieldpath.Fields("spec", "runtimeRef")
+		unread := slices.ContainsFunc(d.Findings, func(f finding.Finding) bool { return f.Severity == finding.Error && ref.HasPrefix(f.Path) })
 		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
-			found = append(schema.Findings{*missing}, found...)
+			found = append(finding.List{*missing}, found...)
 		}
 	case in.Runtime == nil || held.document.Broken:
-		if !slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeRuntimeRefused }) {
-			found = append(found, schema.Finding{
-				Code: schema.CodeRuntimeRefused, Severity: schema.Error, Object: render.ObjectOf(job.TrainJob), Path: schema.Fields("spec", "runtimeRef"),
+		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
+			found = append(found, finding.Finding{
+				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
 				Message: fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Help: "mend the runtime, or name another one",
 			})
 		}
@@ -237,13 +237,13 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) schema.Findi
 }
 
 // hasError says whether there is an error at the path or below it.
-func hasError(found schema.Findings, path schema.Path) bool {
-	return slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.HasPrefix(path) })
+func hasError(found finding.List, path fieldpath.Path) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.HasPrefix(path) })
 }
 
 // jobSet judges a JobSet that was given itself. Findings in what becomes of it have a claim with the field
 // of the JobSet that they come from.
-func (j *judge) jobSet(ctx context.Context, d *manifest.Document) schema.Findings {
+func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {

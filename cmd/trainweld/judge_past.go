@@ -8,17 +8,18 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // past is the state before a change, of --old. The nil past has nothing.
 type past struct {
 	judge    *judge
-	objects  map[schema.Object]*manifest.Document // TrainJobs and JobSets
-	runtimes map[schema.Object]*heldRuntime       // by the runtime, or by the TrainJob of a snapshot
+	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
+	runtimes map[fieldpath.Object]*heldRuntime       // by the runtime, or by the TrainJob of a snapshot
 	first    *manifest.Document
 	// met says that something of it is among the new objects.
 	met atomic.Bool
@@ -30,16 +31,16 @@ func (p *program) readPast(j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}
-	was := &past{judge: j, objects: map[schema.Object]*manifest.Document{}, runtimes: map[schema.Object]*heldRuntime{}}
+	was := &past{judge: j, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[fieldpath.Object]*heldRuntime{}}
 	in := newInput(j.flags.inputFlags, j.in.progress)
 	p.readFiles(in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.findings {
 			switch f.Code {
-			case schema.CodeSyntax, schema.CodeUnreadable:
+			case finding.CodeSyntax, finding.CodeUnreadable:
 				in.findings = append(in.findings, f)
-			case schema.CodeWrongType, schema.CodeAmbiguousWord:
-				if f.Severity == schema.Error {
+			case finding.CodeWrongType, finding.CodeAmbiguousWord:
+				if f.Severity == finding.Error {
 					in.findings = append(in.findings, f)
 					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
 				}
@@ -93,7 +94,7 @@ func (was *past) add(d *manifest.Document) {
 }
 
 // runtimeFields are those of the old state of a runtime, nil where there is none.
-func (was *past) runtimeFields(id schema.Object) map[string]any {
+func (was *past) runtimeFields(id fieldpath.Object) map[string]any {
 	if was == nil || was.runtimes[id] == nil {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (was *past) runtimeFields(id schema.Object) map[string]any {
 }
 
 // fieldsOf returns the old state of a TrainJob or a JobSet, nil if there is none.
-func (was *past) fieldsOf(id schema.Object) (map[string]any, *manifest.Document) {
+func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Document) {
 	if was == nil || was.objects[id] == nil {
 		return nil, nil
 	}
@@ -120,7 +121,7 @@ func (was *past) fieldsOf(id schema.Object) (map[string]any, *manifest.Document)
 }
 
 // checkJobSet judges a JobSet: as an update if its old state is known, else as it is created.
-func (was *past) checkJobSet(ctx context.Context, id schema.Object, fields map[string]any, namespace string) schema.Findings {
+func (was *past) checkJobSet(ctx context.Context, id fieldpath.Object, fields map[string]any, namespace string) finding.List {
 	if old, _ := was.fieldsOf(id); old != nil {
 		return admission.UpdateJobSet(ctx, old, fields, namespace)
 	}
@@ -129,7 +130,7 @@ func (was *past) checkJobSet(ctx context.Context, id schema.Object, fields map[s
 
 // check judges a TrainJob: as an update where its old state is known, else as it is created. The patches
 // of other managers are taken to be there before and after.
-func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) schema.Findings {
+func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) finding.List {
 	fields, d := was.fieldsOf(render.ObjectOf(job))
 	if fields == nil {
 		return admission.Check(ctx, in)
@@ -148,7 +149,7 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 }
 
 // admit admits an old runtime, as it was when it was created. What is found in it was found then.
-func (was *past) admit(ctx context.Context, held *heldRuntime, named schema.Object) *admission.Runtime {
+func (was *past) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) *admission.Runtime {
 	created := *was.judge
 	created.past = nil
 	runtime, _ := created.admit(ctx, held, named)
@@ -156,13 +157,13 @@ func (was *past) admit(ctx context.Context, held *heldRuntime, named schema.Obje
 }
 
 // unrelated reports an old state of which nothing is among the new objects.
-func (was *past) unrelated() *schema.Finding {
+func (was *past) unrelated() *finding.Finding {
 	if was == nil || was.first == nil || was.met.Load() {
 		return nil
 	}
-	at := schema.Fields("metadata", "name")
-	return &schema.Finding{
-		Code: schema.CodeUnknownOldObject, Severity: schema.Warning, Object: was.judge.idOf(was.first), Path: at, Position: was.first.Position(at),
+	at := fieldpath.Fields("metadata", "name")
+	return &finding.Finding{
+		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.judge.idOf(was.first), Path: at, Position: was.first.Position(at),
 		Message: "nothing of the old state is among the new objects; all of them were judged as created",
 		Help:    "give the old and the new state of the same objects: kind, namespace and name are what counts",
 	}

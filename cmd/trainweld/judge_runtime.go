@@ -7,13 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -26,7 +26,7 @@ type heldRuntime struct {
 
 	once    sync.Once
 	runtime *admission.Runtime // nil where it cannot be read as one
-	found   schema.Findings
+	found   finding.List
 }
 
 // runtime notes a runtime, and to judge it where it was not only given for TrainJobs to name.
@@ -34,7 +34,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	held := &heldRuntime{runtimeSource: runtimeSource{document: d}, fields: d.Fields}
 	if all {
 		j.count.runtimes++
-		j.verdicts = append(j.verdicts, func(ctx context.Context) schema.Findings { return j.judgeRuntime(ctx, held) })
+		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}
 	id := j.idOf(d)
 	if id.Name == "" {
@@ -56,7 +56,7 @@ func (j *judge) snapshot(cm *corev1.ConfigMap, d *manifest.Document) {
 	j.hold(id, j.in.runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
 }
 
-func (j *judge) hold(id schema.Object, refused *schema.Finding, held *heldRuntime, judged bool) {
+func (j *judge) hold(id fieldpath.Object, refused *finding.Finding, held *heldRuntime, judged bool) {
 	j.in.keep(id, refused, held.runtimeSource)
 	if refused != nil {
 		return
@@ -69,7 +69,7 @@ func (j *judge) hold(id schema.Object, refused *schema.Finding, held *heldRuntim
 
 // runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
 // says why there is none.
-func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *schema.Finding) {
+func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
 	if _, missing := j.in.runtimes.Find(job); missing != nil {
 		return nil, missing
 	}
@@ -81,7 +81,7 @@ func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *schema.Finding)
 
 // admit sends a runtime through admission, as an update where its old state is known. A snapshot is taken
 // for the runtime that its TrainJob names, as the Trainer does.
-func (j *judge) admit(ctx context.Context, held *heldRuntime, named schema.Object) (*admission.Runtime, schema.Findings) {
+func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
 	held.once.Do(func() {
 		fields, err := held.fields()
 		if err != nil {
@@ -99,7 +99,7 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named schema.Objec
 }
 
 // renamed gives a runtime's fields the kind and the name.
-func renamed(fields map[string]any, id schema.Object) map[string]any {
+func renamed(fields map[string]any, id fieldpath.Object) map[string]any {
 	meta, ok := fields["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}
@@ -114,13 +114,13 @@ func renamed(fields map[string]any, id schema.Object) map[string]any {
 }
 
 // judgeRuntime is what is found in a runtime itself.
-func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) schema.Findings {
-	runtime, all := j.admit(ctx, held, schema.Object{})
-	found := make(schema.Findings, len(all))
+func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.List {
+	runtime, all := j.admit(ctx, held, fieldpath.Object{})
+	found := make(finding.List, len(all))
 	copy(found, all)
-	place := func(p schema.Path) schema.Position {
+	place := func(p fieldpath.Path) fieldpath.Position {
 		if held.snapshot {
-			p = schema.Fields("data", "runtime")
+			p = fieldpath.Fields("data", "runtime")
 		}
 		return held.document.Position(p)
 	}

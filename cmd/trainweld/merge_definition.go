@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -15,7 +17,7 @@ import (
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
 // definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
-func (p *program) definitionOf(in *input, paths []string, of *manifest.Document) (*schema.Type, schema.Findings) {
+func (p *program) definitionOf(in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -31,7 +33,7 @@ func (p *program) definitionOf(in *input, paths []string, of *manifest.Document)
 		in.opened(file, data)
 		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
 		if !slices.Contains(paths, file) {
-			more = manifest.Tolerate(more, schema.CodeNotAnObject)
+			more = manifest.Tolerate(more, finding.CodeNotAnObject)
 		}
 		found = append(found, more...)
 		for _, d := range documents {
@@ -51,8 +53,8 @@ func (p *program) definitionOf(in *input, paths []string, of *manifest.Document)
 		}
 	}
 	if found.Err() == nil {
-		f := schema.Finding{
-			Code: schema.CodeNoSchema, Severity: schema.Error, Object: of.ID, Position: of.Position(schema.Fields("kind")),
+		f := finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Help: "name the file of its CustomResourceDefinition with --crd",
 		}
 		if len(kinds) > 0 {
@@ -79,19 +81,19 @@ func parseDefinition(definition engine.Object, version string) (*schema.Type, er
 }
 
 // unusable reports what keeps a definition from being used, each place on its own.
-func unusable(d *manifest.Document, err error) schema.Findings {
+func unusable(d *manifest.Document, err error) finding.List {
 	errs := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		errs = joined.Unwrap()
 	}
-	var found schema.Findings
+	var found finding.List
 	for _, err := range errs {
-		f := schema.Finding{
-			Code: schema.CodeNoSchema, Severity: schema.Error, Object: d.ID, Position: d.Position(nil),
+		f := finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
 			Message: err.Error(), Help: "use a definition that an API server accepts",
 		}
 		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {
-			if path, err := schema.ParsePath(at); err == nil {
+			if path, err := fieldpath.ParsePath(at); err == nil {
 				f.Path, f.Message, f.Position = path, problem, d.Position(path)
 			}
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/render"
@@ -54,7 +56,7 @@ func (p *program) mergesObject(flags inputFlags, how schemaFlags) (*program, boo
 // merging is a base of any kind and the patches to it.
 type merging struct {
 	base    *manifest.Document
-	id      schema.Object
+	id      fieldpath.Object
 	patches []mergedPatch
 	typ     string       // strategic, apply or merge
 	goType  reflect.Type // of a strategic merge
@@ -76,7 +78,7 @@ type merged struct {
 }
 
 // readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*merging, schema.Findings, error) {
+func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
 	switch {
 	case len(flags.files) == 0:
 		return nil, nil, usageError{errors.New("there is no base: name the file of one object with -f, or - for standard input")}
@@ -89,7 +91,7 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 	file := flags.files[0]
 	data, unreadable := manifest.Read(p.files, p.stdin, file)
 	if unreadable != nil {
-		return nil, schema.Findings{*unreadable}, nil
+		return nil, finding.List{*unreadable}, nil
 	}
 	in.opened(file, data)
 	documents, found := manifest.Decode(file, data)
@@ -119,8 +121,8 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 	}
 	m.base, m.id = documents[0], documents[0].ID
 	if m.typ == jsonType && how.mergeType == "" {
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoSchema, Severity: schema.Warning, Object: m.id, Position: m.base.Position(schema.Fields("kind")),
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.id, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
 			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
 		})
@@ -181,10 +183,10 @@ func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
 }
 
 // readMergedPatch reads the one patch of a file.
-func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (mergedPatch, schema.Findings) {
+func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
 	data, unreadable := manifest.Read(p.files, p.stdin, file)
 	if unreadable != nil {
-		return mergedPatch{}, schema.Findings{*unreadable}
+		return mergedPatch{}, finding.List{*unreadable}
 	}
 	in.opened(file, data)
 	documents, found := manifest.DecodeAs(file, data, kind)
@@ -200,10 +202,10 @@ func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (m
 	}
 	fields, err := documents[0].Fields()
 	if err != nil {
-		return patch, append(found, schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: documents[0].Position(nil), Message: err.Error()})
+		return patch, append(found, finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: documents[0].Position(nil), Message: err.Error()})
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
-		if !documents[0].Has(schema.Fields(name)) {
+		if !documents[0].Has(fieldpath.Fields(name)) {
 			delete(fields, name)
 		}
 	}
@@ -212,9 +214,9 @@ func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (m
 }
 
 // notOne reports a file that does not hold one object.
-func notOne(file string, documents []*manifest.Document, rule string) schema.Finding {
-	f := schema.Finding{
-		Code: schema.CodeNotAnObject, Severity: schema.Error, Position: schema.Position{File: file},
+func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Help: "name a file that holds one",
 	}
 	if len(documents) > 1 {
@@ -224,23 +226,23 @@ func notOne(file string, documents []*manifest.Document, rule string) schema.Fin
 }
 
 // mismatches reports what identifies another object than the base.
-func (m *merging) mismatches(patch mergedPatch) schema.Findings {
-	var found schema.Findings
+func (m *merging) mismatches(patch mergedPatch) finding.List {
+	var found finding.List
 	of, is := m.base, patch.document
 	for _, field := range []struct {
-		path     schema.Path
+		path     fieldpath.Path
 		want, is string
 	}{
-		{schema.Fields("apiVersion"), of.APIVersion, is.APIVersion},
-		{schema.Fields("kind"), of.ID.Kind, is.ID.Kind},
-		{schema.Fields("metadata", "name"), of.ID.Name, is.ID.Name},
-		{schema.Fields("metadata", "namespace"), of.ID.Namespace, is.ID.Namespace},
+		{fieldpath.Fields("apiVersion"), of.APIVersion, is.APIVersion},
+		{fieldpath.Fields("kind"), of.ID.Kind, is.ID.Kind},
+		{fieldpath.Fields("metadata", "name"), of.ID.Name, is.ID.Name},
+		{fieldpath.Fields("metadata", "namespace"), of.ID.Namespace, is.ID.Namespace},
 	} {
 		if field.is == "" || field.is == field.want {
 			continue
 		}
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoMerge, Severity: schema.Error, Object: m.id, Path: field.path, Position: is.Position(field.path),
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Path: field.path, Position: is.Position(field.path),
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
 			Help:    "remove the field from the patch, or give the patch its own base",
 		})
@@ -250,7 +252,7 @@ func (m *merging) mismatches(patch mergedPatch) schema.Findings {
 
 // apply merges the patches unless reading found errors. It returns nil beside the findings that say why they cannot be
 // merged.
-func (m *merging) apply(reading schema.Findings) (*merged, schema.Findings) {
+func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	if reading.Err() != nil {
 		return nil, nil
 	}
@@ -263,12 +265,12 @@ func (m *merging) apply(reading schema.Findings) (*merged, schema.Findings) {
 		out, err = m.applyObjects()
 	}
 	if err != nil {
-		return nil, schema.Findings{m.refused(err)}
+		return nil, finding.List{m.refused(err)}
 	}
-	var found schema.Findings
+	var found finding.List
 	for _, field := range ignored {
-		found = append(found, schema.Finding{
-			Code: schema.CodeUnknownField, Severity: schema.Error, Object: m.id, Path: field.Path, Position: m.position(field.Layer, field.Path),
+		found = append(found, finding.Finding{
+			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.id, Path: field.Path, Position: m.position(field.Layer, field.Path),
 			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
 		})
 	}
@@ -283,7 +285,7 @@ func (m *merging) applyStrategic() (merged, []engine.Ignored, error) {
 	patches := make([]engine.Layered[any], len(m.patches))
 	for i, p := range m.patches {
 		patch := any(p.fields)
-		patches[i] = engine.Layered[any]{Layer: schema.Manager(p.manager), Patch: &patch}
+		patches[i] = engine.Layered[any]{Layer: engine.Manager(p.manager), Patch: &patch}
 	}
 	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
 	if err != nil {
@@ -303,7 +305,7 @@ func (m *merging) applyObjects() (merged, error) {
 	}
 	patches := make([]engine.Layered[engine.Object], len(m.patches))
 	for i := range m.patches {
-		patches[i] = engine.Layered[engine.Object]{Layer: schema.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
+		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
 	}
 	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
 	if err != nil {
@@ -313,8 +315,8 @@ func (m *merging) applyObjects() (merged, error) {
 }
 
 // refused is why a merge failed, as a finding.
-func (m *merging) refused(err error) schema.Finding {
-	f := schema.Finding{Code: schema.CodeNoMerge, Severity: schema.Error, Object: m.id, Message: err.Error(), Help: "correct the value"}
+func (m *merging) refused(err error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Message: err.Error(), Help: "correct the value"}
 	var at *engine.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
@@ -324,7 +326,7 @@ func (m *merging) refused(err error) schema.Finding {
 }
 
 // position is where a field of a layer stands.
-func (m *merging) position(layer schema.Layer, path schema.Path) schema.Position {
+func (m *merging) position(layer engine.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		for _, p := range m.patches {
 			if p.manager == manager {
@@ -336,8 +338,8 @@ func (m *merging) position(layer schema.Layer, path schema.Path) schema.Position
 }
 
 // conflicts are what the managers disagree on.
-func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) schema.Findings {
-	var found schema.Findings
+func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
+	var found finding.List
 	for _, c := range conflict.Find(owners) {
 		f := c.Finding(m.id)
 		for i := range f.Claims {
@@ -352,7 +354,7 @@ func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) sc
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
 			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use --on-conflict=last", last)
 			if rule == render.Last {
-				f.Severity = schema.Warning
+				f.Severity = finding.Warning
 			}
 		}
 		found = append(found, f)

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -134,8 +134,8 @@ func (r rewritten) changed() bool { return !bytes.Equal(r.old, r.new) }
 type migration struct {
 	*input
 	flags    migrateFlags
-	findings schema.Findings
-	made     map[schema.Object]*manifest.Document // what became a new object of this name
+	findings finding.List
+	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
 }
 
 func (p *program) migrate(flags migrateFlags) error {
@@ -149,7 +149,7 @@ func (p *program) migrate(flags migrateFlags) error {
 	}
 	m := migration{input: p.read(flags.inputFlags), flags: flags}
 	for _, f := range m.input.findings {
-		if f.Code != schema.CodeOldAPI { // which is what the verb is for
+		if f.Code != finding.CodeOldAPI { // which is what the verb is for
 			m.findings = append(m.findings, f)
 		}
 	}

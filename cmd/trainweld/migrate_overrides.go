@@ -10,8 +10,9 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -31,7 +32,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime, Overrides: d.Overrides}, m.flags.manager)
 	findings := result.Findings
 	if missing != nil && result.TrainJob != nil {
-		missing.Code, missing.Severity = schema.CodeNotProved, schema.Warning
+		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
 		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
 		findings = append(findings, *missing)
 	}
@@ -41,7 +42,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 		return nil, nil
 	}
 	rewrite := manifest.Rewrite{
-		Parent: schema.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins,
+		Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins,
 	}
 	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
 		rewrite.Value = patches
@@ -57,9 +58,9 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 }
 
 func (m *migration) cannotEdit(j job, err error) {
-	at := schema.Fields("spec")
-	m.findings = append(m.findings, schema.Finding{
-		Code: schema.CodeNotMigrated, Severity: schema.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
+	at := fieldpath.Fields("spec")
+	m.findings = append(m.findings, finding.Finding{
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
 		Help:    "write it in block style, without anchors, and run trainweld migrate again",
 	})

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -145,9 +146,9 @@ func (m *migration) trainingJob(d *manifest.Document) []any {
 }
 
 func (m *migration) notReplaced(d *manifest.Document, err error) {
-	id := schema.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
-	m.findings = append(m.findings, schema.Finding{
-		Code: schema.CodeNotMigrated, Severity: schema.Error, Object: id, Position: d.Position(nil),
+	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
+	m.findings = append(m.findings, finding.Finding{
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
 		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Help: "take it out of the others, and migrate again",
 	})
 }
@@ -174,12 +175,12 @@ func (m *migration) namespaceOf(d *manifest.Document) string {
 
 // taken reports new objects of a name that another object among the inputs has: jobs of several kinds may have
 // one name, and all become TrainJobs.
-func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) schema.Findings {
-	ids := []schema.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
+func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) finding.List {
+	ids := []fieldpath.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
 	if result.Runtime != nil {
-		ids = append(ids, schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
+		ids = append(ids, fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: m.namespaceOf(d), Name: result.Runtime.Name})
 	}
-	var findings schema.Findings
+	var findings finding.List
 	for _, id := range ids {
 		other := m.made[id]
 		if other == nil {
@@ -190,14 +191,14 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) sche
 		}
 		if other == nil {
 			if m.made == nil {
-				m.made = map[schema.Object]*manifest.Document{}
+				m.made = map[fieldpath.Object]*manifest.Document{}
 			}
 			m.made[id] = d
 			continue
 		}
-		path := schema.Fields("metadata", "name")
-		findings = append(findings, schema.Finding{
-			Code: schema.CodeDuplicateObject, Severity: schema.Error, Object: d.ID, Path: path,
+		path := fieldpath.Fields("metadata", "name")
+		findings = append(findings, finding.Finding{
+			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
 			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Help: "rename one of the two",
 		})
 	}
@@ -205,14 +206,14 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) sche
 }
 
 // refused is why the cluster would not take the new objects, which are errors of the old job's Pods as a rule.
-func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) schema.Findings {
+func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ctx := context.Background()
 	job, err := admission.Encode(result.TrainJob)
 	if err != nil {
 		return m.unencodable(d, err)
 	}
 	in := admission.Input{TrainJob: job, Namespace: m.namespaceOf(d)}
-	var findings schema.Findings
+	var findings finding.List
 	if result.Runtime != nil {
 		fields, err := admission.Encode(result.Runtime)
 		if err != nil {
@@ -220,22 +221,22 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) sc
 		}
 		in.Runtime, findings = admission.AdmitRuntime(ctx, fields, in.Namespace)
 	}
-	var errs schema.Findings
+	var errs finding.List
 	for _, f := range append(findings, admission.Check(ctx, in)...) {
-		if f.Severity < schema.Error || f.Code == schema.CodeRuntimeRefused {
+		if f.Severity < finding.Error || f.Code == finding.CodeRuntimeRefused {
 			continue
 		}
-		errs = append(errs, schema.Finding{
-			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: schema.Fields("metadata", "name"),
+		errs = append(errs, finding.Finding{
+			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("the cluster would refuse what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Help: cmp.Or(f.Help, "mend the old job"),
 		})
 	}
 	return errs
 }
 
-func (m *migration) unencodable(d *manifest.Document, err error) schema.Findings {
-	return schema.Findings{{
-		Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID,
+func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
+	return finding.List{{
+		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID,
 		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Help: "mend the value that is named",
 	}}
 }

@@ -12,15 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/schema"
 )
 
 const (
@@ -174,7 +173,7 @@ func checkLines(t *testing.T, documents []any, args ...string) [][]lineFinding {
 			continue
 		}
 		f.Path = items.ReplaceAllString(f.Path, "")
-		if f.Code != string(schema.CodeWrongType) {
+		if f.Code != string(finding.CodeWrongType) {
 			f.Message = ""
 		}
 		at := (f.Line - 1) / 2

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The exit statuses, which the README documents.
@@ -232,7 +232,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 func didYouMean(name string, names []string) string {
-	if near := schema.Nearest(name, names); near != "" {
+	if near := finding.Nearest(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	return ""

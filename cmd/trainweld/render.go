@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -128,7 +128,7 @@ func (flags renderFlags) asTable() bool {
 
 // report writes the findings to standard error, as text. They stand beside the objects, so they go
 // without source lines.
-func (p *program) report(findings schema.Findings, opts report.Options) error {
+func (p *program) report(findings finding.List, opts report.Options) error {
 	const format = "text"
 	if err := report.Write(p.stderr, format, findings, opts); err != nil {
 		return err
@@ -197,15 +197,15 @@ func parseOnConflict(word string) (render.OnConflict, error) {
 
 // failure is the exit status that findings ask for: 2 when an input could not be read at all, 1 for
 // any other error.
-func failure(findings schema.Findings, strict bool) error {
-	worst := schema.Severity(0)
+func failure(findings finding.List, strict bool) error {
+	worst := finding.Severity(0)
 	for _, f := range findings {
-		if f.Code == schema.CodeUnreadable {
+		if f.Code == finding.CodeUnreadable {
 			return exitStatus(exitFailed)
 		}
 		worst = max(worst, f.Severity)
 	}
-	if worst >= schema.Error || strict && worst >= schema.Warning {
+	if worst >= finding.Error || strict && worst >= finding.Warning {
 		return exitStatus(exitFindings)
 	}
 	return nil

@@ -6,10 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // made is what the library made of one TrainJob.
@@ -31,13 +32,13 @@ func (m made) objects() []any {
 }
 
 // renderJob renders one TrainJob and says where its findings stand.
-func (in *input) renderJob(j job, input render.Input, opts render.Options) (schema.Findings, made) {
+func (in *input) renderJob(j job, input render.Input, opts render.Options) (finding.List, made) {
 	spec, missing := in.runtimes.Find(j.TrainJob)
 	if missing != nil {
 		if in.broken[render.RuntimeOf(j.TrainJob)] {
 			return nil, made{} // its own findings say what is wrong with it
 		}
-		findings := schema.Findings{*missing}
+		findings := finding.List{*missing}
 		in.locate(j, findings)
 		return findings, made{}
 	}
@@ -46,7 +47,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	if in.noNotes {
-		out.Findings = slices.DeleteFunc(out.Findings, func(f schema.Finding) bool { return f.Severity == schema.Note })
+		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
 	}
 	in.locate(j, out.Findings)
 	out.Findings.Sort()
@@ -54,7 +55,7 @@ func (in *input) renderJob(j job, input render.Input, opts render.Options) (sche
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, spec)
 		if out.Owners != nil {
-			out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
+			out.Owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
 		}
 	}
 	return out.Findings, made{out.JobSet, out.Companions, out.Owners}

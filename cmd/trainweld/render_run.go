@@ -15,11 +15,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -38,8 +39,8 @@ type renderRun struct {
 	spool    spool
 	// What was made of the TrainJobs, in their order, and behind them of the JobSets.
 	made     [2][]rendered
-	findings [2]schema.Findings
-	unsafe   schema.Findings
+	findings [2]finding.List
+	unsafe   finding.List
 	seen     map[string]bool // the findings
 	err      error
 	pods     atomic.Int64 // made so far
@@ -47,7 +48,7 @@ type renderRun struct {
 
 // rendered is what one TrainJob, or a JobSet that was given itself, becomes.
 type rendered struct {
-	id    schema.Object
+	id    fieldpath.Object
 	texts []section // in the spool
 	// Pods for standard output are so many that they are made only as they are written.
 	pods  iter.Seq2[any, error]
@@ -114,7 +115,7 @@ func (p *program) render(flags renderFlags) error {
 }
 
 // render reads and renders everything, and returns all that was found.
-func (r *renderRun) render() schema.Findings {
+func (r *renderRun) render() finding.List {
 	r.in.noNotes = !r.flags.showNotes
 	go learn()
 	f := r.p.newFeed(r.in, r.flags.inputFlags)
@@ -126,8 +127,8 @@ func (r *renderRun) render() schema.Findings {
 	r.in.findings = f.findings()
 	found := slices.Concat(r.in.findings, r.findings[0], r.findings[1])
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
-		found = append(found, schema.Finding{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
 		})
 	}
@@ -136,7 +137,7 @@ func (r *renderRun) render() schema.Findings {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
-		found = append(found, render.TooManyPods(schema.Object{}, count, r.flags.children.maxPods.count())...)
+		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.children.maxPods.count())...)
 	}
 	return report.Distinct(append(found, r.unsafe...))
 }
@@ -152,8 +153,8 @@ func learn() {
 type renderedJob struct {
 	rendered
 	texts    [][]byte
-	findings schema.Findings
-	unsafe   schema.Findings
+	findings finding.List
+	unsafe   finding.List
 	file     int
 	jobSet   bool
 	err      error
@@ -192,7 +193,7 @@ func (r *renderRun) one(o fed) renderedJob {
 }
 
 // trainJob is what the controllers make of a TrainJob, and how many Pods.
-func (r *renderRun) trainJob(j job) (schema.Findings, iter.Seq2[any, error], podTable, int64) {
+func (r *renderRun) trainJob(j job) (finding.List, iter.Seq2[any, error], podTable, int64) {
 	found, out := r.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.to == "jobset" || out.jobSet == nil || found.Err() != nil {
 		return found, each(out.objects()), podTable{}, 0
@@ -276,7 +277,7 @@ func (r *renderRun) frame(out *framing, m rendered) error {
 }
 
 // writeDir writes a file for each TrainJob, and returns the files that --prune would have removed.
-func (r *renderRun) writeDir(all []rendered) (schema.Findings, error) {
+func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	files := make([]transaction.File, len(all))
 	for i, m := range all {
 		files[i] = transaction.File{Name: outputname.Of(m.id, r.format), Text: func() ([]byte, error) {
@@ -293,10 +294,10 @@ func (r *renderRun) writeDir(all []rendered) (schema.Findings, error) {
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)
 	}
-	var found schema.Findings
+	var found finding.List
 	for _, name := range edited {
-		found = append(found, schema.Finding{
-			Code: schema.CodeEditedOutput, Severity: schema.Warning, Position: schema.Position{File: filepath.Join(r.flags.outputDir, name)},
+		found = append(found, finding.Finding{
+			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.outputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
 			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.outputDir, ownFilesName) + " to keep it",
 		})

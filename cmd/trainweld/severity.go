@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/docs"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // severities are what was decided on single codes; the zero severity leaves a finding out.
-type severities map[schema.Code]schema.Severity
+type severities map[finding.Code]finding.Severity
 
 const severityOff = "off"
 
 func severityLevels() []string {
-	return []string{schema.Error.String(), schema.Warning.String(), severityOff}
+	return []string{finding.Error.String(), finding.Warning.String(), severityOff}
 }
 
 func codeNames() []string {
@@ -39,12 +39,12 @@ func parseSeverities(words []string) (severities, error) {
 		if !slices.Contains(codeNames(), name) {
 			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, didYouMean(name, codeNames()))
 		}
-		code := schema.Code(name)
+		code := finding.Code(name)
 		switch level {
-		case schema.Error.String():
-			parsed[code] = schema.Error
-		case schema.Warning.String():
-			parsed[code] = schema.Warning
+		case finding.Error.String():
+			parsed[code] = finding.Error
+		case finding.Warning.String():
+			parsed[code] = finding.Warning
 		case severityOff:
 			parsed[code] = 0
 		default:
@@ -56,8 +56,8 @@ func parseSeverities(words []string) (severities, error) {
 }
 
 // apply gives findings the severity that was decided, and leaves out those that are off.
-func (s severities) apply(findings schema.Findings) schema.Findings {
-	var kept schema.Findings
+func (s severities) apply(findings finding.List) finding.List {
+	var kept finding.List
 	for _, f := range findings {
 		if severity, decided := s[f.Code]; decided {
 			if severity == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/golden"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -208,8 +208,8 @@ func (p *program) update(outcomes []outcome) error {
 }
 
 // unreadableDirs are findings on the directories that are not there or may not be read.
-func (p *program) unreadableDirs(dirs []string) schema.Findings {
-	var missing schema.Findings
+func (p *program) unreadableDirs(dirs []string) finding.List {
+	var missing finding.List
 	for _, dir := range dirs {
 		if _, err := fs.Stat(p.files, dir); err != nil {
 			_, found := manifest.Files(p.files, []string{dir}, false)

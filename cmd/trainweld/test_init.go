@@ -13,14 +13,14 @@ import (
 	"strings"
 	"testing/fstest"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/golden"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -41,8 +41,8 @@ func (p *program) testInit(cmd *cobra.Command, flags testFlags, paths []string) 
 	}
 	runtimes, findings := p.runtimesOf(paths)
 	if len(runtimes) == 0 && findings.Err() == nil {
-		findings = append(findings, schema.Finding{
-			Code: schema.CodeNoRuntime, Severity: schema.Error,
+		findings = append(findings, finding.Finding{
+			Code: finding.CodeNoRuntime, Severity: finding.Error,
 			Message: "the inputs hold no runtime", Help: "name files with a TrainingRuntime or a ClusterTrainingRuntime",
 		})
 	}
@@ -72,7 +72,7 @@ type runtimeFile struct {
 }
 
 // runtimesOf are the runtimes in files, and what reading them finds.
-func (p *program) runtimesOf(paths []string) ([]runtimeFile, schema.Findings) {
+func (p *program) runtimesOf(paths []string) ([]runtimeFile, finding.List) {
 	in := newInput(inputFlags{}, &progress{})
 	var runtimes []runtimeFile
 	documents := p.documents(in, paths, inputFlags{})
@@ -81,15 +81,15 @@ func (p *program) runtimesOf(paths []string) ([]runtimeFile, schema.Findings) {
 		texts[t.name] = t.data
 	}
 	for _, d := range documents {
-		id, name := d.ID, schema.Fields("metadata", "name")
+		id, name := d.ID, fieldpath.Fields("metadata", "name")
 		switch d.Object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
 		default:
 			continue
 		}
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
-			in.findings = append(in.findings, schema.Finding{
-				Code: schema.CodeUnsafeOutputName, Severity: schema.Error, Object: id, Path: name, Position: d.Position(name),
+			in.findings = append(in.findings, finding.Finding{
+				Code: finding.CodeUnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
 				Message: fmt.Sprintf("no folder is made for the name %q: it is no name that a cluster takes, and may lead out of the directory", id.Name),
 				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
 			})

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/golden"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // testRun reports on cases, one after the other.
@@ -156,7 +156,7 @@ func (t *testRun) end() error {
 func asTest(c testCase, r *golden.Result, err error) report.Test {
 	test := report.Test{Suite: c.dir, Name: c.Name}
 	if err != nil {
-		test.Failures = []report.TestFailure{{Position: schema.Position{File: c.path()}, Message: err.Error()}}
+		test.Failures = []report.TestFailure{{Position: fieldpath.Position{File: c.path()}, Message: err.Error()}}
 		return test
 	}
 	for _, f := range r.Failures {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // validator refuses TrainJobs whose patches the cluster could not use, or whose managers set one field to
@@ -63,7 +63,7 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	}
 	var warnings admission.Warnings
 	for _, f := range append(findings, merge.Review(template, result)...) {
-		if f.Severity == schema.Warning {
+		if f.Severity == finding.Warning {
 			warnings = append(warnings, f.Error())
 		}
 	}

@@ -117,7 +117,7 @@ func BenchmarkObject(b *testing.B) {
 			patches := patches(b, n)
 			layers := make([]engine.Layered[engine.Object], n)
 			for i := range layers {
-				layers[i] = engine.Layered[engine.Object]{Layer: schema.Manager(manager(i)), Patch: &patches[i]}
+				layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(manager(i)), Patch: &patches[i]}
 			}
 			const turns = 40
 			ours, theirs, bare := []time.Duration{}, []time.Duration{}, []time.Duration{}

@@ -55,7 +55,7 @@ func (d *definition) laws(t testing.TB, p pair, result *engine.Result[engine.Obj
 	base := d.whole(p.base)
 	var layers []engine.Layered[engine.Object]
 	for i := range p.patches {
-		layers = append(layers, engine.Layered[engine.Object]{Layer: schema.Manager(manager(i)), Patch: &p.patches[i]})
+		layers = append(layers, engine.Layered[engine.Object]{Layer: engine.Manager(manager(i)), Patch: &p.patches[i]})
 	}
 	inputs := canonical([]any{base, p.patches})
 	without, err := d.plan.Apply(&base, layers, engine.Options{})

@@ -141,7 +141,7 @@ func (d *definition) ours(p pair) (outcome, *engine.Result[engine.Object]) {
 	var layers []engine.Layered[engine.Object]
 	for i := range p.patches {
 		patch := deepCopy(p.patches[i])
-		layers = append(layers, engine.Layered[engine.Object]{Layer: schema.Manager(manager(i)), Patch: &patch})
+		layers = append(layers, engine.Layered[engine.Object]{Layer: engine.Manager(manager(i)), Patch: &patch})
 	}
 	result, err := d.plan.Apply(&base, layers, engine.Options{Owners: true})
 	if err != nil {

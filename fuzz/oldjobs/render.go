@@ -7,8 +7,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -50,10 +50,10 @@ func (in input) render() answer {
 }
 
 // codes are the codes of the findings that refuse something, nil where there are none.
-func codes(findings schema.Findings) []string {
+func codes(findings finding.List) []string {
 	var codes []string
 	for _, f := range findings {
-		if f.Severity >= schema.Error && !slices.Contains(codes, string(f.Code)) {
+		if f.Severity >= finding.Error && !slices.Contains(codes, string(f.Code)) {
 			codes = append(codes, string(f.Code))
 		}
 	}

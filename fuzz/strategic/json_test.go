@@ -14,7 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // jsonMerging is a base without a schema and the patches of three managers at most.
@@ -60,7 +60,7 @@ func jsonValue(rng *rand.Rand, deep int, null float64) any {
 func (m *jsonMerging) apply(order []int, o engine.Options) (*engine.Result[engine.Object], error) {
 	layered := make([]engine.Layered[engine.Object], len(order))
 	for i, patch := range order {
-		layered[i] = engine.Layered[engine.Object]{Layer: schema.Manager(fmt.Sprint("manager-", patch)), Patch: &m.patches[patch]}
+		layered[i] = engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprint("manager-", patch)), Patch: &m.patches[patch]}
 	}
 	return engine.ForJSON().Apply(&m.base, layered, o)
 }
@@ -155,7 +155,7 @@ func TestJSONMerge(t *testing.T) {
 			}
 			if got, ok := jsonAt(result.Value, path); !ok {
 				t.Fatalf("seed %d: %s\n%s has claims %v and is not there", seed, before, path, claims)
-			} else if _, isPresence := claims[len(claims)-1].Value.(schema.Presence); !isPresence && !reflect.DeepEqual(got, claims[len(claims)-1].Value) {
+			} else if _, isPresence := claims[len(claims)-1].Value.(engine.Presence); !isPresence && !reflect.DeepEqual(got, claims[len(claims)-1].Value) {
 				t.Fatalf("seed %d: %s\n%s is %v, and the last claim is %v", seed, before, path, got, claims)
 			}
 		}
@@ -204,7 +204,7 @@ func permuteInts(of []int, try func([]int)) {
 }
 
 // jsonAt is the value at a path of keys.
-func jsonAt(v any, path schema.Path) (any, bool) {
+func jsonAt(v any, path fieldpath.Path) (any, bool) {
 	for _, step := range path {
 		key, _ := step.Key()
 		fields, _ := v.(map[string]any)

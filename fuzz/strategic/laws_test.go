@@ -75,7 +75,7 @@ func overlapIsOrder(m *merging) string {
 
 // isOfValues reports whether a claim of a conflict sets more than the empty value of its type.
 func isOfValues(c conflict.Conflict) bool {
-	return slices.ContainsFunc(c.Claims, func(claim schema.Claim) bool {
+	return slices.ContainsFunc(c.Claims, func(claim engine.Claim) bool {
 		v := reflect.ValueOf(claim.Value)
 		return v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0)
 	})

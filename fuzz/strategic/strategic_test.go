@@ -240,7 +240,7 @@ func apply(m *merging, o engine.Options) (result *engine.Result[any], err error)
 	}()
 	layered := make([]engine.Layered[any], len(m.patches))
 	for i := range m.patches {
-		layered[i] = engine.Layered[any]{Layer: schema.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
+		layered[i] = engine.Layered[any]{Layer: engine.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
 	}
 	return plans()[m.typ].Apply(&m.base, layered, o)
 }

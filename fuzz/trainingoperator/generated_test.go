@@ -9,9 +9,9 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
 )
 
@@ -54,7 +54,7 @@ func generated(t *testing.T, job apiruntime.Object) (kind, problem string) {
 			return kind, "there is a result beside errors"
 		}
 		for _, f := range findings {
-			if f.Severity == schema.Error && (f.Help == "" || len(f.Path) == 0) {
+			if f.Severity == finding.Error && (f.Help == "" || len(f.Path) == 0) {
 				return kind, "a finding without a field or without help: " + f.Error()
 			}
 		}
@@ -78,8 +78,8 @@ func mustYAML(t *testing.T, object any) string {
 	return string(text)
 }
 
-func findingKind(findings schema.Findings, job apiruntime.Object) string {
-	if i := slices.IndexFunc(findings, func(f schema.Finding) bool { return f.Object.Kind != "" }); i >= 0 {
+func findingKind(findings finding.List, job apiruntime.Object) string {
+	if i := slices.IndexFunc(findings, func(f finding.Finding) bool { return f.Object.Kind != "" }); i >= 0 {
 		return findings[i].Object.Kind
 	}
 	_, kind, _ := strings.Cut(strings.TrimPrefix(typeName(job), "*"), ".")

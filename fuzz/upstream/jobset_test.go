@@ -14,8 +14,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare with JobSet's own controller and webhooks")
@@ -39,7 +39,7 @@ func TestJobSetChildren(t *testing.T) {
 		}
 		if by := stored.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 			// This project shows what another controller would make, and says so.
-			warned := slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedElsewhere })
+			warned := slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedElsewhere })
 			if len(want) > 0 || !warned {
 				t.Fatalf("seed %d: of a JobSet that %s manages upstream makes %d objects, and a finding says so: %v", seed, *by, len(want), warned)
 			}

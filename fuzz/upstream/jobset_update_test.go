@@ -14,10 +14,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestJobSetUpdates compares verdicts on changed JobSets, applied server-side twice by one manager: of the definition
@@ -49,10 +49,10 @@ func TestJobSetUpdates(t *testing.T) {
 			continue
 		}
 		refused = server.reapply(applier, stored, old, changed)
-		var errs schema.Findings
+		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), old, changed, serverNamespace) {
-			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == schema.CodeImmutable
-			if f.Severity == schema.Error && f.Object.Kind == "JobSet" && early {
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable
+			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestJobSetVerdicts compares verdicts on new JobSets, generated and mutated: of the definition that the
@@ -30,11 +30,11 @@ func TestJobSetVerdicts(t *testing.T) {
 	for seed := range uint64(*jobSets) {
 		js := mutatedJobSet(t, seed)
 		_, refused := server.apply(js, nil)
-		var errs schema.Findings
+		var errs finding.List
 		for _, f := range admission.AdmitJobSet(t.Context(), js, serverNamespace) {
 			// Below TW540 stands what the API server and the webhooks say; TW4 is about what comes later.
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540"
-			if f.Severity == schema.Error && f.Object.Kind == "JobSet" && early {
+			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)
 			}
 		}

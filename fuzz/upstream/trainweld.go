@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -22,7 +22,7 @@ type Rendered struct {
 	// Objects are there also beside a refusal, wherever the controller would get that far.
 	Objects []Object
 	// Refused are the findings of severity Error.
-	Refused schema.Findings
+	Refused finding.List
 }
 
 // Codes are the codes of the refusal, each once and in order.
@@ -66,10 +66,10 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 				if o.Namespace == "" && job != nil {
 					o.Namespace = job.Namespace
 				}
-				runtimes.Add(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
+				runtimes.Add(fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
 			case *trainer.ClusterTrainingRuntime:
 				render.DefaultRuntime(&o.Spec, d.Sets)
-				runtimes.Add(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
+				runtimes.Add(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 	}
 	spec, missing := runtimes.Find(job)
 	if missing != nil {
-		return Rendered{Refused: schema.Findings{*missing}}, nil
+		return Rendered{Refused: finding.List{*missing}}, nil
 	}
 	out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{
 		OnConflict:    render.Last,
@@ -106,8 +106,8 @@ func companions(out *render.Output) (objects []any) {
 	return objects
 }
 
-func failing(findings schema.Findings) schema.Findings {
-	return slices.DeleteFunc(slices.Clone(findings), func(f schema.Finding) bool { return f.Severity < schema.Error })
+func failing(findings finding.List) finding.List {
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
 }
 
 func dig(object Object, fields ...string) Object {

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // longRun is how many cases meet every rule, with some to spare.
@@ -52,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 	t.Logf("the objects that both sides refuse, by rule:")
 	v.coverage.report(t, n >= longRun)
 	t.Logf("the objects that upstream takes, by the codes that are stricter:")
-	for _, code := range schema.StricterCodes() {
+	for _, code := range finding.StricterCodes() {
 		t.Logf("%7d  %s", v.stricter[code], code)
 		if n >= longRun && v.stricter[code] == 0 {
 			t.Errorf("no object that upstream takes has %s: either the generator misses it, or it is no stricter code", code)
@@ -83,7 +83,7 @@ type verdicts struct {
 	generator *generator
 	coverage  coverage
 	steps     map[string]int
-	stricter  map[schema.Code]int
+	stricter  map[finding.Code]int
 	wrong     int
 }
 
@@ -91,7 +91,7 @@ func newVerdicts(t *testing.T) *verdicts {
 	server := newAPIServer(t)
 	return &verdicts{
 		t: t, server: server, generator: newGenerator(t, server),
-		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[schema.Code]int{},
+		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[finding.Code]int{},
 	}
 }
 
@@ -114,7 +114,7 @@ func (v *verdicts) check(seed uint64) {
 func newCounts(v *verdicts) *verdicts {
 	return &verdicts{
 		t: v.t, server: v.server,
-		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[schema.Code]int{},
+		coverage: coverage{map[string]int{}}, steps: map[string]int{}, stricter: map[finding.Code]int{},
 	}
 }
 
@@ -181,11 +181,11 @@ func state(job upstream.Object) string {
 }
 
 // step compares the verdicts on one object.
-func (v *verdicts) step(what string, refused []string, found schema.Findings) string {
-	var errs, stricter schema.Findings
+func (v *verdicts) step(what string, refused []string, found finding.List) string {
+	var errs, stricter finding.List
 	for _, f := range found {
 		switch {
-		case f.Severity != schema.Error:
+		case f.Severity != finding.Error:
 		case f.Stricter():
 			stricter = append(stricter, f)
 		default:

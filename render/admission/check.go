@@ -7,13 +7,14 @@ import (
 	"maps"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -57,7 +58,7 @@ func (in Input) namespace() string {
 // findings are those of AdmitRuntime, and are not repeated.
 //
 // It is pure but for the context, which only ends long evaluations of rules.
-func Check(ctx context.Context, in Input) schema.Findings {
+func Check(ctx context.Context, in Input) finding.List {
 	c := newChecker(in)
 	c.admit(ctx, nil)
 	c.follow(ctx)
@@ -73,12 +74,12 @@ type checker struct {
 	typed *trainer.TrainJob
 	// patches are those of typed, without what gave way to ForceManagers, and lost who it was taken from.
 	patches []trainer.RuntimePatch
-	lost    []schema.Layer
+	lost    []engine.Layer
 	// merged is the runtime's template with all patches, before the policies; nil where the cluster's
 	// own merge fails.
 	merged *merge.Result
 	output *render.Output
-	owners map[string][]schema.Claim
+	owners map[string][]engine.Claim
 	causes []cause
 	// causeAt finds the causes by their fields: the position of the first one, from 1.
 	causeAt map[string]int
@@ -100,8 +101,8 @@ func newChecker(in Input) *checker {
 func (c *checker) admit(ctx context.Context, old *checker) {
 	fields, err := withPatches(c.in.TrainJob, c.in.Patches)
 	if err != nil {
-		c.add(schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Path: schema.Fields("spec", "runtimePatches"),
+		c.add(finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
 			Message: err.Error(), Help: "mend the patch",
 		})
 	}
@@ -176,7 +177,7 @@ func (c *checker) follow(ctx context.Context) {
 		return
 	}
 	if c.in.Runtime.findings.Err() != nil {
-		c.about(schema.CodeRuntimeRefused, schema.Error, schema.Fields("spec", "runtimeRef"),
+		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", c.in.Runtime.id), "mend the runtime, or name another one")
 	}
 	spec := &c.in.Runtime.spec
@@ -187,17 +188,17 @@ func (c *checker) follow(ctx context.Context) {
 	c.output, _ = render.JobSet(c.renderInput(spec), render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
 	emptyGang := c.podGroups()
 	for _, f := range c.output.Findings {
-		if emptyGang && f.Code == schema.CodeNeverCreated {
+		if emptyGang && f.Code == finding.CodeNeverCreated {
 			continue // the cluster rejects the gang first
 		}
-		if f.Code == schema.CodeLeftOut || f.Severity == schema.Error && c.reported(f) {
+		if f.Code == finding.CodeLeftOut || f.Severity == finding.Error && c.reported(f) {
 			continue // what is only left out of a rendering is no matter here
 		}
-		if f.Severity < schema.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
+		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // what would become of a value that is refused
 		}
-		if f.Severity == schema.Error && leftAlone(c.output, f.Code) {
-			f.Severity = schema.Warning
+		if f.Severity == finding.Error && leftAlone(c.output, f.Code) {
+			f.Severity = finding.Warning
 		}
 		c.add(f)
 	}
@@ -216,13 +217,13 @@ func (c *checker) follow(ctx context.Context) {
 
 // Errors of rendering that only a Job shows, and those that only the Trainer's controller shows.
 var (
-	ofJobs    = []schema.Code{schema.CodeValueAndValueFrom, schema.CodeEnvWithoutName, schema.CodeTwoSources, schema.CodeFluxCommand}
-	ofTrainer = []schema.Code{schema.CodePortsTakenForOne, schema.CodeFluxNodes, schema.CodeMPIImplementation, schema.CodeHostfile}
+	ofJobs    = []finding.Code{finding.CodeValueAndValueFrom, finding.CodeEnvWithoutName, finding.CodeTwoSources, finding.CodeFluxCommand}
+	ofTrainer = []finding.Code{finding.CodePortsTakenForOne, finding.CodeFluxNodes, finding.CodeMPIImplementation, finding.CodeHostfile}
 )
 
 // leftAlone reports whether nobody in this cluster comes upon an error, since the TrainJob or its JobSet is left to others.
-func leftAlone(out *render.Output, code schema.Code) bool {
-	if slices.ContainsFunc(out.Findings, func(f schema.Finding) bool { return f.Code == schema.CodeManagedByOther }) {
+func leftAlone(out *render.Output, code finding.Code) bool {
+	if slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
@@ -275,15 +276,15 @@ func (c *checker) refersToRuntime() bool {
 
 // reported says whether a finding of another package is there already under a code of this one, or
 // under its own code at the same place.
-func (c *checker) reported(f schema.Finding) bool {
-	if f.Code == schema.CodeEnvInjection {
-		return c.has(c.job.id, schema.Fields("spec", "runtimeRef"), f.Code) // as the webhook says it
+func (c *checker) reported(f finding.Finding) bool {
+	if f.Code == finding.CodeEnvInjection {
+		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // as the webhook says it
 	}
 	return c.findings.reported(f) || c.refused.reported(f)
 }
 
 // result is what was found, without what is only another word for something else.
-func (c *checker) result() schema.Findings {
+func (c *checker) result() finding.List {
 	words := newOtherWords(c.all)
 	return slices.DeleteFunc(c.all, words.hold)
 }
@@ -296,20 +297,20 @@ type otherWords struct {
 	duplicates map[string]bool // items of a list of the JobSet
 }
 
-func newOtherWords(all schema.Findings) otherWords {
+func newOtherWords(all finding.List) otherWords {
 	w := otherWords{map[string]bool{}, map[spot]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, f := range all {
 		source, claimed := lastSource(f)
 		switch {
-		case f.Code == schema.CodeBadManager:
+		case f.Code == finding.CodeBadManager:
 			w.managers[f.Path.String()] = true
-		case f.Code == schema.CodeBrokenRule:
+		case f.Code == finding.CodeBrokenRule:
 			w.rules[spotOf(f)] = true
-		case f.Code == schema.CodeEnv && claimed:
+		case f.Code == finding.CodeEnv && claimed:
 			for n := range len(source) + 1 {
 				w.variables[source[:n].String()] = true
 			}
-		case f.Code == schema.CodeDuplicateItem && claimed:
+		case f.Code == finding.CodeDuplicateItem && claimed:
 			w.duplicates[source.String()] = true
 		}
 	}
@@ -317,17 +318,17 @@ func newOtherWords(all schema.Findings) otherWords {
 }
 
 // hold reports whether another finding says the same, and says it better.
-func (w otherWords) hold(f schema.Finding) bool {
+func (w otherWords) hold(f finding.Finding) bool {
 	switch f.Code {
-	case schema.CodeMissingField, schema.CodeBadValue:
+	case finding.CodeMissingField, finding.CodeBadValue:
 		return anyPrefix(w.managers, f.Path)
-	case schema.CodeBadMetadata:
+	case finding.CodeBadMetadata:
 		return w.rules[spotOf(f)] // the name of a TrainJob has a rule of its own, which is the narrower one
-	case schema.CodeManagedByOther:
+	case finding.CodeManagedByOther:
 		return w.rules[spotOf(f)]
-	case schema.CodeEnvWithoutName:
+	case finding.CodeEnvWithoutName:
 		return w.variables[f.Path.String()]
-	case schema.CodeBadName:
+	case finding.CodeBadName:
 		// The JobSet's list has two items of that name already.
 		source, claimed := lastSource(f)
 		return claimed && anyPrefix(w.duplicates, source)
@@ -337,7 +338,7 @@ func (w otherWords) hold(f schema.Finding) bool {
 }
 
 // anyPrefix reports whether the path, or one that contains it, is in the set.
-func anyPrefix(set map[string]bool, path schema.Path) bool {
+func anyPrefix(set map[string]bool, path fieldpath.Path) bool {
 	if len(set) == 0 {
 		return false
 	}
@@ -350,7 +351,7 @@ func anyPrefix(set map[string]bool, path schema.Path) bool {
 }
 
 // lastSource returns the source of a finding's last claim.
-func lastSource(f schema.Finding) (schema.Path, bool) {
+func lastSource(f finding.Finding) (fieldpath.Path, bool) {
 	if len(f.Claims) == 0 {
 		return nil, false
 	}

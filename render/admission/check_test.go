@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // What the cluster takes and its author hardly meant.
@@ -20,35 +19,35 @@ func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name, job string
 		classes   []string
-		want      schema.Code
+		want      finding.Code
 		path      string // of the last claim, or of the finding where it has none
 		reason    string
 	}{
 		{
 			name: "label taken away", job: patch(`{metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: ""}}}`),
-			want: schema.CodeAncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
+			want: finding.CodeAncestorMoved, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`,
 			reason: "spec.trainer then goes nowhere",
 		},
 		{
 			name: "privileged", job: patchYAML("{spec: {containers: [{name: logs, securityContext: {privileged: true}}]}}"),
-			want: schema.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
+			want: finding.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="logs"].securityContext.privileged`,
 			reason: "a patch hands out the node",
 		},
 		{
 			name: "hostPath", job: patchYAML("{spec: {volumes: [{name: h, hostPath: {path: /}}]}}"),
-			want: schema.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
+			want: finding.CodePrivilegedPatch, path: `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.volumes[name="h"].hostPath`,
 			reason: "as does a mount of it",
 		},
 		{
 			name: "empty patch", job: "\n\truntimePatches: [{manager: example.com/m}]\n",
-			want: schema.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
+			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it says nothing",
 		},
 		{
 			name: "idle patch", job: patchYAML("{spec: {containers: [{name: logs}]}}"),
-			want: schema.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names what the runtime has",
+			want: finding.CodeIdlePatch, path: `.spec.runtimePatches[manager="example.com/m"]`, reason: "it names what the runtime has",
 		},
 		{
-			name: "PriorityClass", want: schema.CodeNoPriorityClass,
+			name: "PriorityClass", want: finding.CodeNoPriorityClass,
 			path: `.spec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.priorityClassName`, reason: "no Pod is created where there is none",
 		},
 		{name: "known PriorityClass", classes: []string{"high"}, reason: "it is among the inputs"},
@@ -64,7 +63,7 @@ func TestWarnings(t *testing.T) {
 			if err := found.Err(); err != nil {
 				t.Error(err)
 			}
-			own := []schema.Code{schema.CodeAncestorMoved, schema.CodePrivilegedPatch, schema.CodeIdlePatch, schema.CodeNoPriorityClass}
+			own := []finding.Code{finding.CodeAncestorMoved, finding.CodePrivilegedPatch, finding.CodeIdlePatch, finding.CodeNoPriorityClass}
 			var got []string
 			for _, f := range found {
 				if !slices.Contains(own, f.Code) {
@@ -109,7 +108,7 @@ func TestFurtherPatches(t *testing.T) {
 	if got := codes(found); !slices.Equal(got, []string{"TW503"}) {
 		t.Errorf("%v, want the label of the JobSet to be refused\n%v", got, found)
 	}
-	source := found[slices.IndexFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeBadMetadata })].Claims[0].Source.String()
+	source := found[slices.IndexFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeBadMetadata })].Claims[0].Source.String()
 	if want := `.spec.runtimePatches[manager="example.com/m"].trainingRuntimeSpec.template.metadata.labels["team"]`; source != want {
 		t.Errorf("it comes from %s, want %s", source, want)
 	}
@@ -127,11 +126,11 @@ func TestFindingsAreComplete(t *testing.T) {
 			switch f.Object.Kind {
 			case "": // the test's own, where no runtime is found
 			case "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime":
-				if f.Severity == schema.Error && (len(f.Path) == 0 || f.Help == "") {
+				if f.Severity == finding.Error && (len(f.Path) == 0 || f.Help == "") {
 					t.Errorf("%s: no path or no help: %v", c.name, f)
 				}
 			default:
-				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == schema.Error && f.Help == "" {
+				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == finding.Error && f.Help == "" {
 					t.Errorf("%s: no source or no help: %v", c.name, f)
 				}
 			}
@@ -179,7 +178,7 @@ func TestGenerateName(t *testing.T) {
 
 // Every code of this package has a section in the documentation.
 func TestCodesAreDocumented(t *testing.T) {
-	codes, err := os.ReadFile("../../schema/code.go")
+	codes, err := os.ReadFile("../../finding/code.go")
 	if err != nil {
 		t.Fatal(err)
 	}

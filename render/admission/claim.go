@@ -7,62 +7,63 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
 // pkg/apis/core/validation).
 func checkClaim(template *corev1.PersistentVolumeClaim, report reporter) {
-	checkMetadata(template.Labels, template.Annotations, schema.Fields("metadata"), report)
-	checkClaimSpec(&template.Spec, schema.Fields("spec"), report)
+	checkMetadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
+	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
 }
 
-func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at schema.Path, report reporter) {
-	modes := at.Append(schema.Field("accessModes"))
+func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report reporter) {
+	modes := at.Append(fieldpath.Field("accessModes"))
 	if len(spec.AccessModes) == 0 {
-		report(schema.CodeClaim, modes, "is required, and empty", "write ReadWriteOnce, or ReadWriteMany where several nodes share the volume")
+		report(finding.CodeClaim, modes, "is required, and empty", "write ReadWriteOnce, or ReadWriteMany where several nodes share the volume")
 	}
 	once := false
 	for i, mode := range spec.AccessModes {
-		oneOf(report, schema.CodeClaim, modes.Append(schema.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
+		oneOf(report, finding.CodeClaim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
 		once = once || mode == corev1.ReadWriteOncePod
 	}
 	if once && len(spec.AccessModes) > 1 {
-		report(schema.CodeClaim, modes, "ReadWriteOncePod goes with no other mode", "keep the one that is meant")
+		report(finding.CodeClaim, modes, "ReadWriteOncePod goes with no other mode", "keep the one that is meant")
 	}
-	storage := at.Append(schema.Fields("resources", "requests")...).Append(schema.Key(string(corev1.ResourceStorage)))
+	storage := at.Append(fieldpath.Fields("resources", "requests")...).Append(fieldpath.Key(string(corev1.ResourceStorage)))
 	switch size, set := spec.Resources.Requests[corev1.ResourceStorage]; {
 	case !set:
-		report(schema.CodeClaim, at.Append(schema.Field("resources"), schema.Key(string(corev1.ResourceStorage))), "is required, and missing", "set resources.requests.storage")
+		report(finding.CodeClaim, at.Append(fieldpath.Field("resources"), fieldpath.Key(string(corev1.ResourceStorage))), "is required, and missing", "set resources.requests.storage")
 	case !positive(size):
-		report(schema.CodeClaim, storage, fmt.Sprintf("is %s, and must be more than 0", size.String()), "write a quantity such as 10Gi")
+		report(finding.CodeClaim, storage, fmt.Sprintf("is %s, and must be more than 0", size.String()), "write a quantity such as 10Gi")
 	}
 	if name := spec.StorageClassName; name != nil && *name != "" {
-		dnsSubdomain(report, schema.CodeClaim, at.Append(schema.Field("storageClassName")), "a StorageClass", *name)
+		dnsSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), "a StorageClass", *name)
 	}
 	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
-		dnsSubdomain(report, schema.CodeClaim, at.Append(schema.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
+		dnsSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
 	}
 	if mode := spec.VolumeMode; mode != nil {
-		oneOf(report, schema.CodeClaim, at.Append(schema.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+		oneOf(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 	}
 	if spec.Selector != nil {
-		checkLabelSelector(spec.Selector, at.Append(schema.Field("selector")), schema.CodeClaim, report)
+		checkLabelSelector(spec.Selector, at.Append(fieldpath.Field("selector")), finding.CodeClaim, report)
 	}
 	checkDataSources(spec, at, report)
 }
 
 // checkDataSources checks what the volume is to be filled with.
-func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at schema.Path, report reporter) {
+func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report reporter) {
 	check := func(field, name, kind string, group *string) {
-		path := at.Append(schema.Field(field))
-		required(report, schema.CodeClaim, path.Append(schema.Field("name")), name)
-		required(report, schema.CodeClaim, path.Append(schema.Field("kind")), kind)
+		path := at.Append(fieldpath.Field(field))
+		required(report, finding.CodeClaim, path.Append(fieldpath.Field("name")), name)
+		required(report, finding.CodeClaim, path.Append(fieldpath.Field("kind")), kind)
 		switch {
 		case group != nil && *group != "":
-			dnsSubdomain(report, schema.CodeClaim, path.Append(schema.Field("apiGroup")), "an API group", *group)
+			dnsSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
 		case kind != "PersistentVolumeClaim":
-			report(schema.CodeClaim, path, fmt.Sprintf("a %s is no kind of the core group that a volume can be filled from", kind), "name its apiGroup")
+			report(finding.CodeClaim, path, fmt.Sprintf("a %s is no kind of the core group that a volume can be filled from", kind), "name its apiGroup")
 		}
 	}
 	source, ref := spec.DataSource, spec.DataSourceRef
@@ -77,14 +78,14 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at schema.Path, re
 		check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
 	}
 	if ref.Namespace != nil && *ref.Namespace != "" {
-		dnsLabel(report, schema.CodeClaim, at.Append(schema.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
+		dnsLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
 		if source != nil {
-			report(schema.CodeClaim, at.Append(schema.Field("dataSource")), "cannot be beside dataSourceRef.namespace", "drop it")
+			report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "cannot be beside dataSourceRef.namespace", "drop it")
 		}
 		return
 	}
 	if source != nil && !same {
-		report(schema.CodeClaim, at.Append(schema.Field("dataSource")), "is another object than dataSourceRef", "drop one of the two")
+		report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "is another object than dataSourceRef", "drop one of the two")
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // podContainer is a container of a Pod, and where it stands.
 type podContainer struct {
 	*corev1.Container
-	at   schema.Path
+	at   fieldpath.Path
 	init bool
 }
 
@@ -28,7 +29,7 @@ func (p *podChecker) containers() []podContainer {
 	add := func(list string, containers []corev1.Container, init bool) {
 		steps := nameSteps(len(containers), func(i int) string { return containers[i].Name })
 		for i := range containers {
-			all = append(all, podContainer{&containers[i], p.at.Append(schema.Field(list), steps[i]), init})
+			all = append(all, podContainer{&containers[i], p.at.Append(fieldpath.Field(list), steps[i]), init})
 		}
 	}
 	add("initContainers", p.Spec.InitContainers, true)
@@ -37,14 +38,14 @@ func (p *podChecker) containers() []podContainer {
 }
 
 // nameSteps returns the steps to the items of a list: by name, or by position where an earlier item has the same name.
-func nameSteps(n int, name func(i int) string) []schema.Step {
-	steps := make([]schema.Step, n)
+func nameSteps(n int, name func(i int) string) []fieldpath.Step {
+	steps := make([]fieldpath.Step, n)
 	seen := map[string]bool{"": true}
 	for i := range steps {
 		if seen[name(i)] {
-			steps[i] = schema.Index(i)
+			steps[i] = fieldpath.Index(i)
 		} else {
-			steps[i] = schema.Item("name", name(i))
+			steps[i] = fieldpath.Item("name", name(i))
 		}
 		seen[name(i)] = true
 	}
@@ -53,7 +54,7 @@ func nameSteps(n int, name func(i int) string) []schema.Step {
 
 func (p *podChecker) checkContainers() {
 	if len(p.Spec.Containers) == 0 {
-		p.report(schema.CodePodSpec, p.field("containers"), "a Pod needs at least one container", "add one to the runtime's template")
+		p.report(finding.CodePodSpec, p.field("containers"), "a Pod needs at least one container", "add one to the runtime's template")
 	}
 	for _, c := range p.containers() {
 		p.checkContainer(c)
@@ -82,24 +83,24 @@ func (p *podChecker) checkUniqueNames() {
 			continue
 		}
 		if seen[c.Name] {
-			p.report(schema.CodeBadName, c.at.Append(schema.Field("name")), fmt.Sprintf("another container of the Pod is called %q, too", c.Name), "give the containers different names")
+			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), fmt.Sprintf("another container of the Pod is called %q, too", c.Name), "give the containers different names")
 		}
 		seen[c.Name] = true
 	}
 }
 
 func (p *podChecker) checkContainer(c podContainer) {
-	if required(p.report, schema.CodeBadName, c.at.Append(schema.Field("name")), c.Name) {
-		dnsLabel(p.report, schema.CodeBadName, c.at.Append(schema.Field("name")), "a container", c.Name)
+	if required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
+		dnsLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), "a container", c.Name)
 	}
 	if c.Image == "" {
-		p.report(schema.CodeNoImage, c.at.Append(schema.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
 	}
 	if policy := c.TerminationMessagePolicy; policy != "" {
-		oneOf(p.report, schema.CodePodSpec, c.at.Append(schema.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+		oneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
 	}
 	if policy := c.ImagePullPolicy; policy != "" {
-		oneOf(p.report, schema.CodePodSpec, c.at.Append(schema.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		oneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 	p.checkPorts(c)
 	p.checkEnv(c)
@@ -115,30 +116,30 @@ func (p *podChecker) checkContainer(c podContainer) {
 func (p *podChecker) checkPorts(c podContainer) {
 	names := map[string]bool{}
 	for i, port := range c.Ports {
-		at := c.at.Append(schema.Field("ports"), schema.Index(i))
+		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, brief(problems...)),
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, brief(problems...)),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
-				p.report(schema.CodePort, at.Append(schema.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
 			}
 			names[port.Name] = true
 		}
-		p.checkPort(at.Append(schema.Field("containerPort")), port.ContainerPort)
+		p.checkPort(at.Append(fieldpath.Field("containerPort")), port.ContainerPort)
 		if port.HostPort != 0 {
-			p.checkPort(at.Append(schema.Field("hostPort")), port.HostPort)
+			p.checkPort(at.Append(fieldpath.Field("hostPort")), port.HostPort)
 		}
 		if port.Protocol != "" {
-			oneOf(p.report, schema.CodePort, at.Append(schema.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+			oneOf(p.report, finding.CodePort, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 	}
 }
 
 const highestPort = 65535
 
-func (p *podChecker) checkPort(path schema.Path, port int32) {
-	between(p.report, schema.CodePort, path, port, 1, highestPort)
+func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
+	between(p.report, finding.CodePort, path, port, 1, highestPort)
 }
 
 // checkHostPorts: one port of a node serves one container. Init containers run one after another. In a
@@ -169,7 +170,7 @@ func (p *podChecker) checkHostPorts(ofNode bool) {
 				key.protocol = corev1.ProtocolTCP
 			}
 			if taken[key] {
-				p.report(schema.CodePort, c.at.Append(schema.Field("ports"), schema.Index(i), schema.Field("hostPort")),
+				p.report(finding.CodePort, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
 					fmt.Sprintf("another container of the Pod takes port %d of the node, too", number), "use another port, or drop hostPort")
 			}
 			taken[key] = true
@@ -184,31 +185,31 @@ const (
 )
 
 func (p *podChecker) checkContainerRestart(c podContainer) {
-	path := c.at.Append(schema.Field("restartPolicy"))
-	rules := c.at.Append(schema.Field("restartPolicyRules"))
+	path := c.at.Append(fieldpath.Field("restartPolicy"))
+	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
 	switch {
 	case c.RestartPolicy != nil:
-		oneOf(p.report, schema.CodeRestartPolicy, path, *c.RestartPolicy,
+		oneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	case len(c.RestartPolicyRules) > 0:
-		p.report(schema.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
+		p.report(finding.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
 	}
 	if n := len(c.RestartPolicyRules); n > mostRestartRules {
-		p.report(schema.CodeRestartPolicy, rules, fmt.Sprintf("has %d rules, and may have %d", n, mostRestartRules), "drop some of them")
+		p.report(finding.CodeRestartPolicy, rules, fmt.Sprintf("has %d rules, and may have %d", n, mostRestartRules), "drop some of them")
 	}
 	for i, rule := range c.RestartPolicyRules {
-		at := rules.Append(schema.Index(i))
-		oneOf(p.report, schema.CodeRestartPolicy, at.Append(schema.Field("action")), rule.Action,
+		at := rules.Append(fieldpath.Index(i))
+		oneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 		codes := rule.ExitCodes
 		if codes == nil {
-			p.report(schema.CodeRestartPolicy, at.Append(schema.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
 			continue
 		}
-		oneOf(p.report, schema.CodeRestartPolicy, at.Append(schema.Fields("exitCodes", "operator")...), codes.Operator,
+		oneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 		if n := len(codes.Values); n > mostRestartExitCodes {
-			p.report(schema.CodeRestartPolicy, at.Append(schema.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")
 		}
 	}
 }

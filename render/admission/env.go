@@ -9,75 +9,76 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkEnv checks a container's variables, and the objects that it takes variables from.
 func (p *podChecker) checkEnv(c podContainer) {
-	list := c.at.Append(schema.Field("env"))
+	list := c.at.Append(fieldpath.Field("env"))
 	steps := envSteps(c.Env)
 	for i := range c.Env {
 		env := &c.Env[i]
 		at := list.Append(steps[i])
-		if required(p.report, schema.CodeEnv, at.Append(schema.Field("name")), env.Name) {
+		if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(schema.CodeEnv, at.Append(schema.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, brief(problems...)),
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, brief(problems...)),
 					"use letters, digits and underscores")
 			}
 		}
 		if env.ValueFrom != nil {
-			p.checkValueFrom(env, at.Append(schema.Field("valueFrom")))
+			p.checkValueFrom(env, at.Append(fieldpath.Field("valueFrom")))
 		}
 	}
 	p.checkEnvFrom(c)
 }
 
 // envSteps returns the steps to variables: by name unless another has the same.
-func envSteps(env []corev1.EnvVar) []schema.Step {
+func envSteps(env []corev1.EnvVar) []fieldpath.Step {
 	count := make(map[string]int, len(env))
 	for i := range env {
 		count[env[i].Name]++
 	}
-	steps := make([]schema.Step, len(env))
+	steps := make([]fieldpath.Step, len(env))
 	for i := range env {
 		if name := env[i].Name; name != "" && count[name] == 1 {
-			steps[i] = schema.Item("name", name)
+			steps[i] = fieldpath.Item("name", name)
 		} else {
-			steps[i] = schema.Index(i)
+			steps[i] = fieldpath.Index(i)
 		}
 	}
 	return steps
 }
 
-func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at schema.Path) {
+func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	from, sources := env.ValueFrom, 0
 	if from.FieldRef != nil {
 		sources++
-		p.checkFieldRef(from.FieldRef, envFields, schema.CodeEnv, at.Append(schema.Field("fieldRef")))
+		p.checkFieldRef(from.FieldRef, envFields, finding.CodeEnv, at.Append(fieldpath.Field("fieldRef")))
 	}
 	if from.ResourceFieldRef != nil {
 		sources++
-		p.checkResourceRef(from.ResourceFieldRef, false, schema.CodeEnv, at.Append(schema.Field("resourceFieldRef")))
+		p.checkResourceRef(from.ResourceFieldRef, false, finding.CodeEnv, at.Append(fieldpath.Field("resourceFieldRef")))
 	}
 	if ref := from.ConfigMapKeyRef; ref != nil {
 		sources++
-		p.checkKeyRef("a ConfigMap", ref.Name, ref.Key, at.Append(schema.Field("configMapKeyRef")))
+		p.checkKeyRef("a ConfigMap", ref.Name, ref.Key, at.Append(fieldpath.Field("configMapKeyRef")))
 	}
 	if ref := from.SecretKeyRef; ref != nil {
 		sources++
-		p.checkKeyRef("a Secret", ref.Name, ref.Key, at.Append(schema.Field("secretKeyRef")))
+		p.checkKeyRef("a Secret", ref.Name, ref.Key, at.Append(fieldpath.Field("secretKeyRef")))
 	}
 	if ref := from.FileKeyRef; ref != nil {
 		sources++
-		p.checkFileRef(ref, at.Append(schema.Field("fileKeyRef")))
+		p.checkFileRef(ref, at.Append(fieldpath.Field("fileKeyRef")))
 	}
 	switch {
 	case sources == 0:
-		p.report(schema.CodeEnv, at, "says nothing about where the value is from", "name one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, or set value")
+		p.report(finding.CodeEnv, at, "says nothing about where the value is from", "name one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, or set value")
 	case env.Value != "":
-		p.report(schema.CodeValueAndValueFrom, at, "cannot be beside value", "keep the one that is meant")
+		p.report(finding.CodeValueAndValueFrom, at, "cannot be beside value", "keep the one that is meant")
 	case sources > 1:
-		p.report(schema.CodeTwoSources, at, "names several sources", "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at, "names several sources", "keep the one that is meant")
 	}
 }
 
@@ -89,8 +90,8 @@ var (
 )
 
 // checkFieldRef checks a reference to a field of the Pod.
-func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []string, code schema.Code, at schema.Path) {
-	path := at.Append(schema.Field("fieldPath"))
+func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []string, code finding.Code, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("fieldPath"))
 	if !required(p.report, code, path, ref.FieldPath) {
 		return
 	}
@@ -134,12 +135,12 @@ var containerResources = []string{
 	"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
 }
 
-func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bool, code schema.Code, at schema.Path) {
-	path := at.Append(schema.Field("resource"))
+func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bool, code finding.Code, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("resource"))
 	hugePages := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
 	switch {
 	case file && ref.ContainerName == "":
-		p.report(code, at.Append(schema.Field("containerName")), "is required in a volume", "name the container")
+		p.report(code, at.Append(fieldpath.Field("containerName")), "is required in a volume", "name the container")
 	case !required(p.report, code, path, ref.Resource):
 	case !slices.Contains(containerResources, ref.Resource) && !hugePages:
 		p.report(code, path, fmt.Sprintf("%q is no resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
@@ -152,73 +153,73 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 		divisors = []string{"1m", "1"}
 	}
 	if (hugePages || slices.Contains(containerResources, ref.Resource)) && !slices.Contains(divisors, ref.Divisor.String()) {
-		p.report(code, at.Append(schema.Field("divisor")), fmt.Sprintf("%s is no divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
+		p.report(code, at.Append(fieldpath.Field("divisor")), fmt.Sprintf("%s is no divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
 	}
 }
 
-func (p *podChecker) checkKeyRef(what, name, key string, at schema.Path) {
-	dnsSubdomain(p.report, schema.CodeEnv, at.Append(schema.Field("name")), what, name)
-	if !required(p.report, schema.CodeEnv, at.Append(schema.Field("key")), key) {
+func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
+	dnsSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), what, name)
+	if !required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
 		return
 	}
 	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, brief(problems...)), "use letters, digits, dashes, underscores and dots")
+		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, brief(problems...)), "use letters, digits, dashes, underscores and dots")
 	}
 }
 
 // checkFileRef checks a variable that is read from a file which an init container wrote.
-func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at schema.Path) {
-	if required(p.report, schema.CodeEnv, at.Append(schema.Field("key")), ref.Key) {
+func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
+	if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(schema.CodeEnv, at.Append(schema.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, brief(problems...)), "use letters, digits and underscores")
+			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, brief(problems...)), "use letters, digits and underscores")
 		}
 	}
-	if required(p.report, schema.CodeEnv, at.Append(schema.Field("path")), ref.Path) {
-		noWayUp(p.report, schema.CodeEnv, at.Append(schema.Field("path")), ref.Path)
+	if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
+		noWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
 	}
-	volume := at.Append(schema.Field("volumeName"))
-	if !required(p.report, schema.CodeEnv, volume, ref.VolumeName) {
+	volume := at.Append(fieldpath.Field("volumeName"))
+	if !required(p.report, finding.CodeEnv, volume, ref.VolumeName) {
 		return
 	}
 	i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == ref.VolumeName })
 	switch {
 	case i < 0:
-		p.report(schema.CodeEnv, volume, fmt.Sprintf("the Pod has no volume %q", ref.VolumeName), "name one of its volumes that is an emptyDir")
+		p.report(finding.CodeEnv, volume, fmt.Sprintf("the Pod has no volume %q", ref.VolumeName), "name one of its volumes that is an emptyDir")
 	case p.Spec.Volumes[i].EmptyDir == nil && hasSource(&p.Spec.Volumes[i]):
-		p.report(schema.CodeEnv, volume, fmt.Sprintf("volume %q is no emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
+		p.report(finding.CodeEnv, volume, fmt.Sprintf("volume %q is no emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
 	}
 }
 
 func (p *podChecker) checkEnvFrom(c podContainer) {
 	for i := range c.EnvFrom {
 		from := &c.EnvFrom[i]
-		at := c.at.Append(schema.Field("envFrom"), schema.Index(i))
+		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
 			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(schema.CodeEnv, at.Append(schema.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, brief(problems...)), "use letters, digits and underscores")
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, brief(problems...)), "use letters, digits and underscores")
 			}
 		}
 		if ref := from.ConfigMapRef; ref != nil {
-			p.checkSourceName("a ConfigMap", ref.Name, at.Append(schema.Fields("configMapRef", "name")...))
+			p.checkSourceName("a ConfigMap", ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))
 		}
 		if ref := from.SecretRef; ref != nil {
-			p.checkSourceName("a Secret", ref.Name, at.Append(schema.Fields("secretRef", "name")...))
+			p.checkSourceName("a Secret", ref.Name, at.Append(fieldpath.Fields("secretRef", "name")...))
 		}
 		switch {
 		case from.ConfigMapRef == nil && from.SecretRef == nil:
-			p.report(schema.CodeEnv, at, "names no source", "set configMapRef or secretRef")
+			p.report(finding.CodeEnv, at, "names no source", "set configMapRef or secretRef")
 		case from.ConfigMapRef != nil && from.SecretRef != nil:
-			p.report(schema.CodeTwoSources, at, "names two sources", "keep the one that is meant")
+			p.report(finding.CodeTwoSources, at, "names two sources", "keep the one that is meant")
 		}
 	}
 }
 
-func (p *podChecker) checkSourceName(what, name string, path schema.Path) {
-	if !required(p.report, schema.CodeEnv, path, name) {
+func (p *podChecker) checkSourceName(what, name string, path fieldpath.Path) {
+	if !required(p.report, finding.CodeEnv, path, name) {
 		return
 	}
 	if n := len(name); n > 1 && name[n-1] == '-' {
 		name = name[:n-2] + "a" // the API server lets it end in a dash, as if it were to be completed
 	}
-	dnsSubdomain(p.report, schema.CodeEnv, path, what, name)
+	dnsSubdomain(p.report, finding.CodeEnv, path, what, name)
 }

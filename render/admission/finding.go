@@ -8,12 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // findings are gathered in the order in which they are found, each once.
 type findings struct {
-	all   schema.Findings
+	all   finding.List
 	index findingIndex
 }
 
@@ -32,30 +34,30 @@ type findingIndex struct {
 // spot is a field of an object, place a code there, and wording what is said of it.
 type (
 	spot struct {
-		object schema.Object
+		object fieldpath.Object
 		path   string
 	}
 	place struct {
 		spot
-		code schema.Code
+		code finding.Code
 	}
 	wording struct {
 		place
 		message string
 	}
 	claimed struct {
-		layer  schema.Layer
+		layer  engine.Layer
 		source string
 	}
 	// consequence is what one field of the input leads to, at one or more fields of one or more objects.
 	consequence struct {
-		code    schema.Code
+		code    finding.Code
 		message string
 		from    claimed
 	}
 )
 
-func spotOf(f schema.Finding) spot { return spot{f.Object, f.Path.String()} }
+func spotOf(f finding.Finding) spot { return spot{f.Object, f.Path.String()} }
 
 // catchUp indexes the findings that were added since.
 func (fs *findings) catchUp() *findingIndex {
@@ -71,14 +73,14 @@ func (fs *findings) catchUp() *findingIndex {
 }
 
 // count adds a finding, or with -1 removes it.
-func (x *findingIndex) count(f schema.Finding, i, by int) {
+func (x *findingIndex) count(f finding.Finding, i, by int) {
 	at := place{spotOf(f), f.Code}
 	x.at[at] += by
 	x.worded[wording{at, f.Message}] += by
 	if len(f.Claims) > 0 {
 		x.caused[consequenceOf(f)] += by
 	}
-	if f.Severity != schema.Error {
+	if f.Severity != finding.Error {
 		return
 	}
 	x.errors[at.spot] = moved(x.errors[at.spot], i, by)
@@ -92,11 +94,11 @@ func (x *findingIndex) count(f schema.Finding, i, by int) {
 	}
 }
 
-func consequenceOf(f schema.Finding) consequence {
+func consequenceOf(f finding.Finding) consequence {
 	return consequence{f.Code, f.Message, claimOf(f.Claims[len(f.Claims)-1])}
 }
 
-func claimOf(c schema.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
+func claimOf(c engine.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
 
 // moved adds a position to a list, or with -1 removes it.
 func moved(list []int, i, by int) []int {
@@ -106,14 +108,14 @@ func moved(list []int, i, by int) []int {
 	return slices.DeleteFunc(list, func(k int) bool { return k == i })
 }
 
-func (x *findingIndex) countWithin(f schema.Finding, by int) {
+func (x *findingIndex) countWithin(f finding.Finding, by int) {
 	for n := range len(f.Path) + 1 {
 		x.within[spot{f.Object, f.Path[:n].String()}] += by
 	}
 }
 
 // change changes a finding of the list.
-func (fs *findings) change(i int, to func(*schema.Finding)) {
+func (fs *findings) change(i int, to func(*finding.Finding)) {
 	x := fs.catchUp()
 	x.count(fs.all[i], i, -1)
 	to(&fs.all[i])
@@ -121,13 +123,13 @@ func (fs *findings) change(i int, to func(*schema.Finding)) {
 }
 
 // add adds findings except those that are there already: the stages overlap, as the cluster's do.
-func (fs *findings) add(found ...schema.Finding) {
+func (fs *findings) add(found ...finding.Finding) {
 	for _, f := range found {
 		x := fs.catchUp()
 		at := place{spotOf(f), f.Code}
 		var known bool
 		switch f.Code {
-		case schema.CodeWrongType, schema.CodeDuplicateItem, schema.CodeDuplicateManager:
+		case finding.CodeWrongType, finding.CodeDuplicateItem, finding.CodeDuplicateManager:
 			known = x.at[at] > 0 // the stages have different words for it
 		default:
 			known = x.worded[wording{at, f.Message}] > 0 || len(f.Claims) > 0 && x.caused[consequenceOf(f)] > 0
@@ -139,13 +141,13 @@ func (fs *findings) add(found ...schema.Finding) {
 }
 
 // has reports whether an error was found at the path of the object, or above it.
-func (fs *findings) has(object schema.Object, path schema.Path, codes ...schema.Code) bool {
-	return fs.firstError(object, path, func(f *schema.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0
+func (fs *findings) has(object fieldpath.Object, path fieldpath.Path, codes ...finding.Code) bool {
+	return fs.firstError(object, path, func(f *finding.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0
 }
 
 // firstError returns the position of the first error at the path of the object or above it that meets the condition, -1
 // if there is none.
-func (fs *findings) firstError(object schema.Object, path schema.Path, meets func(*schema.Finding) bool) int {
+func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, meets func(*finding.Finding) bool) int {
 	first := -1
 	for n := range len(path) + 1 {
 		if i := fs.errorAt(spot{object, path[:n].String()}, meets); first < 0 || i >= 0 && i < first {
@@ -156,7 +158,7 @@ func (fs *findings) firstError(object schema.Object, path schema.Path, meets fun
 }
 
 // errorAt returns the position of the first error at a field that meets the condition, -1 if there is none.
-func (fs *findings) errorAt(at spot, meets func(*schema.Finding) bool) int {
+func (fs *findings) errorAt(at spot, meets func(*finding.Finding) bool) int {
 	first := -1
 	for _, i := range fs.catchUp().errors[at] {
 		if (first < 0 || i < first) && meets(&fs.all[i]) {
@@ -167,7 +169,7 @@ func (fs *findings) errorAt(at spot, meets func(*schema.Finding) bool) int {
 }
 
 // errorAbove reports whether an error was found at the path or above it in any object, except at the first steps.
-func (fs *findings) errorAbove(path schema.Path, except int) bool {
+func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 	x := fs.catchUp()
 	for n := except + 1; n <= len(path); n++ {
 		if x.paths[path[:n].String()] > 0 {
@@ -179,7 +181,7 @@ func (fs *findings) errorAbove(path schema.Path, except int) bool {
 
 // claimed returns the position of the first error in a JobSet or a PodGroup whose last claim has the layer and the source
 // of the claim, -1 if there is none.
-func (fs *findings) claimed(c schema.Claim) int {
+func (fs *findings) claimed(c engine.Claim) int {
 	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
 		return slices.Min(known)
 	}
@@ -187,12 +189,12 @@ func (fs *findings) claimed(c schema.Claim) int {
 }
 
 // errorWithin reports whether an error was found at the path of the object or within it.
-func (fs *findings) errorWithin(object schema.Object, path schema.Path) bool {
+func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bool {
 	x := fs.catchUp()
 	if x.within == nil {
 		x.within = map[spot]int{}
 		for _, f := range fs.all {
-			if f.Severity == schema.Error {
+			if f.Severity == finding.Error {
 				x.countWithin(f, 1)
 			}
 		}
@@ -201,7 +203,7 @@ func (fs *findings) errorWithin(object schema.Object, path schema.Path) bool {
 }
 
 // reported reports whether a finding of the code is there at the path of the object or above it.
-func (fs *findings) reported(f schema.Finding) bool {
+func (fs *findings) reported(f finding.Finding) bool {
 	x := fs.catchUp()
 	for n := range len(f.Path) + 1 {
 		if x.at[place{spot{f.Object, f.Path[:n].String()}, f.Code}] > 0 {
@@ -212,11 +214,11 @@ func (fs *findings) reported(f schema.Finding) bool {
 }
 
 // schemaFinding is an error of the schema, or of the keys of a list.
-func (o *object) schemaFinding(err *field.Error) schema.Finding {
-	f := schema.Finding{Code: schema.CodeBadValue, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+func (o *object) schemaFinding(err *field.Error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message, f.Help = schema.CodeMissingField, "is required, and missing", "set it"
+		f.Code, f.Message, f.Help = finding.CodeMissingField, "is required, and missing", "set it"
 	case field.ErrorTypeNotSupported:
 		f.Message = quoted(f.Path, err.BadValue) + " is not among the values that the field takes"
 		f.Help = "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")
@@ -225,27 +227,27 @@ func (o *object) schemaFinding(err *field.Error) schema.Finding {
 	case field.ErrorTypeTooMany:
 		f.Message, f.Help = fmt.Sprintf("has %v items, and %s", err.BadValue, err.Detail), "drop some of the items"
 	case field.ErrorTypeDuplicate:
-		f.Code = schema.CodeDuplicateItem
-		if len(f.Path) == 3 && f.Path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
-			f.Code = schema.CodeDuplicateManager
+		f.Code = finding.CodeDuplicateItem
+		if len(f.Path) == 3 && f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
+			f.Code = finding.CodeDuplicateManager
 		}
 		f.Message, f.Help = "stands for the same as another item of this list: "+quoted(f.Path, err.BadValue), "merge the two into one, or give one of them another key"
 	case field.ErrorTypeTypeInvalid:
-		f.Code = schema.CodeWrongType
+		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)
 		f.Help = "write a value of that type"
 	default:
 		f.Message = inBody(err.Detail)
 		f.Help = "write a value that the API takes"
 		if of, format, path, ok := wrongFormat(err.Detail); ok {
-			f.Code, f.Path = schema.CodeWrongType, o.path(path, o.fields)
+			f.Code, f.Path = finding.CodeWrongType, o.path(path, o.fields)
 			f.Message = "must be " + article(of)
 			if format != "" {
 				f.Message += " of the range of " + format
 			}
 		}
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
-			f.Code, f.Path = schema.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
+			f.Code, f.Path = finding.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
 			f.Message, f.Help = "must be an integer or a string", "write an integer or a string"
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
@@ -306,13 +308,13 @@ func inBody(detail string) string {
 }
 
 // quoted shows a value in a message, never that of an environment variable.
-func quoted(path schema.Path, value any) string {
-	return schema.FormatValue(path, value, false)
+func quoted(path fieldpath.Path, value any) string {
+	return finding.FormatValue(path, value, false)
 }
 
 // metadataFinding is an error in the object's own metadata.
-func (o *object) metadataFinding(err *field.Error) schema.Finding {
-	f := schema.Finding{Code: schema.CodeBadMetadata, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
+func (o *object) metadataFinding(err *field.Error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	f.Message, f.Help = err.ErrorBody(), "write one that Kubernetes takes"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
@@ -328,7 +330,7 @@ func (o *object) metadataFinding(err *field.Error) schema.Finding {
 }
 
 // entry leads from a map such as metadata.labels to the entry that has the key or the value.
-func (o *object) entry(path schema.Path, text string) schema.Path {
+func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	names := make([]string, len(path))
 	for i := range path {
 		names[i], _ = path[i].Field()
@@ -339,7 +341,7 @@ func (o *object) entry(path schema.Path, text string) schema.Path {
 	}
 	for _, key := range sortedKeys(entries) {
 		if key == text || entries[key] == text {
-			return path.Append(schema.Key(key))
+			return path.Append(fieldpath.Key(key))
 		}
 	}
 	return path
@@ -357,20 +359,20 @@ func brief(problems ...string) string {
 
 // ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object
 // says that a field cannot change.
-func (o *object) ruleFinding(err *field.Error, update bool) schema.Finding {
-	f := schema.Finding{
-		Code: schema.CodeBrokenRule, Severity: schema.Error, Object: o.id, Path: o.path(err.Field, o.fields),
+func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeBrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
 		Message: err.Detail, Help: "change the values so that the rule holds",
 	}
 	if len(f.Path) == 0 {
 		// The rules at the root of an object are about its name: no others can be.
-		f.Path, f.Help = schema.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+		f.Path, f.Help = fieldpath.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
 	}
 	if update && strings.Contains(err.Detail, "immutable") {
-		f.Code = schema.CodeImmutable
+		f.Code = finding.CodeImmutable
 		f.Help = "restore the old value, or delete the object and create it anew"
 	}
-	if f.Path[len(f.Path)-1] == schema.Field("managedBy") {
+	if f.Path[len(f.Path)-1] == fieldpath.Field("managedBy") {
 		f.Help = "leave the field out, or name one of the two"
 	}
 	return f

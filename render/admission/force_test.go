@@ -4,12 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // A manager that is let win decides its conflicts before anything is judged: what gave way has no say in
@@ -26,19 +25,19 @@ func TestForceManagers(t *testing.T) {
 	patches := []trainer.RuntimePatch{label("good.example.com/m", "a"), label("bad.example.com/m", "not valid!")}
 	for _, tc := range []struct {
 		force  []string
-		want   []schema.Code
+		want   []finding.Code
 		reason string
 	}{
-		{nil, []schema.Code{schema.CodeOverlap, schema.CodeIdlePatch, schema.CodeBadMetadata}, "the last one is judged, and the other one changes nothing"},
-		{[]string{"good.example.com/m"}, []schema.Code{schema.CodeForced}, "the bad label has given way, and that its patch is idle now needs no words"},
-		{[]string{"bad.example.com/m"}, []schema.Code{schema.CodeForced, schema.CodeBadMetadata}, "the winner's value is judged"},
+		{nil, []finding.Code{finding.CodeOverlap, finding.CodeIdlePatch, finding.CodeBadMetadata}, "the last one is judged, and the other one changes nothing"},
+		{[]string{"good.example.com/m"}, []finding.Code{finding.CodeForced}, "the bad label has given way, and that its patch is idle now needs no words"},
+		{[]string{"bad.example.com/m"}, []finding.Code{finding.CodeForced, finding.CodeBadMetadata}, "the winner's value is judged"},
 	} {
 		found := admission.Check(t.Context(), admission.Input{
 			TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: admitted(t, torchRuntime), Patches: patches, ForceManagers: tc.force,
 		})
-		var got []schema.Code
+		var got []finding.Code
 		for _, f := range found {
-			if f.Severity > schema.Note {
+			if f.Severity > finding.Note {
 				got = append(got, f.Code)
 			}
 		}

@@ -7,7 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // deadline reports a deadline that overflows a duration: the Trainer then finds it exceeded at once (Trainer v2.3.0
@@ -17,11 +20,11 @@ func (c *checker) deadline() {
 	if seconds <= 0 || time.Duration(seconds)*time.Second > 0 {
 		return
 	}
-	severity := schema.Error
+	severity := finding.Error
 	if suspend := c.typed.Spec.Suspend; c.managedElsewhere() || suspend != nil && *suspend {
-		severity = schema.Warning
+		severity = finding.Warning
 	}
-	c.about(schema.CodeNeverCreated, severity, schema.Fields("spec", "activeDeadlineSeconds"),
+	c.about(finding.CodeNeverCreated, severity, fieldpath.Fields("spec", "activeDeadlineSeconds"),
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 
@@ -34,21 +37,21 @@ func (c *checker) podGroups() bool {
 		if !ok || group.GetKind() != "PodGroup" {
 			continue
 		}
-		path := schema.Fields("spec", "minMember")
+		path := fieldpath.Fields("spec", "minMember")
 		members, _, _ := unstructured.NestedInt64(group.Object, "spec", "minMember")
 		if members >= 1 {
 			continue
 		}
-		f := schema.Finding{
-			Code: schema.CodeBadValue, Severity: schema.Error, Path: path,
-			Object:  schema.Object{Kind: "PodGroup", Namespace: group.GetNamespace(), Name: group.GetName()},
+		f := finding.Finding{
+			Code: finding.CodeBadValue, Severity: finding.Error, Path: path,
+			Object:  fieldpath.Object{Kind: "PodGroup", Namespace: group.GetNamespace(), Name: group.GetName()},
 			Message: fmt.Sprintf("invalid value %d: must be at least 1", members), Help: "set numNodes to 1 or more",
 		}
 		if c.managedElsewhere() {
-			f.Severity = schema.Warning
+			f.Severity = finding.Warning
 		}
 		if t := c.typed.Spec.Trainer; t != nil && t.NumNodes != nil {
-			f.Claims = []schema.Claim{{Layer: schema.TrainJob, Value: *t.NumNodes, Source: schema.Fields("spec", "trainer", "numNodes")}}
+			f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: *t.NumNodes, Source: fieldpath.Fields("spec", "trainer", "numNodes")}}
 		}
 		c.add(f)
 		empty = true

@@ -11,27 +11,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // jobs is what becomes of the JobSet's Jobs.
 func (c *checker) jobs(js *jobset.JobSet) {
-	said := slices.ContainsFunc(c.all, func(f schema.Finding) bool { return f.Code == schema.CodeMasterAddress })
+	said := slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeMasterAddress })
 	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
-		if said && f.Code == schema.CodeNoSuchPod {
+		if said && f.Code == finding.CodeNoSuchPod {
 			continue // the policy's address, in other words
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// It is the policy's own, of which the runtime says most.
-			f.Claims = append(f.Claims, schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "mlPolicy")})
+			f.Claims = append(f.Claims, engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
 			c.add(f)
 			continue
 		}
 		c.late(f, f.Path)
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
-	checkJobs(js, schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+	checkJobs(js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
 }
 
 // withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Other findings report numNodes,
@@ -50,14 +53,14 @@ func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
 }
 
 // jobFindings are package render's on the Jobs, but for what only a reader of its output needs to know.
-func jobFindings(js *jobset.JobSet, opts render.JobsOptions) schema.Findings {
+func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
 	out, _ := render.Jobs(oneOfEach(js), opts)
 	if out == nil {
 		return nil
 	}
-	return slices.DeleteFunc(out.Findings, func(f schema.Finding) bool {
+	return slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
 		switch f.Code {
-		case schema.CodeNoSuchPod, schema.CodeNeverCreated, schema.CodeManagedElsewhere:
+		case finding.CodeNoSuchPod, finding.CodeNeverCreated, finding.CodeManagedElsewhere:
 			return false
 		default:
 			return true
@@ -77,7 +80,7 @@ func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 // checkJobs says what the API server refuses when the JobSet controller creates the JobSet's Jobs and
 // volume claims, and the Job controller their Pods. The add function gets findings whose objects are
 // those Jobs, and beside them the field of the JobSet.
-func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, schema.Path)) {
+func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Stored: true})
 	if out == nil {
 		return
@@ -85,20 +88,20 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 	suspended := js.Spec.Suspend != nil && *js.Spec.Suspend
 	if leftToOthers(js) {
 		report := add
-		add = func(f schema.Finding, path schema.Path) {
-			f.Severity = schema.Warning // this cluster's controllers create nothing
+		add = func(f finding.Finding, path fieldpath.Path) {
+			f.Severity = finding.Warning // this cluster's controllers create nothing
 			report(f, path)
 		}
 	}
 	for i, child := range slices.Concat(out.Jobs, out.Later) {
-		at := jobPath(child.ReplicatedJob).Append(schema.Field("template"))
-		object := schema.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
-		severity := schema.Error
+		at := jobPath(child.ReplicatedJob).Append(fieldpath.Field("template"))
+		object := fieldpath.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
+		severity := finding.Error
 		if suspended && i >= len(out.Jobs) {
-			severity = schema.Warning // the controller creates the Job after the JobSet is resumed
+			severity = finding.Warning // the controller creates the Job after the JobSet is resumed
 		}
-		checkJob(child.Job, func(code schema.Code, path schema.Path, message, help string) {
-			add(schema.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
+		checkJob(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
 		})
 	}
 	checkPods(js, id, add)
@@ -106,10 +109,10 @@ func checkJobs(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
 			claim := out.Claims[0]
 			out.Claims = out.Claims[1:]
-			at := schema.Fields("spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("templates"), schema.Index(j))
-			object := schema.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
-			checkClaim(claim, func(code schema.Code, path schema.Path, message, help string) {
-				add(schema.Finding{Code: code, Severity: schema.Error, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j))
+			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
+			checkClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
+				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
 			})
 		}
 	}
@@ -122,19 +125,19 @@ func leftToOthers(js *jobset.JobSet) bool {
 
 // checkPods says what the API server refuses when the Job controller creates the first Pod of each Job. A suspended
 // JobSet gets its Pods later, so its findings are warnings.
-func checkPods(js *jobset.JobSet, id schema.Object, add func(schema.Finding, schema.Path)) {
-	severity := schema.Error
+func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+	severity := finding.Error
 	if js.Spec.Suspend != nil && *js.Spec.Suspend {
-		severity = schema.Warning
+		severity = finding.Warning
 	}
 	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{Indexes: &render.IndexRange{}}) {
 		if err != nil {
 			return
 		}
-		object := schema.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
-		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(schema.Fields("template", "spec", "template")...)
-		checkCreated(pod, func(code schema.Code, path schema.Path, message, help string) {
-			add(schema.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
+		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
+		checkCreated(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
 		})
 	}
 }
@@ -142,29 +145,29 @@ func checkPods(js *jobset.JobSet, id schema.Object, add func(schema.Finding, sch
 // checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
 // controller made. Fields that the API server fills in may be empty.
 func checkJob(job *batchv1.Job, report reporter) {
-	checkMetadata(job.Labels, job.Annotations, schema.Fields("metadata"), report)
-	spec := schema.Fields("spec")
+	checkMetadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
+	spec := fieldpath.Fields("spec")
 	checkCounts(&job.Spec, spec, report)
 	if by := job.Spec.ManagedBy; by != nil {
-		checkManagedBy(*by, spec.Append(schema.Field("managedBy")), schema.CodeJobSpec, report)
+		checkManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), finding.CodeJobSpec, report)
 	}
 	if p := job.Spec.PodFailurePolicy; p != nil {
 		checkPodFailurePolicy(&job.Spec, report)
 	}
 	checkJobSuccessPolicy(&job.Spec, report)
 	if p := job.Spec.PodReplacementPolicy; p != nil {
-		path := spec.Append(schema.Field("podReplacementPolicy"))
+		path := spec.Append(fieldpath.Field("podReplacementPolicy"))
 		if job.Spec.PodFailurePolicy != nil {
-			oneOf(report, schema.CodeJobSpec, path, *p, batchv1.Failed)
+			oneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed)
 		} else {
-			oneOf(report, schema.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+			oneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
 		}
 	}
 	checkSelector(job, report)
 	checkRestartPolicy(&job.Spec, report)
 	template := &job.Spec.Template
-	at := spec.Append(schema.Field("template"))
-	checkMetadata(template.Labels, template.Annotations, at.Append(schema.Field("metadata")), report)
+	at := spec.Append(fieldpath.Field("template"))
+	checkMetadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
 	checkPod(template, at, report)
 }
 
@@ -177,22 +180,22 @@ const (
 	mostFailedOfMany       = 10_000
 )
 
-func checkCounts(spec *batchv1.JobSpec, at schema.Path, report reporter) {
+func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report reporter) {
 	refuse := func(field, message, help string) {
-		report(schema.CodeJobSpec, at.Append(schema.Field(field)), message, help)
+		report(finding.CodeJobSpec, at.Append(fieldpath.Field(field)), message, help)
 	}
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("parallelism")), spec.Parallelism)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("completions")), spec.Completions)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("backoffLimit")), spec.BackoffLimit)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
-	nonNegative(report, schema.CodeJobSpec, at.Append(schema.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
+	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
 		refuse("backoffLimitPerIndex", "is required beside maxFailedIndexes", "set it, or drop maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
-		oneOf(report, schema.CodeJobSpec, at.Append(schema.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+		oneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 	}
 	if !isIndexed(spec) {
 		const help = "set completionMode to Indexed, or drop the field"
@@ -245,16 +248,16 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 // checkRestartPolicy: JobSet fills in OnFailure where there is none.
 func checkRestartPolicy(spec *batchv1.JobSpec, report reporter) {
 	policy := spec.Template.Spec.RestartPolicy
-	path := schema.Fields("spec", "template", "spec", "restartPolicy")
+	path := fieldpath.Fields("spec", "template", "spec", "restartPolicy")
 	switch policy {
 	case corev1.RestartPolicyNever:
 	case corev1.RestartPolicyOnFailure, "":
 		if spec.PodFailurePolicy != nil {
-			report(schema.CodeRestartPolicy, path, "a Job with a podFailurePolicy needs the restart policy Never; JobSet fills in OnFailure where there is none",
+			report(finding.CodeRestartPolicy, path, "a Job with a podFailurePolicy needs the restart policy Never; JobSet fills in OnFailure where there is none",
 				"set restartPolicy to Never, or drop podFailurePolicy")
 		}
 	default:
-		report(schema.CodeRestartPolicy, path, fmt.Sprintf("a Job's Pods cannot have the restart policy %q", policy), "write Never or OnFailure")
+		report(finding.CodeRestartPolicy, path, fmt.Sprintf("a Job's Pods cannot have the restart policy %q", policy), "write Never or OnFailure")
 	}
 }
 
@@ -266,33 +269,33 @@ func checkSelector(job *batchv1.Job, report reporter) {
 	}
 	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
 	if s := job.Spec.Selector; s != nil {
-		checkLabelSelector(s, schema.Fields("spec", "selector"), schema.CodeReservedLabel, report)
+		checkLabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
 	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
-		report(schema.CodeReservedLabel, schema.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
 	}
-	labels := schema.Fields("spec", "template", "metadata", "labels")
+	labels := fieldpath.Fields("spec", "template", "metadata", "labels")
 	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
 		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
-			report(schema.CodeReservedLabel, labels.Append(schema.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's name", key), "drop the label")
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's name", key), "drop the label")
 		}
 	}
 	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
 		if _, set := job.Spec.Template.Labels[key]; set {
-			report(schema.CodeReservedLabel, labels.Append(schema.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's uid", key), "drop the label")
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's uid", key), "drop the label")
 		}
 	}
 }
 
 func checkManualSelector(job *batchv1.Job, report reporter) {
-	path := schema.Fields("spec", "selector")
+	path := fieldpath.Fields("spec", "selector")
 	if job.Spec.Selector == nil {
-		report(schema.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
+		report(finding.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
 		return
 	}
-	checkLabelSelector(job.Spec.Selector, path, schema.CodeReservedLabel, report)
+	checkLabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
 	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
-		report(schema.CodeReservedLabel, schema.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
 	}
 }
 
@@ -300,27 +303,27 @@ func checkManualSelector(job *batchv1.Job, report reporter) {
 const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 
 // checkMetadata checks labels and annotations.
-func checkMetadata(labels, annotations map[string]string, at schema.Path, report reporter) {
+func checkMetadata(labels, annotations map[string]string, at fieldpath.Path, report reporter) {
 	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
 	for _, key := range sortedKeys(labels) {
-		path := at.Append(schema.Field("labels"), schema.Key(key))
+		path := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, brief(problems...)), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(schema.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], brief(problems...)), help)
 		}
 	}
 	size := 0
 	for _, key := range sortedKeys(annotations) {
 		size += len(key) + len(annotations[key])
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
-			report(schema.CodeBadLabel, at.Append(schema.Field("annotations"), schema.Key(key)),
+			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
 				fmt.Sprintf("%q is no name for an annotation: %s", key, brief(problems...)), help)
 		}
 	}
 	if size > longestAnnotations {
-		report(schema.CodeBadLabel, at.Append(schema.Field("annotations")),
+		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),
 			fmt.Sprintf("the annotations have %d bytes together, and may have %d", size, longestAnnotations), "shorten them, or put the text into a ConfigMap")
 	}
 }

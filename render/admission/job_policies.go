@@ -9,7 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The limits of a Job's policies (Kubernetes v1.36.3 pkg/apis/batch/validation).
@@ -21,50 +22,50 @@ const (
 )
 
 func checkPodFailurePolicy(spec *batchv1.JobSpec, report reporter) {
-	path := schema.Fields("spec", "podFailurePolicy", "rules")
+	path := fieldpath.Fields("spec", "podFailurePolicy", "rules")
 	rules := spec.PodFailurePolicy.Rules
 	if len(rules) > mostRules {
-		report(schema.CodeJobSpec, path, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+		report(finding.CodeJobSpec, path, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
 	}
 	for i := range rules {
-		checkFailureRule(spec, &rules[i], path.Append(schema.Index(i)), report)
+		checkFailureRule(spec, &rules[i], path.Append(fieldpath.Index(i)), report)
 	}
 }
 
-func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at schema.Path, report reporter) {
-	action := at.Append(schema.Field("action"))
-	oneOf(report, schema.CodeJobSpec, action, rule.Action,
+func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path, report reporter) {
+	action := at.Append(fieldpath.Field("action"))
+	oneOf(report, finding.CodeJobSpec, action, rule.Action,
 		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
-		report(schema.CodeJobSpec, action, "FailIndex needs a backoffLimitPerIndex", "set backoffLimitPerIndex, or write another action")
+		report(finding.CodeJobSpec, action, "FailIndex needs a backoffLimitPerIndex", "set backoffLimitPerIndex, or write another action")
 	}
 	if hasCodes, hasConditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; hasCodes == hasConditions {
-		report(schema.CodeJobSpec, at, "a rule looks at exit codes or at conditions of the Pod: exactly one of them", "set either onExitCodes or onPodConditions")
+		report(finding.CodeJobSpec, at, "a rule looks at exit codes or at conditions of the Pod: exactly one of them", "set either onExitCodes or onPodConditions")
 	}
 	if codes := rule.OnExitCodes; codes != nil {
-		checkExitCodes(spec, codes, at.Append(schema.Field("onExitCodes")), report)
+		checkExitCodes(spec, codes, at.Append(fieldpath.Field("onExitCodes")), report)
 	}
-	conditions := at.Append(schema.Field("onPodConditions"))
+	conditions := at.Append(fieldpath.Field("onPodConditions"))
 	if len(rule.OnPodConditions) > mostConditions {
-		report(schema.CodeJobSpec, conditions, fmt.Sprintf("has %d conditions, and may have %d", len(rule.OnPodConditions), mostConditions), "drop some of them")
+		report(finding.CodeJobSpec, conditions, fmt.Sprintf("has %d conditions, and may have %d", len(rule.OnPodConditions), mostConditions), "drop some of them")
 	}
 	for i, pattern := range rule.OnPodConditions {
-		item := conditions.Append(schema.Index(i))
-		qualified(report, schema.CodeJobSpec, item.Append(schema.Field("type")), "a condition", string(pattern.Type))
+		item := conditions.Append(fieldpath.Index(i))
+		qualified(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), "a condition", string(pattern.Type))
 		if pattern.Status != "" { // the API server fills in True
-			oneOf(report, schema.CodeJobSpec, item.Append(schema.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
+			oneOf(report, finding.CodeJobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
 		}
 	}
 }
 
-func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at schema.Path, report reporter) {
-	oneOf(report, schema.CodeJobSpec, at.Append(schema.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
+func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report reporter) {
+	oneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	pod := &spec.Template.Spec
 	if name := codes.ContainerName; name != nil && !hasContainer(pod.Containers, *name) && !hasContainer(pod.InitContainers, *name) {
-		report(schema.CodeJobSpec, at.Append(schema.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
+		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
 	}
-	values := at.Append(schema.Field("values"))
-	refuse := func(path schema.Path, message, help string) { report(schema.CodeJobSpec, path, message, help) }
+	values := at.Append(fieldpath.Field("values"))
+	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	switch n := len(codes.Values); {
 	case n == 0:
 		refuse(values, "needs at least one exit code", "name the exit codes")
@@ -73,10 +74,10 @@ func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExit
 	}
 	for i, code := range codes.Values {
 		if code == 0 && codes.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
-			refuse(values.Append(schema.Index(i)), "0 is no failure", "drop it")
+			refuse(values.Append(fieldpath.Index(i)), "0 is no failure", "drop it")
 		}
 		if slices.Contains(codes.Values[:i], code) {
-			refuse(values.Append(schema.Index(i)), fmt.Sprintf("the exit code %d is there twice", code), "drop one of the two")
+			refuse(values.Append(fieldpath.Index(i)), fmt.Sprintf("the exit code %d is there twice", code), "drop one of the two")
 		}
 	}
 	if !slices.IsSorted(codes.Values) {
@@ -88,34 +89,34 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report reporter) {
 	if spec.SuccessPolicy == nil {
 		return
 	}
-	path := schema.Fields("spec", "successPolicy")
+	path := fieldpath.Fields("spec", "successPolicy")
 	if !isIndexed(spec) {
-		report(schema.CodeJobSpec, path, "is only for Jobs whose Pods have an index", "set completionMode to Indexed, or drop the policy")
+		report(finding.CodeJobSpec, path, "is only for Jobs whose Pods have an index", "set completionMode to Indexed, or drop the policy")
 		return
 	}
 	if spec.Completions == nil {
 		return // reported where completions are
 	}
-	rules, list := spec.SuccessPolicy.Rules, path.Append(schema.Field("rules"))
+	rules, list := spec.SuccessPolicy.Rules, path.Append(fieldpath.Field("rules"))
 	if len(rules) == 0 {
-		report(schema.CodeJobSpec, list, "needs at least one rule", "name a rule, or drop the policy")
+		report(finding.CodeJobSpec, list, "needs at least one rule", "name a rule, or drop the policy")
 	}
 	if len(rules) > mostRules {
-		report(schema.CodeJobSpec, list, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+		report(finding.CodeJobSpec, list, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
 	}
 	for i := range rules {
-		checkSuccessRule(&rules[i], *spec.Completions, list.Append(schema.Index(i)), report)
+		checkSuccessRule(&rules[i], *spec.Completions, list.Append(fieldpath.Index(i)), report)
 	}
 }
 
-func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at schema.Path, report reporter) {
-	refuse := func(path schema.Path, message, help string) { report(schema.CodeJobSpec, path, message, help) }
+func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report reporter) {
+	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
 		refuse(at, "a rule says how many indexes have to succeed, or which", "set succeededCount or succeededIndexes")
 	}
 	total := int32(0)
 	if rule.SucceededIndexes != nil {
-		path := at.Append(schema.Field("succeededIndexes"))
+		path := at.Append(fieldpath.Field("succeededIndexes"))
 		if n := len(*rule.SucceededIndexes); n > longestIndexSet {
 			refuse(path, fmt.Sprintf("has %d characters, and may have %d", n, longestIndexSet), "use ranges")
 		}
@@ -126,8 +127,8 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at sch
 		total = n
 	}
 	if count := rule.SucceededCount; count != nil {
-		path := at.Append(schema.Field("succeededCount"))
-		nonNegative(report, schema.CodeJobSpec, path, count)
+		path := at.Append(fieldpath.Field("succeededCount"))
+		nonNegative(report, finding.CodeJobSpec, path, count)
 		if *count > completions {
 			refuse(path, fmt.Sprintf("is %d, more than the %d completions", *count, completions), "lower it")
 		}

@@ -11,12 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
-type reporter func(code schema.Code, path schema.Path, message, help string)
+type reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
 // jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
 // read.
@@ -36,13 +39,13 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 
 // claimAsPrinted is a field of a JobSet as its webhook prints it: the names of claims have a place of their
 // own.
-func claimAsPrinted(path schema.Path) schema.Path {
+func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	const depth = 5 // .spec.volumeClaimPolicies[0].templates[0]
-	if len(path) != depth+2 || !path.HasPrefix(schema.Fields("spec", "volumeClaimPolicies")) || path[depth+1] != schema.Field("name") {
+	if len(path) != depth+2 || !path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) || path[depth+1] != fieldpath.Field("name") {
 		return path
 	}
 	printed := slices.Clone(path[:depth+1])
-	printed[depth-2], printed[depth] = schema.Field("template"), schema.Field("name")
+	printed[depth-2], printed[depth] = fieldpath.Field("template"), fieldpath.Field("name")
 	return printed
 }
 
@@ -50,7 +53,7 @@ func claimAsPrinted(path schema.Path) schema.Path {
 // stands in the JobSet.
 type cause struct {
 	finding int
-	at      schema.Path
+	at      fieldpath.Path
 	// sharp says that the finding's path was made that of the field which the cluster names.
 	sharp bool
 }
@@ -59,12 +62,12 @@ type cause struct {
 func (c *checker) findCauses() {
 	for i := range c.all {
 		f := &c.all[i]
-		if f.Severity != schema.Error {
+		if f.Severity != finding.Error {
 			continue
 		}
 		switch f.Code {
-		case schema.CodeUnknownJob, schema.CodeUnknownContainer, schema.CodeValueAndValueFrom, schema.CodeEnvWithoutName,
-			schema.CodeTwoSources, schema.CodeDuplicateItem, schema.CodeUnion, schema.CodeDirective, schema.CodePortsTakenForOne:
+		case finding.CodeUnknownJob, finding.CodeUnknownContainer, finding.CodeValueAndValueFrom, finding.CodeEnvWithoutName,
+			finding.CodeTwoSources, finding.CodeDuplicateItem, finding.CodeUnion, finding.CodeDirective, finding.CodePortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
 				c.addCause(cause{finding: i, at: at})
 			} else if c.in.Overrides != nil {
@@ -80,24 +83,24 @@ func (c *checker) findCauses() {
 // such as a patch of a container that the runtime does not have. Then the field that the cluster will name
 // is known, and the earlier finding's path is made to lead there. A finding that is added says where the
 // value comes from; path is where that stands in the JobSet.
-func (c *checker) late(f schema.Finding, path schema.Path) {
+func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
-			c.change(cause.finding, func(earlier *schema.Finding) {
+			c.change(cause.finding, func(earlier *finding.Finding) {
 				earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.sharp = true
 		}
 		return
 	}
-	if f.Severity == schema.Error && c.managedElsewhere() {
-		f.Severity = schema.Warning
+	if f.Severity == finding.Error && c.managedElsewhere() {
+		f.Severity = finding.Warning
 	}
 	claim := c.origin(path)
-	if f.Code == schema.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == schema.Field("name") {
-		claim = schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: schema.Fields("metadata", "name")}
+	if f.Code == finding.CodeJobSetName && len(validation.IsDNS1035Label(nameOf(path[2]))) == 0 && path[len(path)-1] == fieldpath.Field("name") {
+		claim = engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: fieldpath.Fields("metadata", "name")}
 	}
-	if f.Severity == schema.Error && c.explained(f, claim) {
+	if f.Severity == finding.Error && c.explained(f, claim) {
 		return
 	}
 	f.Claims = append(f.Claims, claim)
@@ -106,8 +109,8 @@ func (c *checker) late(f schema.Finding, path schema.Path) {
 
 // managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
 func (c *checker) managedElsewhere() bool {
-	by := schema.Finding{Code: schema.CodeManagedByOther, Object: c.job.id, Path: schema.Fields("spec", "managedBy")}
-	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *schema.Finding) bool { return e.Code == by.Code }) < 0
+	by := finding.Finding{Code: finding.CodeManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
+	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
 
 func (c *checker) addCause(cause cause) {
@@ -121,7 +124,7 @@ func (c *checker) addCause(cause cause) {
 }
 
 // causeOf returns the first cause at the path or above it, nil if there is none.
-func (c *checker) causeOf(path schema.Path) *cause {
+func (c *checker) causeOf(path fieldpath.Path) *cause {
 	first := 0
 	for n := 0; n <= len(path) && len(c.causes) > 0; n++ {
 		if i := c.causeAt[path[:n].String()]; i > 0 && (first == 0 || i < first) {
@@ -136,15 +139,15 @@ func (c *checker) causeOf(path schema.Path) *cause {
 
 // explained reports whether there is an error about the same field of the input already, at an earlier
 // stage.
-func (c *checker) explained(f schema.Finding, claim schema.Claim) bool {
+func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 	const anything = 2 // an error about .spec.template explains too much
-	if claim.Layer == schema.Runtime && c.refused.errorAbove(claim.Source, anything) {
+	if claim.Layer == merge.RuntimeLayer && c.refused.errorAbove(claim.Source, anything) {
 		return true
 	}
-	lost := c.firstError(c.job.id, claim.Source, func(e *schema.Finding) bool { return e.Code == schema.CodeFileKeyRef })
+	lost := c.firstError(c.job.id, claim.Source, func(e *finding.Finding) bool { return e.Code == finding.CodeFileKeyRef })
 	first := -1
-	if claim.Layer != schema.Runtime {
-		first = c.errorAt(spot{c.job.id, claim.Source.String()}, func(e *schema.Finding) bool { return len(e.Claims) == 0 })
+	if claim.Layer != merge.RuntimeLayer {
+		first = c.errorAt(spot{c.job.id, claim.Source.String()}, func(e *finding.Finding) bool { return len(e.Claims) == 0 })
 	}
 	if f.Object.Kind != "JobSet" && (first < 0 || lost >= 0) {
 		if i := c.claimed(claim); first < 0 || i >= 0 && i < first {
@@ -154,29 +157,29 @@ func (c *checker) explained(f schema.Finding, claim schema.Claim) bool {
 	if lost >= 0 && (first < 0 || lost < first) {
 		// The controller loses the source, and this is what comes of it: one finding, where the cluster
 		// finds it.
-		c.change(lost, func(earlier *schema.Finding) {
-			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []schema.Claim{claim}
+		c.change(lost, func(earlier *finding.Finding) {
+			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []engine.Claim{claim}
 		})
 		return true
 	}
-	return first >= 0 || f.Code == schema.CodeNeverCreated && c.errorWithin(f.Object, f.Path)
+	return first >= 0 || f.Code == finding.CodeNeverCreated && c.errorWithin(f.Object, f.Path)
 }
 
 // templatePath is where a finding on the runtime or on a patch stands in the template, and so in the
 // JobSet.
-func templatePath(f schema.Finding) (schema.Path, bool) {
-	if f.Code == schema.CodeOverlap || f.Code == schema.CodeUnion {
+func templatePath(f finding.Finding) (fieldpath.Path, bool) {
+	if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
 		return f.Path, true
 	}
-	if f.Object.Kind != schema.TrainJobKind {
-		template := schema.Fields("spec", "template")
+	if f.Object.Kind != finding.TrainJobKind {
+		template := fieldpath.Fields("spec", "template")
 		if !f.Path.HasPrefix(template) {
 			return nil, false
 		}
 		return f.Path[len(template):], true
 	}
-	patch := schema.PatchPath("")
-	if len(f.Path) < len(patch) || !f.Path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
+	patch := merge.PatchPath("")
+	if len(f.Path) < len(patch) || !f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return nil, false
 	}
 	return f.Path[len(patch):], true
@@ -186,7 +189,7 @@ func templatePath(f schema.Finding) (schema.Path, bool) {
 // definition, the JobSet webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or
 // YAML, and never changed. Check does this with the JobSet of a TrainJob; this is for JobSets that somebody
 // else made. A finding about a Job, a Pod or a claim has a claim whose source is the field of the JobSet.
-func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) schema.Findings {
+func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) finding.List {
 	if namespace == "" {
 		namespace = "default"
 	}
@@ -198,29 +201,29 @@ func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) s
 }
 
 // childFindings adds to what was found in a JobSet what is found in the objects that its controller makes.
-func childFindings(js *jobset.JobSet, refused schema.Findings) schema.Findings {
+func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
 	found, before := &findings{all: refused}, &findings{all: refused}
-	id := schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
+	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
 	for _, f := range jobFindings(js, render.JobsOptions{}) {
 		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	checkJobs(js, id, func(f schema.Finding, path schema.Path) {
+	checkJobs(js, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := madeFrom(&js.Spec, path); ok {
 			source = made
-			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(schema.Field("name"))) {
+			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
 				return // the name is refused
 			}
 		}
-		f.Claims = []schema.Claim{{Layer: schema.JobSet, Value: schema.Presence{}, Source: source}}
+		f.Claims = []engine.Claim{{Layer: merge.JobSetLayer, Value: engine.Presence{}, Source: source}}
 		found.add(f)
 	})
 	return found.all
 }
 
-func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (*jobset.JobSet, schema.Findings) {
+func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
 	o := jobSets().decode(fields, namespace, found)
 	if o.broken {
@@ -238,12 +241,12 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 		return nil, found.all
 	}
 	o.validate(ctx, nil, found)
-	nameless := found.errorWithin(o.id, schema.Fields("metadata", "name"))
-	checkJobSet(js, func(code schema.Code, path schema.Path, message, help string) {
-		if code == schema.CodeJobSetName && nameless {
+	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
+	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+		if code == finding.CodeJobSetName && nameless {
 			return // the names of Jobs are made of the JobSet's
 		}
-		found.add(schema.Finding{Code: code, Severity: schema.Error, Object: o.id, Path: path, Message: message, Help: help})
+		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Help: help})
 	})
 	return js, found.all
 }
@@ -273,12 +276,12 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 func checkJobSet(js *jobset.JobSet, report reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
-		report(schema.CodeJobSetGate, schema.Fields("spec", "failurePolicy", "restartStrategy"),
+		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
 			"JobSet restarts in place only with the alpha feature gate InPlaceRestart", "write Recreate or BlockingRecreate")
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
-		checkManagedBy(*spec.ManagedBy, schema.Fields("spec", "managedBy"), schema.CodeJobSetManagedBy, report)
+		checkManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
@@ -302,7 +305,7 @@ func checkNetwork(network *jobset.Network, report reporter) {
 		return
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
-		report(schema.CodeJobSetNetwork, schema.Fields("spec", "network", "subdomain"),
+		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
 			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
@@ -311,7 +314,7 @@ func checkNetwork(network *jobset.Network, report reporter) {
 // longestManagedBy is the limit of both JobSet and Job.
 const longestManagedBy = 63
 
-func checkManagedBy(name string, path schema.Path, code schema.Code, report reporter) {
+func checkManagedBy(name string, path fieldpath.Path, code finding.Code, report reporter) {
 	const help = `write a domain and a path, such as "acme.example.com/controller"`
 	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
 		report(code, path, fmt.Sprintf("%q names no controller: %s", name, brief(err.Detail)), help)
@@ -329,11 +332,11 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
-		report(schema.CodeJobSetTooLarge, path.Append(schema.Field("replicas")),
+		report(finding.CodeJobSetTooLarge, path.Append(fieldpath.Field("replicas")),
 			fmt.Sprintf("%d replicas of %d Pods each are more than JobSet can count", job.Replicas, *p), "lower replicas or parallelism")
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
-		report(schema.CodeJobSetName, path.Append(schema.Field("groupName")),
+		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
 			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
@@ -348,7 +351,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 }
 
 // checkGenerated checks the name of a Job or Pod that JobSet will create.
-func checkGenerated(kind, name string, path schema.Path, report reporter) bool {
+func checkGenerated(kind, name string, path fieldpath.Path, report reporter) bool {
 	problems := validation.IsDNS1035Label(name)
 	if len(problems) == 0 {
 		return true
@@ -359,19 +362,19 @@ func checkGenerated(kind, name string, path schema.Path, report reporter) bool {
 		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)
 		help = fmt.Sprintf("shorten the TrainJob's name, or that of the replicated job, by %d", over)
 	}
-	report(schema.CodeJobSetName, path.Append(schema.Field("name")), message, help)
+	report(finding.CodeJobSetName, path.Append(fieldpath.Field("name")), message, help)
 	return false
 }
 
 func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report reporter) {
-	path := jobPath(job.Name).Append(schema.Field("dependsOn"))
+	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
-		report(schema.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
+		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself; that it never starts then, package render says.
 		if !earlier[dependency.Name] {
-			report(schema.CodeJobSetDependsOn, path.Append(schema.Item("name", dependency.Name)),
+			report(finding.CodeJobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
 				fmt.Sprintf("%q depends on %q, which is no earlier job", job.Name, dependency.Name), "name a job that stands before it, or move it behind that job")
 		}
 	}

@@ -11,21 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 func checkSuccessPolicy(spec *jobset.JobSetSpec, report reporter) {
 	if spec.SuccessPolicy == nil {
 		return
 	}
-	path := schema.Fields("spec", "successPolicy", "targetReplicatedJobs")
+	path := fieldpath.Fields("spec", "successPolicy", "targetReplicatedJobs")
 	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, report)
 }
 
-func checkTargets(spec *jobset.JobSetSpec, targets []string, path schema.Path, report reporter) {
+func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, report reporter) {
 	for i, target := range targets {
 		if replicatedJob(spec.ReplicatedJobs, target) == nil {
-			report(schema.CodeJobSetPolicy, path.Append(schema.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
+			report(finding.CodeJobSetPolicy, path.Append(fieldpath.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
 		}
 	}
 }
@@ -44,11 +45,11 @@ var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 const longestRuleName = 128
 
 func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
-	path := schema.Fields("spec", "failurePolicy", "rules")
+	path := fieldpath.Fields("spec", "failurePolicy", "rules")
 	rules := spec.FailurePolicy.Rules
 	for i := range rules {
 		if a := rules[i].Action; a == jobset.RestartJob || a == jobset.RestartJobAndIgnoreMaxRestarts {
-			report(schema.CodeJobSetGate, path.Append(schema.Index(i), schema.Field("action")),
+			report(finding.CodeJobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
 				fmt.Sprintf("JobSet knows the action %s only with the alpha feature gate RestartJob", a), "write RestartJobSet, or another action")
 			return // the webhook looks no further
 		}
@@ -58,19 +59,19 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
 		batchv1.JobReasonMaxFailedIndexesExceeded, batchv1.JobReasonPodFailurePolicy,
 	}
 	for i := range rules {
-		rule, at := &rules[i], path.Append(schema.Index(i))
-		name := at.Append(schema.Field("name"))
+		rule, at := &rules[i], path.Append(fieldpath.Index(i))
+		name := at.Append(fieldpath.Field("name"))
 		if !ruleName().MatchString(rule.Name) || len(rule.Name) > longestRuleName {
-			report(schema.CodeJobSetPolicy, name, fmt.Sprintf("%q is no name for a rule", rule.Name),
+			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("%q is no name for a rule", rule.Name),
 				fmt.Sprintf("use letters, digits and _ , : inside, beginning with a letter and not ending with a comma or colon, %d at most", longestRuleName))
 		}
 		if slices.ContainsFunc(rules[:i], func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }) {
-			report(schema.CodeJobSetPolicy, name, fmt.Sprintf("another rule is called %q, too", rule.Name), "give the rules different names")
+			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("another rule is called %q, too", rule.Name), "give the rules different names")
 		}
-		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(schema.Field("targetReplicatedJobs")), report)
+		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(fieldpath.Field("targetReplicatedJobs")), report)
 		for j, reason := range rule.OnJobFailureReasons {
 			if !slices.Contains(reasons, reason) {
-				report(schema.CodeJobSetPolicy, at.Append(schema.Field("onJobFailureReasons"), schema.Index(j)),
+				report(finding.CodeJobSetPolicy, at.Append(fieldpath.Field("onJobFailureReasons"), fieldpath.Index(j)),
 					fmt.Sprintf("no Job fails for the reason %q", reason), "write one of "+strings.Join(reasons, ", "))
 			}
 		}
@@ -78,9 +79,9 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
 }
 
 func checkCoordinator(js *jobset.JobSet, report reporter) {
-	coordinator, path := js.Spec.Coordinator, schema.Fields("spec", "coordinator")
+	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
 	refuse := func(field, message, help string) {
-		report(schema.CodeJobSetCoordinator, path.Append(schema.Field(field)), message, help)
+		report(finding.CodeJobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
 	}
 	job := replicatedJob(js.Spec.ReplicatedJobs, coordinator.ReplicatedJob)
 	switch {
@@ -116,8 +117,8 @@ func checkClaims(js *jobset.JobSet, report reporter) {
 		for j := range templates {
 			name := templates[j].Name
 			// The webhook says "template", though the field is called templates.
-			path := schema.Fields("spec", "volumeClaimPolicies").Append(schema.Index(i), schema.Field("templates"), schema.Index(j), schema.Field("metadata"), schema.Field("name"))
-			refuse := func(message, help string) { report(schema.CodeJobSetClaim, path, message, help) }
+			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
+			refuse := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
 			if seen[name] {
 				refuse(fmt.Sprintf("another claim is called %q, too", name), "give the claims different names")
 			}
@@ -134,14 +135,14 @@ func checkClaims(js *jobset.JobSet, report reporter) {
 }
 
 // checkClaimUse asks for a container that mounts the claim, and for no other volume of its name.
-func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path schema.Path, report reporter) {
+func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path, report reporter) {
 	mounted := false
 	for i := range jobs {
 		pod := &jobs[i].Template.Spec.Template.Spec
 		for j := range pod.Volumes {
 			if pod.Volumes[j].Name == name {
-				report(schema.CodeJobSetClaim,
-					jobPath(jobs[i].Name).Append(schema.Fields("template", "spec", "template", "spec", "volumes")...).Append(schema.Item("name", name), schema.Field("name")),
+				report(finding.CodeJobSetClaim,
+					jobPath(jobs[i].Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).Append(fieldpath.Item("name", name), fieldpath.Field("name")),
 					fmt.Sprintf("the volume has the name of the claim %q, which becomes a volume itself", name), "drop the volume, or give it another name")
 			}
 		}
@@ -153,7 +154,7 @@ func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path schema.Path, r
 		}
 	}
 	if !mounted {
-		report(schema.CodeJobSetClaim, schema.Fields("spec", "replicatedJobs"),
+		report(finding.CodeJobSetClaim, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("no container mounts the claim %q", name), "mount a volume of the claim's name, or drop the claim")
 	}
 	_ = path

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // jobSetYAML is a JobSet of one job, called node, with one container; the texts go into the spec, the Job's
@@ -106,7 +106,7 @@ func TestJobSet(t *testing.T) {
 			if got := strings.Join(codes(found), " "); got != c.want {
 				t.Errorf("%q, want %q: %s\n%v", got, c.want, c.reason, found)
 			}
-			at := func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.String() == c.path }
+			at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}

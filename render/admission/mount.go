@@ -6,7 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkMounts checks what a container mounts, and where.
@@ -14,22 +15,22 @@ func (p *podChecker) checkMounts(c podContainer) {
 	paths := map[string]bool{}
 	for i := range c.VolumeMounts {
 		m := &c.VolumeMounts[i]
-		at := c.at.Append(schema.Field("volumeMounts"), schema.Index(i))
+		at := c.at.Append(fieldpath.Field("volumeMounts"), fieldpath.Index(i))
 		if m.MountPath != "" && !paths[m.MountPath] {
-			at = c.at.Append(schema.Field("volumeMounts"), schema.Item("mountPath", m.MountPath))
+			at = c.at.Append(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath))
 		}
-		p.checkVolumeOf(m.Name, at.Append(schema.Field("name")))
-		if required(p.report, schema.CodeMount, at.Append(schema.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
-			p.report(schema.CodeMount, at.Append(schema.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
+		p.checkVolumeOf(m.Name, at.Append(fieldpath.Field("name")))
+		if required(p.report, finding.CodeMount, at.Append(fieldpath.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
 		}
 		paths[m.MountPath] = true
 		if slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == m.Name || d.DevicePath == m.MountPath }) {
-			p.report(schema.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
+			p.report(finding.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
 		}
-		relative(p.report, schema.CodeMount, at.Append(schema.Field("subPath")), m.SubPath)
-		relative(p.report, schema.CodeMount, at.Append(schema.Field("subPathExpr")), m.SubPathExpr)
+		relative(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPath")), m.SubPath)
+		relative(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPathExpr")), m.SubPathExpr)
 		if m.SubPath != "" && m.SubPathExpr != "" {
-			p.report(schema.CodeTwoSources, at.Append(schema.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
+			p.report(finding.CodeTwoSources, at.Append(fieldpath.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
 		}
 		p.checkPropagation(c, m, at)
 	}
@@ -37,33 +38,33 @@ func (p *podChecker) checkMounts(c podContainer) {
 
 // checkVolumeOf asks for the volume that is mounted. A volume with a fault counts as none in an API
 // server; here, the fault is enough.
-func (p *podChecker) checkVolumeOf(name string, path schema.Path) {
-	if !required(p.report, schema.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
+func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
+	if !required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
 		return
 	}
-	p.report(schema.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
+	p.report(finding.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
 }
 
-func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at schema.Path) {
+func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at fieldpath.Path) {
 	none := m.MountPropagation == nil || *m.MountPropagation == corev1.MountPropagationNone
 	if m.MountPropagation != nil {
-		path := at.Append(schema.Field("mountPropagation"))
-		oneOf(p.report, schema.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
+		path := at.Append(fieldpath.Field("mountPropagation"))
+		oneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
 		if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged(c.SecurityContext) {
-			p.report(schema.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
+			p.report(finding.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
 		}
 	}
 	if m.RecursiveReadOnly == nil {
 		return
 	}
-	path := at.Append(schema.Field("recursiveReadOnly"))
-	oneOf(p.report, schema.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+	path := at.Append(fieldpath.Field("recursiveReadOnly"))
+	oneOf(p.report, finding.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
 	if asked := *m.RecursiveReadOnly; asked == corev1.RecursiveReadOnlyEnabled || asked == corev1.RecursiveReadOnlyIfPossible {
 		if !m.ReadOnly {
-			p.report(schema.CodeMount, path, "needs readOnly", "set readOnly to true")
+			p.report(finding.CodeMount, path, "needs readOnly", "set readOnly to true")
 		}
 		if !none {
-			p.report(schema.CodeMount, path, "cannot be beside mountPropagation", "drop one of the two")
+			p.report(finding.CodeMount, path, "cannot be beside mountPropagation", "drop one of the two")
 		}
 	}
 }
@@ -76,22 +77,22 @@ func privileged(c *corev1.SecurityContext) bool {
 func (p *podChecker) checkDevices(c podContainer) {
 	for i := range c.VolumeDevices {
 		d := &c.VolumeDevices[i]
-		at := c.at.Append(schema.Field("volumeDevices"), schema.Index(i))
-		p.checkVolumeOf(d.Name, at.Append(schema.Field("name")))
+		at := c.at.Append(fieldpath.Field("volumeDevices"), fieldpath.Index(i))
+		p.checkVolumeOf(d.Name, at.Append(fieldpath.Field("name")))
 		if v := p.volumes[d.Name]; v != nil && v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
-			p.report(schema.CodeMount, at.Append(schema.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
 		}
-		path := at.Append(schema.Field("devicePath"))
-		if required(p.report, schema.CodeMount, path, d.DevicePath) {
-			noWayUp(p.report, schema.CodeMount, path, d.DevicePath)
+		path := at.Append(fieldpath.Field("devicePath"))
+		if required(p.report, finding.CodeMount, path, d.DevicePath) {
+			noWayUp(p.report, finding.CodeMount, path, d.DevicePath)
 		}
 		for _, other := range c.VolumeDevices[:i] {
 			if other.Name == d.Name || other.DevicePath == d.DevicePath {
-				p.report(schema.CodeMount, at, "another device of the container has the same name or path", "drop one of the two")
+				p.report(finding.CodeMount, at, "another device of the container has the same name or path", "drop one of the two")
 			}
 		}
 		if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == d.Name || m.MountPath == d.DevicePath }) {
-			p.report(schema.CodeMount, at, "is mounted by the container, too", "drop the mount, or the device")
+			p.report(finding.CodeMount, at, "is mounted by the container, too", "drop the mount, or the device")
 		}
 	}
 }

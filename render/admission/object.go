@@ -26,14 +26,15 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // object is one custom resource on its way through the API server.
 type object struct {
 	*definition
-	id     schema.Object
+	id     fieldpath.Object
 	fields map[string]any
 	// broken says that the object cannot be read at all: metadata of a wrong type.
 	broken bool
@@ -55,8 +56,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		}
 	}
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
-		found.add(schema.Finding{
-			Code: schema.CodeUnknownVersion, Severity: schema.Error, Object: o.id, Path: schema.Fields("apiVersion"),
+		found.add(finding.Finding{
+			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Help: "write apiVersion: " + d.apiVersion,
 		})
 		o.fields["apiVersion"] = d.apiVersion
@@ -64,8 +65,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	metadata, _, unknown, err := structuralobjectmeta.GetObjectMetaWithOptions(o.fields, structuralobjectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		o.broken = true
-		found.add(schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata"),
+		found.add(finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata"),
 			Message: fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), Help: "labels and annotations are strings: quote their values",
 		})
 		return o
@@ -78,8 +79,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
 		if metadata.Name == "" && metadata.GenerateName != "" {
 			metadata.Name = generatedName(metadata.GenerateName)
-			found.add(schema.Finding{
-				Code: schema.CodeNoName, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "name"),
+			found.add(finding.Finding{
+				Code: finding.CodeNoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
 				Message: "a cluster makes another name of generateName each time, by which goes what refers to the object or is made of it",
 				Help:    "set metadata.name",
 			})
@@ -87,8 +88,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	for _, path := range unknown {
-		found.add(schema.Finding{
-			Code: schema.CodeUnknownField, Severity: schema.Error, Object: o.id, Path: o.path(path, raw),
+		found.add(finding.Finding{
+			Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: o.path(path, raw),
 			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
 			Help:    "remove the field, or mend its name",
 		})
@@ -197,8 +198,8 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		return
 	}
 	if n := listItems(o.fields); n > maxItems {
-		found.add(schema.Finding{
-			Code: schema.CodeSyntax, Severity: schema.Error, Object: o.id,
+		found.add(finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Object: o.id,
 			Message: fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), Help: "remove items, or split the object",
 		})
 		return
@@ -255,8 +256,8 @@ func (o *object) refuseVersion(found *findings) {
 	if version, err := strconv.ParseUint(text, 10, 64); err != nil || version == 0 {
 		return
 	}
-	found.add(schema.Finding{
-		Code: schema.CodeBadMetadata, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "resourceVersion"),
+	found.add(finding.Finding{
+		Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
 		Message: "forbidden on create", Help: "remove the field",
 	})
 }

@@ -3,22 +3,23 @@ package admission
 import (
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // origin says where the value of a field of the JobSet comes from: the section of the TrainJob that is
 // written over the template, else the runtime or the manager's patch that set it last, else whoever
 // named the nearest thing around it first. Its Value is only meant where the field itself was set.
-func (c *checker) origin(path schema.Path) schema.Claim {
+func (c *checker) origin(path fieldpath.Path) engine.Claim {
 	if source, ok := c.fromTrainJob(path); ok {
-		return schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: source}
+		return engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: source}
 	}
 	c.indexOwners()
 	if made, ok := c.madeFrom(path); ok {
@@ -33,51 +34,51 @@ func (c *checker) origin(path schema.Path) schema.Claim {
 		if n == len(path) {
 			return claim
 		}
-		if _, named := claim.Value.(schema.Presence); named {
+		if _, named := claim.Value.(engine.Presence); named {
 			claim = claims[0] // something that is missing in an item is for the one to add who brought it
 		}
-		claim.Value, claim.Source = schema.Presence{}, claim.Source.Append(path[n:]...)
+		claim.Value, claim.Source = engine.Presence{}, claim.Source.Append(path[n:]...)
 		return claim
 	}
-	return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(path...)}
+	return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "template").Append(path...)}
 }
 
 // madeFrom is the origin of what the JobSet controller makes of names: labels, and the subdomain of Pods.
-func (c *checker) madeFrom(path schema.Path) (schema.Claim, bool) {
+func (c *checker) madeFrom(path fieldpath.Path) (engine.Claim, bool) {
 	if c.merged == nil || len(c.owners[path.String()]) > 0 {
-		return schema.Claim{}, false
+		return engine.Claim{}, false
 	}
 	source, ok := madeFrom(&c.merged.Template.Spec, path)
-	if !ok || source.HasPrefix(schema.Fields("metadata")) {
-		return schema.Claim{Layer: schema.TrainJob, Value: schema.Presence{}, Source: source}, ok
+	if !ok || source.HasPrefix(fieldpath.Fields("metadata")) {
+		return engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: source}, ok
 	}
-	return schema.Claim{Layer: schema.Runtime, Value: schema.Presence{}, Source: schema.Fields("spec", "template").Append(source...)}, true
+	return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
 // madeFrom returns the field of a JobSet that its controller makes a label, or the subdomain of Pods, of.
-func madeFrom(spec *jobset.JobSetSpec, path schema.Path) (schema.Path, bool) {
-	if len(path) < 4 || !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) {
+func madeFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, bool) {
+	if len(path) < 4 || !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
 		return nil, false
 	}
-	name, jobName := schema.Fields("metadata", "name"), path[:3].Append(schema.Field("name"))
+	name, jobName := fieldpath.Fields("metadata", "name"), path[:3].Append(fieldpath.Field("name"))
 	last := path[len(path)-1]
 	key, _ := last.Key()
 	switch {
-	case last == schema.Field("subdomain"):
+	case last == fieldpath.Field("subdomain"):
 		if spec.Network != nil && spec.Network.Subdomain != "" {
-			return schema.Fields("spec", "network", "subdomain"), true
+			return fieldpath.Fields("spec", "network", "subdomain"), true
 		}
 		return name, true
 	case key == jobset.ReplicatedJobNameKey:
 		return jobName, true
 	case key == jobset.GroupNameKey:
-		return path[:3].Append(schema.Field("groupName")), true
+		return path[:3].Append(fieldpath.Field("groupName")), true
 	case key == jobset.CoordinatorKey:
-		return schema.Fields("spec", "coordinator"), true
+		return fieldpath.Fields("spec", "coordinator"), true
 	case key == jobset.JobSetNameKey, key == "job-name", key == batchv1.JobNameLabel:
 		return name, true
 	case key == jobset.JobSetUIDKey:
-		return schema.Fields("metadata", "uid"), true
+		return fieldpath.Fields("metadata", "uid"), true
 	}
 	return nil, false
 }
@@ -87,24 +88,24 @@ func (c *checker) indexOwners() {
 	if c.owners != nil || c.merged == nil {
 		return
 	}
-	c.owners = map[string][]schema.Claim{}
+	c.owners = map[string][]engine.Claim{}
 	for path, claims := range c.merged.Owners.All() {
 		c.owners[path.String()] = claims
 	}
 }
 
 // fromTrainJob is the field of the TrainJob's own sections that decides on a field of the JobSet.
-func (c *checker) fromTrainJob(path schema.Path) (schema.Path, bool) {
+func (c *checker) fromTrainJob(path fieldpath.Path) (fieldpath.Path, bool) {
 	text := path.String()
 	switch {
 	case text == ".metadata.namespace":
 		return path, true
 	case strings.HasPrefix(text, ".metadata.name"):
-		return schema.Fields("metadata", "name"), true
+		return fieldpath.Fields("metadata", "name"), true
 	case text == ".spec.suspend":
-		return schema.Fields("spec", "suspend"), true
+		return fieldpath.Fields("spec", "suspend"), true
 	}
-	if !path.HasPrefix(schema.Fields("spec", "replicatedJobs")) || len(path) < 6 || c.merged == nil {
+	if !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) || len(path) < 6 || c.merged == nil {
 		return nil, false
 	}
 	job := c.jobOf(path)
@@ -114,9 +115,9 @@ func (c *checker) fromTrainJob(path schema.Path) (schema.Path, bool) {
 	const depth = 3 // .spec.replicatedJobs[…]
 	rest := path[depth:]
 	if t := c.typed.Spec.Trainer; t != nil && t.NumNodes != nil && isCount(rest) && c.takesNumNodes(job) {
-		return schema.Fields("spec", "trainer", "numNodes"), true
+		return fieldpath.Fields("spec", "trainer", "numNodes"), true
 	}
-	inContainer := schema.Fields("template", "spec", "template", "spec", "containers")
+	inContainer := fieldpath.Fields("template", "spec", "template", "spec", "containers")
 	if !rest.HasPrefix(inContainer) || len(rest) < len(inContainer)+2 {
 		return nil, false
 	}
@@ -125,7 +126,7 @@ func (c *checker) fromTrainJob(path schema.Path) (schema.Path, bool) {
 }
 
 // jobOf is the replicated job that a path of the JobSet leads into.
-func (c *checker) jobOf(path schema.Path) *jobset.ReplicatedJob {
+func (c *checker) jobOf(path fieldpath.Path) *jobset.ReplicatedJob {
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if i, ok := path[2].Index(); ok && i < len(jobs) {
 		return &jobs[i]
@@ -134,8 +135,8 @@ func (c *checker) jobOf(path schema.Path) *jobset.ReplicatedJob {
 	return replicatedJob(jobs, name)
 }
 
-func isCount(path schema.Path) bool {
-	return len(path) == 3 && (path[2] == schema.Field("parallelism") || path[2] == schema.Field("completions"))
+func isCount(path fieldpath.Path) bool {
+	return len(path) == 3 && (path[2] == fieldpath.Field("parallelism") || path[2] == fieldpath.Field("completions"))
 }
 
 func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
@@ -147,7 +148,7 @@ func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
 
 // sectionField is the field of spec.trainer or spec.initializer that is written into a field of a
 // container.
-func (c *checker) sectionField(job *jobset.ReplicatedJob, container string, path schema.Path) (schema.Path, bool) {
+func (c *checker) sectionField(job *jobset.ReplicatedJob, container string, path fieldpath.Path) (fieldpath.Path, bool) {
 	ancestor := job.Template.Labels[policy.Ancestor]
 	if name, known := containerOf(ancestor); !known || name != container {
 		return nil, false
@@ -174,11 +175,11 @@ func (c *checker) sectionField(job *jobset.ReplicatedJob, container string, path
 	return nil, false
 }
 
-func (c *checker) trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path schema.Path) (schema.Path, bool) {
+func (c *checker) trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if t == nil {
 		return nil, false
 	}
-	at := schema.Fields("spec", "trainer")
+	at := fieldpath.Fields("spec", "trainer")
 	switch field {
 	case "image":
 		return at.Append(path...), t.Image != nil
@@ -192,12 +193,12 @@ func (c *checker) trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field st
 		if t.ResourcesPerNode == nil || p == nil {
 			return nil, false
 		}
-		source := schema.Fields("spec", "trainer", "resourcesPerNode").Append(path[1:]...)
+		source := fieldpath.Fields("spec", "trainer", "resourcesPerNode").Append(path[1:]...)
 		if len(path) < 2 {
 			return source, true
 		}
 		list := t.ResourcesPerNode.Requests
-		if path[1] == schema.Field("limits") {
+		if path[1] == fieldpath.Field("limits") {
 			list = t.ResourcesPerNode.Limits
 		}
 		if len(path) == 2 {
@@ -215,25 +216,25 @@ func (c *checker) trainerField(t *trainer.Trainer, p *trainer.MLPolicy, field st
 
 const storageURI = "STORAGE_URI"
 
-func initializerField(section string, hasEnv func(string) bool, uri, secret bool, field string, path schema.Path) (schema.Path, bool) {
-	at := schema.Fields("spec", "initializer", section)
+func initializerField(section string, hasEnv func(string) bool, uri, secret bool, field string, path fieldpath.Path) (fieldpath.Path, bool) {
+	at := fieldpath.Fields("spec", "initializer", section)
 	switch {
 	case field == "env" && len(path) > 1 && hasEnv(nameOf(path[1])):
 		return at.Append(path...), true
 	case field == "env" && len(path) > 1 && uri && nameOf(path[1]) == storageURI:
-		return at.Append(schema.Field("storageUri")), true
+		return at.Append(fieldpath.Field("storageUri")), true
 	case field == "envFrom" && secret:
-		return at.Append(schema.Field("secretRef")), true
+		return at.Append(fieldpath.Field("secretRef")), true
 	}
 	return nil, false
 }
 
-func nameOf(step schema.Step) string {
+func nameOf(step fieldpath.Step) string {
 	_, name, _ := step.Item()
 	return name
 }
 
-func indexIn(path schema.Path) (int, bool) {
+func indexIn(path fieldpath.Path) (int, bool) {
 	if len(path) < 2 {
 		return 0, false
 	}

@@ -6,18 +6,18 @@ import (
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // path reads a path as the API server prints it, such as spec.runtimePatches[0].manager, and names the
 // items of list-maps by their keys, as everything else in this module does. It needs the object to tell
 // the keys of maps, which may hold dots, from fields.
-func (o *object) path(text string, fields map[string]any) schema.Path {
-	var path schema.Path
+func (o *object) path(text string, fields map[string]any) fieldpath.Path {
+	var path fieldpath.Path
 	var value any = fields
 	of := o.schema
 	for rest := text; rest != "" && rest != "<nil>"; {
-		var step schema.Step
+		var step fieldpath.Step
 		step, value, of, rest = o.nextStep(rest, value, of)
 		path = append(path, step)
 	}
@@ -25,7 +25,7 @@ func (o *object) path(text string, fields map[string]any) schema.Path {
 }
 
 // nextStep reads one step off the text.
-func (o *object) nextStep(text string, value any, of *structuralschema.Structural) (step schema.Step, next any, as *structuralschema.Structural, rest string) {
+func (o *object) nextStep(text string, value any, of *structuralschema.Structural) (step fieldpath.Step, next any, as *structuralschema.Structural, rest string) {
 	if strings.HasPrefix(text, "[") {
 		token, after, _ := strings.Cut(text[1:], "]")
 		if list, ok := value.([]any); ok {
@@ -40,13 +40,13 @@ func (o *object) nextStep(text string, value any, of *structuralschema.Structura
 			}
 		}
 		entries, _ := value.(map[string]any)
-		return schema.Key(token), entries[token], valuesOf(of), after
+		return fieldpath.Key(token), entries[token], valuesOf(of), after
 	}
 	text = strings.TrimPrefix(text, ".")
 	entries, _ := value.(map[string]any)
 	if values := valuesOf(of); values != nil {
 		key := longestKey(text, entries)
-		return schema.Key(key), entries[key], values, text[len(key):]
+		return fieldpath.Key(key), entries[key], values, text[len(key):]
 	}
 	name := text
 	if end := strings.IndexAny(text, ".["); end > 0 {
@@ -57,7 +57,7 @@ func (o *object) nextStep(text string, value any, of *structuralschema.Structura
 			as = &property
 		}
 	}
-	return schema.Field(name), entries[name], as, text[len(name):]
+	return fieldpath.Field(name), entries[name], as, text[len(name):]
 }
 
 // valuesOf is the schema of a map's values, nil for what is no map.
@@ -88,9 +88,9 @@ type itemNames map[*any]map[string]int
 
 // item returns the step to an item of a list: by the item's key where the list has one and no other item has
 // the same, else by its position.
-func (o *object) item(list []any, i int, of *structuralschema.Structural) schema.Step {
+func (o *object) item(list []any, i int, of *structuralschema.Structural) fieldpath.Step {
 	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 || i >= len(list) {
-		return schema.Index(i)
+		return fieldpath.Index(i)
 	}
 	key := of.XListMapKeys[0]
 	name := func(item any) string {
@@ -107,7 +107,7 @@ func (o *object) item(list []any, i int, of *structuralschema.Structural) schema
 		o.names[&list[0]] = count
 	}
 	if own := name(list[i]); own != "" && count[own] == 1 {
-		return schema.Item(key, own)
+		return fieldpath.Item(key, own)
 	}
-	return schema.Index(i)
+	return fieldpath.Index(i)
 }

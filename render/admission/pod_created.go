@@ -8,13 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkCreated checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
 // plugins refuse and the Job API does not (Kubernetes v1.36.3 pkg/apis/core/validation, plugin/pkg/admission).
 func checkCreated(pod *corev1.Pod, report reporter) {
-	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: schema.Fields("spec"), report: report}
+	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
 	spec := &p.Spec
 	p.checkPriority()
 	p.checkOverhead()
@@ -22,22 +23,22 @@ func checkCreated(pod *corev1.Pod, report reporter) {
 		p.checkHostPorts(true)
 	}
 	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
-		p.report(schema.CodeScheduling, p.field("nodeName"), "forbidden beside schedulingGates", "remove one of the two")
+		p.report(finding.CodeScheduling, p.field("nodeName"), "forbidden beside schedulingGates", "remove one of the two")
 	}
 	for _, container := range p.containers() {
 		if container.Image != strings.TrimSpace(container.Image) {
-			p.report(schema.CodeNoImage, container.at.Append(schema.Field("image")), fmt.Sprintf("%q begins or ends with a space", container.Image), "drop the space")
+			p.report(finding.CodeNoImage, container.at.Append(fieldpath.Field("image")), fmt.Sprintf("%q begins or ends with a space", container.Image), "drop the space")
 		}
 	}
 	for i := range spec.Volumes {
 		p.checkCreatedVolume(i)
 	}
 	for i, finalizer := range p.Finalizers {
-		path := schema.Fields("metadata", "finalizers").Append(schema.Index(i))
-		qualified(p.report, schema.CodeBadLabel, path, "a finalizer", finalizer)
+		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
+		qualified(p.report, finding.CodeBadLabel, path, "a finalizer", finalizer)
 		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
-			p.report(schema.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)
 		}
 	}
 	// The placement of the Pods of an exclusive job adds terms.
@@ -49,6 +50,6 @@ func checkCreated(pod *corev1.Pod, report reporter) {
 func (p *podChecker) checkCreatedVolume(i int) {
 	v := &p.Spec.Volumes[i]
 	if v.Image != nil && v.Image.Reference == "" {
-		p.report(schema.CodeVolume, p.volumePath(i).Append(schema.Fields("image", "reference")...), "is required, and empty", "name the image")
+		p.report(finding.CodeVolume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), "is required, and empty", "name the image")
 	}
 }

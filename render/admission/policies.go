@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // policies are the rules of the Trainer's plugins, each of which looks only where the runtime has its
@@ -44,7 +46,7 @@ func (c *checker) reserved(policy string, names ...string) {
 	}
 	for _, env := range t.Env {
 		if slices.Contains(names, env.Name) {
-			c.about(schema.CodeReservedEnv, schema.Error, schema.Fields("spec", "trainer", "env").Append(schema.Item("name", env.Name)),
+			c.about(finding.CodeReservedEnv, finding.Error, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", env.Name)),
 				fmt.Sprintf("the %s policy of the runtime sets %s itself, and lets no TrainJob set it", policy, env.Name), "drop the variable")
 		}
 	}
@@ -55,13 +57,13 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 		for _, target := range p.EnvInjection.Targets {
 			for _, name := range target.ContainerNames {
 				if !hasTarget(c.merged.Template.Spec.ReplicatedJobs, target.JobName, name) {
-					c.add(schema.Finding{
-						Code: schema.CodeEnvInjection, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "runtimeRef"),
+					c.add(finding.Finding{
+						Code: finding.CodeEnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
 						Help:    "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target",
-						Claims: []schema.Claim{{
-							Layer: schema.Runtime, Value: schema.Presence{},
-							Source: schema.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(schema.Item("jobName", target.JobName)),
+						Claims: []engine.Claim{{
+							Layer: merge.RuntimeLayer, Value: engine.Presence{},
+							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
 						}},
 					})
 				}
@@ -108,10 +110,10 @@ const (
 // torchTune holds the rules for a trainer whose command is exactly "tune run" (Trainer v2.3.0
 // pkg/runtime/framework/plugins/torch torchtune.go).
 func (c *checker) torchTune(t *trainer.Trainer) {
-	refuse := func(path schema.Path, message, help string) {
-		c.about(schema.CodeTorchTune, schema.Error, path, message, help)
+	refuse := func(path fieldpath.Path, message, help string) {
+		c.about(finding.CodeTorchTune, finding.Error, path, message, help)
 	}
-	atName, atNodes := schema.Fields("spec", "runtimeRef", "name"), schema.Fields("spec", "trainer", "numNodes")
+	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
 	model := torchTuneModel(c.typed.Spec.RuntimeRef.Name)
 	var recipes torchTuneRecipes
 	var suffixes []string
@@ -138,7 +140,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	case recipes.qlora == notAtAll:
 		refuse(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
 	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
-		refuse(schema.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
+		refuse(fieldpath.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
 			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
 	}
 	if nodes > 1 && (lora || quantized) {
@@ -147,7 +149,7 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	for i, arg := range t.Args {
 		key, _, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
-			refuse(schema.Fields("spec", "trainer", "args").Append(schema.Index(i)),
+			refuse(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
 				fmt.Sprintf("the runtime decides on %s, and lets no TrainJob set it", key), "drop the argument")
 		}
 	}
@@ -226,7 +228,7 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
 		(replicatedJob(jobs, "launcher") == nil || replicatedJob(jobs, policy.Node) == nil) {
-		c.about(schema.CodeNoLauncher, schema.Error, schema.Fields("spec", "trainer", "numNodes"),
+		c.about(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
 			"set numNodes to 1, or name a runtime with both jobs")
 	}
@@ -242,7 +244,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		processes = t.NumProcPerNode
 	}
 	if processes != nil && *processes < 1 {
-		c.about(schema.CodeFlux, schema.Error, schema.Fields("spec", "trainer", "numProcPerNode"),
+		c.about(finding.CodeFlux, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
 			fmt.Sprintf("flux runs at least 1 process a node, not %d", *processes), "set numProcPerNode to 1 or more")
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, policy.Node)
@@ -251,12 +253,12 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	}
 	pod := &job.Template.Spec.Template.Spec
 	if hasContainer(pod.InitContainers, fluxInstaller) {
-		path := jobPath(job.Name).Append(schema.Fields("template", "spec", "template", "spec", "initContainers")...).Append(schema.Item("name", fluxInstaller))
-		c.add(schema.Finding{
-			Code: schema.CodeFlux, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "trainer", "initContainers"),
+		path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(fieldpath.Item("name", fluxInstaller))
+		c.add(finding.Finding{
+			Code: finding.CodeFlux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
 			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
 			Help:    "give the runtime's init container another name",
-			Claims:  []schema.Claim{c.origin(path)},
+			Claims:  []engine.Claim{c.origin(path)},
 		})
 	}
 }
@@ -268,16 +270,16 @@ const volcanoQueue = "scheduling.volcano.sh/queue-name"
 // priority.go.
 func (c *checker) volcano() {
 	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
-		c.add(schema.Finding{
-			Code: schema.CodeNoQueue, Severity: schema.Error, Object: c.job.id,
-			Path:    schema.Fields("spec", "annotations").Append(schema.Key(volcanoQueue)),
+		c.add(finding.Finding{
+			Code: finding.CodeNoQueue, Severity: finding.Error, Object: c.job.id,
+			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
 			Message: "the name of the Volcano queue is empty", Help: "name a queue, or drop the annotation to use the default one",
-			Claims: []schema.Claim{c.origin(schema.Fields("metadata", "annotations").Append(schema.Key(volcanoQueue)))},
+			Claims: []engine.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}
 }
 
 // jobPath is where a replicated job stands in a JobSet.
-func jobPath(name string) schema.Path {
-	return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", name))
+func jobPath(name string) fieldpath.Path {
+	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", name))
 }

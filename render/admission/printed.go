@@ -3,32 +3,33 @@ package admission
 import (
 	"slices"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // asPrinted returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation): it
 // leaves out the metadata of labels and annotations of the Pod template, except reserved ones, and renames or leaves
 // out some fields of volumes and affinities.
-func asPrinted(code schema.Code, path schema.Path) schema.Path {
-	metadata := schema.Fields("spec", "template", "metadata")
-	if code == schema.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
-		return schema.Fields("spec", "template").Append(path[len(metadata):]...)
+func asPrinted(code finding.Code, path fieldpath.Path) fieldpath.Path {
+	metadata := fieldpath.Fields("spec", "template", "metadata")
+	if code == finding.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
+		return fieldpath.Fields("spec", "template").Append(path[len(metadata):]...)
 	}
-	printed := make(schema.Path, 0, len(path))
+	printed := make(fieldpath.Path, 0, len(path))
 	for i := 0; i < len(path); i++ {
 		rest := path[i:]
 		switch name, _ := path[i].Field(); {
-		case code == schema.CodeTwoSources && name == "downwardAPI" && len(rest) == 1:
-			printed = append(printed, schema.Field("downwarAPI"))
-		case name == "downwardAPI" && len(rest) > 2 && rest[1] == schema.Field("items"):
+		case code == finding.CodeTwoSources && name == "downwardAPI" && len(rest) == 1:
+			printed = append(printed, fieldpath.Field("downwarAPI"))
+		case name == "downwardAPI" && len(rest) > 2 && rest[1] == fieldpath.Field("items"):
 			printed = append(printed, path[i])
 			i += 2 // the list and the position
 		case name == "gcePersistentDisk" && len(rest) > 1:
-			printed = append(printed, schema.Field("persistentDisk"))
-		case name == "serviceAccountToken" && len(rest) == 2 && rest[1] == schema.Field("path"):
+			printed = append(printed, fieldpath.Field("persistentDisk"))
+		case name == "serviceAccountToken" && len(rest) == 2 && rest[1] == fieldpath.Field("path"):
 			printed = slices.Delete(printed, len(printed)-2, len(printed)) // the list of sources and the position
 		case name == "namespaces" && len(rest) == 2:
-			return append(printed, schema.Field("namespace"))
+			return append(printed, fieldpath.Field("namespace"))
 		default:
 			printed = append(printed, path[i])
 		}

@@ -7,8 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // classes are the names of the classes that the inputs hold.
@@ -21,21 +23,21 @@ func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 		job := &js.Spec.ReplicatedJobs[i]
 		spec := &job.Template.Spec.Template.Spec
 		if _, system := render.SystemPriority(spec.PriorityClassName); !system && !slices.Contains(known.priority, spec.PriorityClassName) {
-			c.unknownClass(js, job, schema.CodeNoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
+			c.unknownClass(js, job, finding.CodeNoPriorityClass, "PriorityClass", "priorityClassName", spec.PriorityClassName)
 		}
 		if name := spec.RuntimeClassName; name != nil && !slices.Contains(known.runtime, *name) {
-			c.unknownClass(js, job, schema.CodeNoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
+			c.unknownClass(js, job, finding.CodeNoRuntimeClass, "RuntimeClass", "runtimeClassName", *name)
 		}
 	}
 }
 
-func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code schema.Code, kind, field, name string) {
-	path := jobPath(job.Name).Append(schema.Fields("template", "spec", "template", "spec", field)...)
-	c.add(schema.Finding{
-		Code: code, Severity: schema.Warning, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
+func (c *checker) unknownClass(js *jobset.JobSet, job *jobset.ReplicatedJob, code finding.Code, kind, field, name string) {
+	path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", field)...)
+	c.add(finding.Finding{
+		Code: code, Severity: finding.Warning, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, Path: path,
 		Message: fmt.Sprintf("the inputs hold no %s %q; where the cluster has none either, no Pod of job %q is ever created", kind, name, job.Name),
 		Help:    fmt.Sprintf("give the manifest of the %s, too, or see that the cluster has it", kind),
-		Claims:  []schema.Claim{c.origin(path)},
+		Claims:  []engine.Claim{c.origin(path)},
 	})
 }
 
@@ -47,10 +49,10 @@ func (p *podChecker) checkPriority() {
 		return
 	}
 	if n := p.Spec.Priority; n != nil && *n != computed {
-		p.report(schema.CodePodSpec, p.field("priority"), fmt.Sprintf("invalid value %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
+		p.report(finding.CodePodSpec, p.field("priority"), fmt.Sprintf("invalid value %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
 	}
 	if policy := p.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
-		p.report(schema.CodePodSpec, p.field("preemptionPolicy"),
+		p.report(finding.CodePodSpec, p.field("preemptionPolicy"),
 			fmt.Sprintf("invalid value %q: must be the policy of the class, %q", *policy, corev1.PreemptLowerPriority), "set priorityClassName instead")
 	}
 }
@@ -58,6 +60,6 @@ func (p *podChecker) checkPriority() {
 // checkOverhead reports an overhead that no RuntimeClass defines.
 func (p *podChecker) checkOverhead() {
 	if p.Spec.RuntimeClassName == nil && len(p.Spec.Overhead) > 0 {
-		p.report(schema.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
+		p.report(finding.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
 	}
 }

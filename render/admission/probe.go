@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // defaultGrace is the termination grace period that the API server fills in.
@@ -22,33 +23,33 @@ func (p *podChecker) checkLifecycle(c podContainer) {
 	if c.init && !c.sidecar() {
 		const help = "drop it, or make the container a sidecar with restartPolicy: Always"
 		if c.Lifecycle != nil {
-			p.report(schema.CodeProbe, c.at.Append(schema.Field("lifecycle")), "an init container has no hooks", help)
+			p.report(finding.CodeProbe, c.at.Append(fieldpath.Field("lifecycle")), "an init container has no hooks", help)
 		}
 		for _, probe := range probes {
 			if probe.probe != nil {
-				p.report(schema.CodeProbe, c.at.Append(schema.Field(probe.field)), "an init container has no probes", help)
+				p.report(finding.CodeProbe, c.at.Append(fieldpath.Field(probe.field)), "an init container has no probes", help)
 			}
 		}
 		return
 	}
 	for _, probe := range probes {
 		if probe.probe != nil {
-			p.checkProbe(probe.probe, probe.field, c.at.Append(schema.Field(probe.field)))
+			p.checkProbe(probe.probe, probe.field, c.at.Append(fieldpath.Field(probe.field)))
 		}
 	}
 	if c.Lifecycle == nil {
 		return
 	}
-	at := c.at.Append(schema.Field("lifecycle"))
+	at := c.at.Append(fieldpath.Field("lifecycle"))
 	if h := c.Lifecycle.PostStart; h != nil {
-		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(schema.Field("postStart")))
+		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(fieldpath.Field("postStart")))
 	}
 	if h := c.Lifecycle.PreStop; h != nil {
-		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(schema.Field("preStop")))
+		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(fieldpath.Field("preStop")))
 	}
 }
 
-func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at schema.Path) {
+func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.Path) {
 	p.checkHandler(handler{probe.Exec, probe.HTTPGet, probe.TCPSocket, probe.GRPC, nil}, at)
 	for _, n := range []struct {
 		field string
@@ -57,18 +58,18 @@ func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at schema.Path
 		{"initialDelaySeconds", probe.InitialDelaySeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"periodSeconds", probe.PeriodSeconds},
 		{"successThreshold", probe.SuccessThreshold}, {"failureThreshold", probe.FailureThreshold},
 	} {
-		nonNegative(p.report, schema.CodeProbe, at.Append(schema.Field(n.field)), &n.value)
+		nonNegative(p.report, finding.CodeProbe, at.Append(fieldpath.Field(n.field)), &n.value)
 	}
 	readiness := name == "readinessProbe"
 	if !readiness && probe.SuccessThreshold > 1 { // 0 becomes 1
-		p.report(schema.CodeProbe, at.Append(schema.Field("successThreshold")), "must be 1: the first success is enough", "drop it")
+		p.report(finding.CodeProbe, at.Append(fieldpath.Field("successThreshold")), "must be 1: the first success is enough", "drop it")
 	}
 	if grace := probe.TerminationGracePeriodSeconds; grace != nil {
-		path := at.Append(schema.Field("terminationGracePeriodSeconds"))
+		path := at.Append(fieldpath.Field("terminationGracePeriodSeconds"))
 		if readiness {
-			p.report(schema.CodeProbe, path, "a readiness probe ends no container", "drop it")
+			p.report(finding.CodeProbe, path, "a readiness probe ends no container", "drop it")
 		} else if *grace <= 0 {
-			p.report(schema.CodeProbe, path, fmt.Sprintf("is %d, and must be 1 or more", *grace), "write 1 or more")
+			p.report(finding.CodeProbe, path, fmt.Sprintf("is %d, and must be 1 or more", *grace), "write 1 or more")
 		}
 	}
 }
@@ -82,27 +83,27 @@ type handler struct {
 	sleep *corev1.SleepAction
 }
 
-func (p *podChecker) checkHandler(h handler, at schema.Path) {
+func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 	var first string
 	another := func(field string) bool {
 		if first == "" {
 			first = field
 			return false
 		}
-		p.report(schema.CodeTwoSources, at.Append(schema.Field(field)), "cannot be beside "+first, "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(field)), "cannot be beside "+first, "keep the one that is meant")
 		return true
 	}
 	if h.exec != nil && !another("exec") && len(h.exec.Command) == 0 {
-		p.report(schema.CodeProbe, at.Append(schema.Fields("exec", "command")...), "is required, and empty", "name the command")
+		p.report(finding.CodeProbe, at.Append(fieldpath.Fields("exec", "command")...), "is required, and empty", "name the command")
 	}
 	if h.http != nil && !another("httpGet") {
-		p.checkHTTP(h.http, at.Append(schema.Field("httpGet")))
+		p.checkHTTP(h.http, at.Append(fieldpath.Field("httpGet")))
 	}
 	if h.tcp != nil && !another("tcpSocket") {
-		p.checkNumberOrName(h.tcp.Port, at.Append(schema.Fields("tcpSocket", "port")...))
+		p.checkNumberOrName(h.tcp.Port, at.Append(fieldpath.Fields("tcpSocket", "port")...))
 	}
 	if h.grpc != nil && !another("grpc") {
-		p.checkNumberOrName(intstr.FromInt32(h.grpc.Port), at.Append(schema.Fields("grpc", "port")...))
+		p.checkNumberOrName(intstr.FromInt32(h.grpc.Port), at.Append(fieldpath.Fields("grpc", "port")...))
 	}
 	if h.sleep != nil && !another("sleep") {
 		grace := int64(defaultGrace)
@@ -110,35 +111,35 @@ func (p *podChecker) checkHandler(h handler, at schema.Path) {
 			grace = *g
 		}
 		if h.sleep.Seconds < 0 || h.sleep.Seconds > grace {
-			p.report(schema.CodeProbe, at.Append(schema.Field("sleep")), fmt.Sprintf("takes %d seconds, and must not take longer than the Pod's termination grace period of %d", h.sleep.Seconds, grace),
+			p.report(finding.CodeProbe, at.Append(fieldpath.Field("sleep")), fmt.Sprintf("takes %d seconds, and must not take longer than the Pod's termination grace period of %d", h.sleep.Seconds, grace),
 				"sleep less, or raise terminationGracePeriodSeconds")
 		}
 	}
 	if first == "" {
-		p.report(schema.CodeProbe, at, "says nothing about what is to be done", "set one of exec, httpGet, tcpSocket and grpc")
+		p.report(finding.CodeProbe, at, "says nothing about what is to be done", "set one of exec, httpGet, tcpSocket and grpc")
 	}
 }
 
-func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at schema.Path) {
-	p.checkNumberOrName(http.Port, at.Append(schema.Field("port")))
+func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
+	p.checkNumberOrName(http.Port, at.Append(fieldpath.Field("port")))
 	if http.Scheme != "" {
-		oneOf(p.report, schema.CodeProbe, at.Append(schema.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+		oneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	}
 	for i, header := range http.HTTPHeaders {
 		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
-			p.report(schema.CodeProbe, at.Append(schema.Field("httpHeaders"), schema.Index(i), schema.Field("name")),
+			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
 				fmt.Sprintf("%q is no name for a header: %s", header.Name, brief(problems...)), "use letters, digits and dashes")
 		}
 	}
 }
 
 // checkNumberOrName checks a port by its number or by the name that the container gives it.
-func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path schema.Path) {
+func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
 	if port.Type == intstr.Int {
-		between(p.report, schema.CodeProbe, path, port.IntVal, 1, highestPort)
+		between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
 		return
 	}
 	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
-		p.report(schema.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, brief(problems...)), "write the port's number, or the name that it has in ports")
+		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, brief(problems...)), "write the port's number, or the name that it has in ports")
 	}
 }

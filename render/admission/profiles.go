@@ -7,14 +7,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkProfileAnnotations checks the annotations that set profiles of seccomp and AppArmor, and that they agree with
 // the fields that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
-func (p *podChecker) checkProfileAnnotations(at schema.Path) {
+func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 	for _, key := range sortedKeys(p.Annotations) {
-		value, path := p.Annotations[key], at.Append(schema.Key(key))
+		value, path := p.Annotations[key], at.Append(fieldpath.Key(key))
 		if key == corev1.SeccompPodAnnotationKey || strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
 			p.checkSeccompAnnotation(value, path)
 		}
@@ -23,11 +24,11 @@ func (p *podChecker) checkProfileAnnotations(at schema.Path) {
 			continue
 		}
 		if !slices.ContainsFunc(p.containers(), func(c podContainer) bool { return c.Name == container }) {
-			p.report(schema.CodeBadLabel, path, fmt.Sprintf("container %q not found", container), "name a container of the Pod")
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("container %q not found", container), "name a container of the Pod")
 		}
 		if value != "" && value != corev1.DeprecatedAppArmorBetaProfileRuntimeDefault && value != corev1.DeprecatedAppArmorBetaProfileNameUnconfined &&
 			!strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix) {
-			p.report(schema.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
 		}
 	}
 	var pod corev1.PodSecurityContext
@@ -40,7 +41,7 @@ func (p *podChecker) checkProfileAnnotations(at schema.Path) {
 		if c.SecurityContext != nil {
 			own = *c.SecurityContext
 		}
-		context := c.at.Append(schema.Field("securityContext"))
+		context := c.at.Append(fieldpath.Field("securityContext"))
 		p.matchSeccomp(corev1.SeccompContainerAnnotationKeyPrefix+c.Name, own.SeccompProfile, context)
 		if p.isWindows() {
 			continue
@@ -50,31 +51,31 @@ func (p *podChecker) checkProfileAnnotations(at schema.Path) {
 		}
 		if profile := own.AppArmorProfile; profile != nil {
 			p.matchProfile(corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name, string(profile.Type), profile.LocalhostProfile,
-				[]string{corev1.DeprecatedAppArmorBetaProfileRuntimeDefault}, context.Append(schema.Field("appArmorProfile")))
+				[]string{corev1.DeprecatedAppArmorBetaProfileRuntimeDefault}, context.Append(fieldpath.Field("appArmorProfile")))
 		}
 	}
 }
 
-func (p *podChecker) checkSeccompAnnotation(value string, path schema.Path) {
+func (p *podChecker) checkSeccompAnnotation(value string, path fieldpath.Path) {
 	if local, isLocal := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix); isLocal {
-		relative(p.report, schema.CodeBadLabel, path, local)
+		relative(p.report, finding.CodeBadLabel, path, local)
 		return
 	}
 	if !slices.Contains([]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault, corev1.SeccompProfileNameUnconfined}, value) {
-		p.report(schema.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a seccomp profile", value), "use runtime/default, unconfined or localhost/PATH")
+		p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a seccomp profile", value), "use runtime/default, unconfined or localhost/PATH")
 	}
 }
 
-func (p *podChecker) matchSeccomp(key string, profile *corev1.SeccompProfile, context schema.Path) {
+func (p *podChecker) matchSeccomp(key string, profile *corev1.SeccompProfile, context fieldpath.Path) {
 	if profile != nil {
 		p.matchProfile(key, string(profile.Type), profile.LocalhostProfile,
-			[]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault}, context.Append(schema.Field("seccompProfile")))
+			[]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault}, context.Append(fieldpath.Field("seccompProfile")))
 	}
 }
 
 // matchProfile reports an annotation that disagrees with the field at the path. The types and the prefixes of values
 // of seccomp and AppArmor have the same names.
-func (p *podChecker) matchProfile(key, kind string, local *string, defaults []string, at schema.Path) {
+func (p *podChecker) matchProfile(key, kind string, local *string, defaults []string, at fieldpath.Path) {
 	value, set := p.Annotations[key]
 	if !set {
 		return
@@ -92,6 +93,6 @@ func (p *podChecker) matchProfile(key, kind string, local *string, defaults []st
 		}
 	}
 	if !matches {
-		p.report(schema.CodeSecurityContext, at.Append(schema.Field(field)), fmt.Sprintf("must match the annotation %s", key), "remove the annotation")
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), fmt.Sprintf("must match the annotation %s", key), "remove the annotation")
 	}
 }

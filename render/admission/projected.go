@@ -5,7 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The least and the longest time that a token is good for.
@@ -15,11 +16,11 @@ const (
 )
 
 // checkProjected checks a volume that is put together of several sources.
-func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at schema.Path) {
-	p.checkMode(volume.DefaultMode, at.Append(schema.Field("defaultMode")))
+func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at fieldpath.Path) {
+	p.checkMode(volume.DefaultMode, at.Append(fieldpath.Field("defaultMode")))
 	files := projectedFiles{podChecker: p, seen: map[string]bool{}}
 	for i := range volume.Sources {
-		files.checkSource(&volume.Sources[i], at.Append(schema.Field("sources"), schema.Index(i)))
+		files.checkSource(&volume.Sources[i], at.Append(fieldpath.Field("sources"), fieldpath.Index(i)))
 	}
 }
 
@@ -29,52 +30,52 @@ type projectedFiles struct {
 	seen map[string]bool
 }
 
-func (f *projectedFiles) add(file string, path schema.Path) {
+func (f *projectedFiles) add(file string, path fieldpath.Path) {
 	if file == "" {
 		return
 	}
 	if f.seen[file] {
-		f.report(schema.CodeVolume, path, fmt.Sprintf("another source writes the file %q, too", file), "give the files different paths")
+		f.report(finding.CodeVolume, path, fmt.Sprintf("another source writes the file %q, too", file), "give the files different paths")
 	}
 	f.seen[file] = true
 }
 
-func (f *projectedFiles) checkItems(name string, items []corev1.KeyToPath, at schema.Path) {
-	required(f.report, schema.CodeVolume, at.Append(schema.Field("name")), name)
+func (f *projectedFiles) checkItems(name string, items []corev1.KeyToPath, at fieldpath.Path) {
+	required(f.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), name)
 	for i := range items {
-		item := at.Append(schema.Field("items"), schema.Index(i))
+		item := at.Append(fieldpath.Field("items"), fieldpath.Index(i))
 		f.checkFile(&items[i], item)
-		f.add(items[i].Path, item.Append(schema.Field("path")))
+		f.add(items[i].Path, item.Append(fieldpath.Field("path")))
 	}
 }
 
-func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at schema.Path) {
+func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpath.Path) {
 	set := 0
 	if s := source.Secret; s != nil {
 		set++
-		f.checkItems(s.Name, s.Items, at.Append(schema.Field("secret")))
+		f.checkItems(s.Name, s.Items, at.Append(fieldpath.Field("secret")))
 	}
 	if c := source.ConfigMap; c != nil {
 		set++
-		f.checkItems(c.Name, c.Items, at.Append(schema.Field("configMap")))
+		f.checkItems(c.Name, c.Items, at.Append(fieldpath.Field("configMap")))
 	}
 	if d := source.DownwardAPI; d != nil {
 		set++
 		for i := range d.Items {
-			item := at.Append(schema.Fields("downwardAPI", "items")...).Append(schema.Index(i))
+			item := at.Append(fieldpath.Fields("downwardAPI", "items")...).Append(fieldpath.Index(i))
 			f.checkDownwardFile(&d.Items[i], item)
-			f.add(d.Items[i].Path, item.Append(schema.Field("path")))
+			f.add(d.Items[i].Path, item.Append(fieldpath.Field("path")))
 		}
 	}
 	if t := source.ServiceAccountToken; t != nil {
 		set++
-		token := at.Append(schema.Field("serviceAccountToken"))
+		token := at.Append(fieldpath.Field("serviceAccountToken"))
 		if t.ExpirationSeconds != nil { // the API server fills in an hour
-			between(f.report, schema.CodeVolume, token.Append(schema.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
+			between(f.report, finding.CodeVolume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
 		}
-		f.checkFilePath(t.Path, token.Append(schema.Field("path")))
+		f.checkFilePath(t.Path, token.Append(fieldpath.Field("path")))
 	}
 	if set > 1 {
-		f.report(schema.CodeTwoSources, at, "names several sources", "make each a source of its own")
+		f.report(finding.CodeTwoSources, at, "names several sources", "make each a source of its own")
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // createJobSet is the JobSet as stored when it is created: with the defaults of its definition and of its
@@ -101,10 +102,10 @@ func mapOf(object map[string]any, field string) map[string]any {
 // frozen returns the fields that the webhook of an existing JobSet does not let change (JobSet v0.12.0
 // pkg/webhooks): managedBy, and everything about its jobs except, while it is suspended before or after the
 // change, five fields of the Pod templates.
-func frozen(old, new *jobset.JobSet) []schema.Path {
-	var paths []schema.Path
-	add := func(path schema.Path) { paths = append(paths, path) }
-	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "", schema.Fields("spec", "managedBy"), add)
+func frozen(old, new *jobset.JobSet) []fieldpath.Path {
+	var paths []fieldpath.Path
+	add := func(path fieldpath.Path) { paths = append(paths, path) }
+	differences(reflect.ValueOf(old.Spec.ManagedBy), reflect.ValueOf(new.Spec.ManagedBy), "", fieldpath.Fields("spec", "managedBy"), add)
 	before, after := old.Spec.ReplicatedJobs, new.DeepCopy().Spec.ReplicatedJobs
 	if suspendedJobSet(old) || suspendedJobSet(new) {
 		byName := make(map[string]*jobset.ReplicatedJob, len(before))
@@ -121,13 +122,13 @@ func frozen(old, new *jobset.JobSet) []schema.Path {
 			pod.Spec.NodeSelector, pod.Spec.Tolerations, pod.Spec.SchedulingGates = kept.Spec.NodeSelector, kept.Spec.Tolerations, kept.Spec.SchedulingGates
 		}
 	}
-	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name", schema.Fields("spec", "replicatedJobs"), add)
+	differences(reflect.ValueOf(before), reflect.ValueOf(after), "name", fieldpath.Fields("spec", "replicatedJobs"), add)
 	return paths
 }
 
 // update returns what the API server has against a JobSet that takes the place of a stored one, and the fields that
 // the webhook does not let change. A null that stands for a change which the webhook rejects is no finding of its own.
-func (o *object) update(ctx context.Context, stored *object) (schema.Findings, []schema.Path) {
+func (o *object) update(ctx context.Context, stored *object) (finding.List, []fieldpath.Path) {
 	found := &findings{}
 	o.validate(ctx, stored, found)
 	var old, new jobset.JobSet
@@ -135,17 +136,17 @@ func (o *object) update(ctx context.Context, stored *object) (schema.Findings, [
 		return found.all, nil
 	}
 	changed := frozen(&old, &new)
-	refused := slices.DeleteFunc(found.all, func(f schema.Finding) bool {
-		return f.Code == schema.CodeWrongType && slices.ContainsFunc(changed, func(path schema.Path) bool { return path.HasPrefix(f.Path) })
+	refused := slices.DeleteFunc(found.all, func(f finding.Finding) bool {
+		return f.Code == finding.CodeWrongType && slices.ContainsFunc(changed, func(path fieldpath.Path) bool { return path.HasPrefix(f.Path) })
 	})
-	return refused, slices.DeleteFunc(changed, func(path schema.Path) bool { return found.has(o.id, path, schema.CodeImmutable) })
+	return refused, slices.DeleteFunc(changed, func(path fieldpath.Path) bool { return found.has(o.id, path, finding.CodeImmutable) })
 }
 
 func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }
 
 // differences finds the fields in which two values differ. Items of a list are told apart by their merge key; a list
 // without one is one field.
-func differences(a, b reflect.Value, key string, path schema.Path, add func(schema.Path)) {
+func differences(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return
 	}
@@ -167,7 +168,7 @@ func differences(a, b reflect.Value, key string, path schema.Path, add func(sche
 	}
 }
 
-func differentFields(a, b reflect.Value, path schema.Path, add func(schema.Path)) {
+func differentFields(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
 	if a.NumField() == 0 || !a.Type().Field(0).IsExported() {
 		add(path) // a quantity or a time
 		return
@@ -180,13 +181,13 @@ func differentFields(a, b reflect.Value, path schema.Path, add func(schema.Path)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		at := path
 		if name != "" && options != "inline" {
-			at = path.Append(schema.Field(name))
+			at = path.Append(fieldpath.Field(name))
 		}
 		differences(a.Field(i), b.Field(i), f.Tag.Get("patchMergeKey"), at, add)
 	}
 }
 
-func differentKeys(a, b reflect.Value, path schema.Path, add func(schema.Path)) {
+func differentKeys(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.Path)) {
 	var keys []string
 	for _, m := range []reflect.Value{a, b} {
 		for _, key := range m.MapKeys() {
@@ -198,38 +199,38 @@ func differentKeys(a, b reflect.Value, path schema.Path, add func(schema.Path)) 
 		k := reflect.ValueOf(key).Convert(a.Type().Key())
 		x, y := a.MapIndex(k), b.MapIndex(k)
 		if !x.IsValid() || !y.IsValid() || !equality.Semantic.DeepEqual(x.Interface(), y.Interface()) {
-			add(path.Append(schema.Key(key)))
+			add(path.Append(fieldpath.Key(key)))
 		}
 	}
 }
 
 // differentItems compares the items of the same key. Another order, or a key that two items share, makes the whole
 // list one difference.
-func differentItems(a, b reflect.Value, key string, path schema.Path, add func(schema.Path)) {
+func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	before, after := itemsByKey(a, key), itemsByKey(b, key)
 	if before == nil || after == nil {
 		add(path)
 		return
 	}
 	found := false
-	report := func(p schema.Path) {
+	report := func(p fieldpath.Path) {
 		add(p)
 		found = true
 	}
-	each := func(list reflect.Value, visit func(name string, at schema.Path)) {
+	each := func(list reflect.Value, visit func(name string, at fieldpath.Path)) {
 		for i := range list.Len() {
 			name := keyOf(list.Index(i), key)
-			visit(name, path.Append(schema.Item(key, name)))
+			visit(name, path.Append(fieldpath.Item(key, name)))
 		}
 	}
-	each(b, func(name string, at schema.Path) {
+	each(b, func(name string, at fieldpath.Path) {
 		if was, ok := before[name]; ok {
 			differences(was, after[name], "", at, report)
 		} else {
 			report(at)
 		}
 	})
-	each(a, func(name string, at schema.Path) {
+	each(a, func(name string, at fieldpath.Path) {
 		if _, ok := after[name]; !ok {
 			report(at)
 		}

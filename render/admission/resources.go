@@ -9,33 +9,34 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	bounded "github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // checkResources checks what a container asks for, and what it may use at most.
 func (p *podChecker) checkResources(c podContainer) {
-	at := c.at.Append(schema.Field("resources"))
+	at := c.at.Append(fieldpath.Field("resources"))
 	p.checkRequirements(&c.Resources, containerResource, at)
 	seen := map[string]bool{}
 	for i, claim := range c.Resources.Claims {
-		item := at.Append(schema.Field("claims"), schema.Index(i))
-		if !required(p.report, schema.CodeResources, item.Append(schema.Field("name")), claim.Name) {
+		item := at.Append(fieldpath.Field("claims"), fieldpath.Index(i))
+		if !required(p.report, finding.CodeResources, item.Append(fieldpath.Field("name")), claim.Name) {
 			continue
 		}
 		if claim.Request != "" {
-			dnsLabel(p.report, schema.CodeResources, item.Append(schema.Field("request")), "a request", claim.Request)
+			dnsLabel(p.report, finding.CodeResources, item.Append(fieldpath.Field("request")), "a request", claim.Request)
 		}
 		for other := range seen {
 			name, request, _ := strings.Cut(other, "/")
 			if name == claim.Name && (request == claim.Request || request == "" || claim.Request == "") {
-				p.report(schema.CodeResources, item, fmt.Sprintf("the claim %q is there already", claim.Name), "drop one of the two")
+				p.report(finding.CodeResources, item, fmt.Sprintf("the claim %q is there already", claim.Name), "drop one of the two")
 				break
 			}
 		}
 		seen[claim.Name+"/"+claim.Request] = true
 		if !slices.ContainsFunc(p.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == claim.Name }) {
-			p.report(schema.CodeResources, item, fmt.Sprintf("the Pod has no resource claim %q", claim.Name), "add it to the Pod's resourceClaims, or drop it here")
+			p.report(finding.CodeResources, item, fmt.Sprintf("the Pod has no resource claim %q", claim.Name), "add it to the Pod's resourceClaims, or drop it here")
 		}
 	}
 }
@@ -86,27 +87,27 @@ func isExtended(name corev1.ResourceName) bool {
 // canOvercommit says whether a request may be less than its limit, and be without one.
 func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !isHugePages(name) }
 
-func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at schema.Path) {
-	limits, requests := at.Append(schema.Field("limits")), at.Append(schema.Field("requests"))
+func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at fieldpath.Path) {
+	limits, requests := at.Append(fieldpath.Field("limits")), at.Append(fieldpath.Field("requests"))
 	for _, name := range sortedKeys(r.Limits) {
-		p.checkQuantity(name, r.Limits[name], problem, limits.Append(schema.Key(string(name))))
+		p.checkQuantity(name, r.Limits[name], problem, limits.Append(fieldpath.Key(string(name))))
 	}
 	for _, name := range sortedKeys(r.Requests) {
-		request, path := r.Requests[name], requests.Append(schema.Key(string(name)))
+		request, path := r.Requests[name], requests.Append(fieldpath.Key(string(name)))
 		p.checkQuantity(name, request, problem, path)
 		limit, limited := r.Limits[name]
 		switch {
 		case !limited && !canOvercommit(name):
-			p.report(schema.CodeResources, limits.Append(schema.Key(string(name))),
+			p.report(finding.CodeResources, limits.Append(fieldpath.Key(string(name))),
 				fmt.Sprintf("%s is requested, and needs a limit of the same number", name), fmt.Sprintf("set limits to %s: %s", name, request.String()))
 		case limited && !canOvercommit(name) && request.Cmp(limit) != 0:
-			p.report(schema.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s: they must be equal", request.String(), name, limit.String()), "make them equal, or drop the request")
+			p.report(finding.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s: they must be equal", request.String(), name, limit.String()), "make them equal, or drop the request")
 		case limited && request.Cmp(limit) > 0:
-			p.report(schema.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s", request.String(), name, limit.String()), "raise the limit, or lower the request")
+			p.report(finding.CodeResources, path, fmt.Sprintf("requests %s of %s, and its limit is %s", request.String(), name, limit.String()), "raise the limit, or lower the request")
 		}
 	}
 	if huge := len(hugePagesOf(r.Limits))+len(hugePagesOf(r.Requests)) > 0; huge && !hasCPUOrMemory(r) {
-		p.report(schema.CodeResources, at, "asks for huge pages, and for neither cpu nor memory", "ask for cpu or memory, too")
+		p.report(finding.CodeResources, at, "asks for huge pages, and for neither cpu nor memory", "ask for cpu or memory, too")
 	}
 }
 
@@ -125,42 +126,42 @@ func hasCPUOrMemory(r *corev1.ResourceRequirements) bool {
 	return false
 }
 
-func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity, problem resourceName, path schema.Path) {
+func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity, problem resourceName, path fieldpath.Path) {
 	if why := problem(name); why != "" {
-		p.report(schema.CodeResources, path, fmt.Sprintf("%q is no resource: %s", name, why), "name a resource that there is")
+		p.report(finding.CodeResources, path, fmt.Sprintf("%q is no resource: %s", name, why), "name a resource that there is")
 	}
 	if q.Sign() < 0 {
-		p.report(schema.CodeResources, path, fmt.Sprintf("must not be negative, and is %s", q.String()), "write 0 or more")
+		p.report(finding.CodeResources, path, fmt.Sprintf("must not be negative, and is %s", q.String()), "write 0 or more")
 	}
 	if isExtended(name) && q.MilliValue()%1000 != 0 {
-		p.report(schema.CodeResources, path, fmt.Sprintf("is %s, and %s comes in whole numbers only", q.String(), name), "write a whole number")
+		p.report(finding.CodeResources, path, fmt.Sprintf("is %s, and %s comes in whole numbers only", q.String(), name), "write a whole number")
 	}
 	if !isHugePages(name) {
 		return
 	}
 	size, err := bounded.Parse(strings.TrimPrefix(string(name), hugePages))
 	if err != nil || size.Value() <= 0 || size.MilliValue()%1000 != 0 {
-		p.report(schema.CodeResources, path, fmt.Sprintf("%q names no size of a page", name), "write hugepages-2Mi or hugepages-1Gi")
+		p.report(finding.CodeResources, path, fmt.Sprintf("%q names no size of a page", name), "write hugepages-2Mi or hugepages-1Gi")
 	} else if q.Value()%size.Value() != 0 {
-		p.report(schema.CodeResources, path, fmt.Sprintf("is %s, and no multiple of the page's size", q.String()), "write a multiple of "+size.String())
+		p.report(finding.CodeResources, path, fmt.Sprintf("is %s, and no multiple of the page's size", q.String()), "write a multiple of "+size.String())
 	}
 }
 
 // checkResizePolicy checks what becomes of a container whose resources are changed while it runs.
 func (p *podChecker) checkResizePolicy(c podContainer) {
-	at := c.at.Append(schema.Field("resizePolicy"))
+	at := c.at.Append(fieldpath.Field("resizePolicy"))
 	for i, policy := range c.ResizePolicy {
-		item := at.Append(schema.Index(i))
-		oneOf(p.report, schema.CodeResources, item.Append(schema.Field("resourceName")), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
-		oneOf(p.report, schema.CodeResources, item.Append(schema.Field("restartPolicy")), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
+		item := at.Append(fieldpath.Index(i))
+		oneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("resourceName")), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
+		oneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
 		if slices.ContainsFunc(c.ResizePolicy[:i], func(other corev1.ContainerResizePolicy) bool { return other.ResourceName == policy.ResourceName }) {
-			p.report(schema.CodeResources, item, fmt.Sprintf("another policy is for %s, too", policy.ResourceName), "drop one of the two")
+			p.report(finding.CodeResources, item, fmt.Sprintf("another policy is for %s, too", policy.ResourceName), "drop one of the two")
 		}
 		if policy.RestartPolicy == corev1.NotRequired {
 			continue
 		}
 		if p.Spec.RestartPolicy == corev1.RestartPolicyNever || c.init && !c.sidecar() {
-			p.report(schema.CodeResources, item.Append(schema.Field("restartPolicy")), "the container does not restart", "write NotRequired")
+			p.report(finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), "the container does not restart", "write NotRequired")
 		}
 	}
 }
@@ -175,17 +176,17 @@ func (p *podChecker) checkPodResources() {
 	}
 	at := p.field("resources")
 	if p.isWindows() {
-		p.report(schema.CodeResources, at, "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
+		p.report(finding.CodeResources, at, "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
 		return
 	}
 	if len(r.Claims) > 0 {
-		p.report(schema.CodeResources, at.Append(schema.Field("claims")), "a Pod as a whole has no claims", "drop them")
+		p.report(finding.CodeResources, at.Append(fieldpath.Field("claims")), "a Pod as a whole has no claims", "drop them")
 	}
 	p.checkRequirements(r, podResource, at)
 	for _, name := range sortedKeys(r.Requests) {
 		whole, sum := r.Requests[name], p.requested(name)
 		if sum.Cmp(whole) > 0 && whole.Sign() >= 0 {
-			p.report(schema.CodeResources, at.Append(schema.Field("requests"), schema.Key(string(name))),
+			p.report(finding.CodeResources, at.Append(fieldpath.Field("requests"), fieldpath.Key(string(name))),
 				fmt.Sprintf("is %s, and the containers request %s together", whole.String(), sum.String()), "raise it, or lower what the containers request")
 		}
 	}
@@ -193,7 +194,7 @@ func (p *podChecker) checkPodResources() {
 		for _, name := range sortedKeys(c.Resources.Limits) {
 			limit, whole := c.Resources.Limits[name], r.Limits[name]
 			if _, set := r.Limits[name]; set && !c.init && limit.Cmp(whole) > 0 {
-				p.report(schema.CodeResources, at.Append(schema.Field("containers"), c.at[len(c.at)-1], schema.Key(string(name)), schema.Field("limits")),
+				p.report(finding.CodeResources, at.Append(fieldpath.Field("containers"), c.at[len(c.at)-1], fieldpath.Key(string(name)), fieldpath.Field("limits")),
 					fmt.Sprintf("is %s, more than the %s of the whole Pod", limit.String(), whole.String()), "lower it, or raise the Pod's")
 			}
 		}

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The rules that recur in Jobs and Pods.
@@ -20,21 +21,21 @@ import (
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // nonNegative refuses a number below zero.
-func nonNegative[T int32 | int64](report reporter, code schema.Code, path schema.Path, n *T) {
+func nonNegative[T int32 | int64](report reporter, code finding.Code, path fieldpath.Path, n *T) {
 	if n != nil && *n < 0 {
 		report(code, path, fmt.Sprintf("must not be negative, and is %d", *n), "write 0 or more")
 	}
 }
 
 // between refuses a number outside of a range.
-func between[T int32 | int64 | int](report reporter, code schema.Code, path schema.Path, n, least, most T) {
+func between[T int32 | int64 | int](report reporter, code finding.Code, path fieldpath.Path, n, least, most T) {
 	if n < least || n > most {
 		report(code, path, fmt.Sprintf("is %d, and must be from %d to %d", n, least, most), "write a number in that range")
 	}
 }
 
 // oneOf refuses a word that is not among those allowed. It reports whether the word is.
-func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value T, allowed ...T) bool {
+func oneOf[T ~string](report reporter, code finding.Code, path fieldpath.Path, value T, allowed ...T) bool {
 	if slices.Contains(allowed, value) {
 		return true
 	}
@@ -50,7 +51,7 @@ func oneOf[T ~string](report reporter, code schema.Code, path schema.Path, value
 }
 
 // required refuses an empty text.
-func required(report reporter, code schema.Code, path schema.Path, value string) bool {
+func required(report reporter, code finding.Code, path fieldpath.Path, value string) bool {
 	if value == "" {
 		report(code, path, "is required, and empty", "set it")
 	}
@@ -64,26 +65,26 @@ const (
 )
 
 // dnsLabel, dnsSubdomain and qualified refuse texts that are no names of these kinds.
-func dnsLabel(report reporter, code schema.Code, path schema.Path, what, name string) {
+func dnsLabel(report reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), labelHelp)
 	}
 }
 
-func dnsSubdomain(report reporter, code schema.Code, path schema.Path, what, name string) {
+func dnsSubdomain(report reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), subdomainHelp)
 	}
 }
 
-func qualified(report reporter, code schema.Code, path schema.Path, what, name string) {
+func qualified(report reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
 		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, brief(problems...)), qualifiedHelp)
 	}
 }
 
 // checkLabelSelector checks a selector of Pods or Nodes by their labels.
-func checkLabelSelector(selector *metav1.LabelSelector, path schema.Path, code schema.Code, report reporter) {
+func checkLabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report reporter) {
 	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
 		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, brief(err.ErrorBody())), "mend the selector")
 	}
@@ -96,7 +97,7 @@ func selects(selector *metav1.LabelSelector, set map[string]string) bool {
 }
 
 // relative refuses paths that lead out of a volume.
-func relative(report reporter, code schema.Code, path schema.Path, value string) {
+func relative(report reporter, code finding.Code, path fieldpath.Path, value string) {
 	switch {
 	case strings.HasPrefix(value, "/"):
 		report(code, path, fmt.Sprintf("%q must be a relative path", value), "drop the leading slash")
@@ -105,7 +106,7 @@ func relative(report reporter, code schema.Code, path schema.Path, value string)
 	}
 }
 
-func noWayUp(report reporter, code schema.Code, path schema.Path, value string) {
+func noWayUp(report reporter, code finding.Code, path fieldpath.Path, value string) {
 	if slices.Contains(strings.Split(value, "/"), "..") {
 		report(code, path, fmt.Sprintf("%q must not lead upwards", value), `write the path without ".."`)
 	}

@@ -11,8 +11,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Each row is a fragment of a Pod or of its container, and the error of a Job or a Pod that it leads to.
@@ -98,7 +98,7 @@ func TestPodRules(t *testing.T) {
 			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want, c.reason, found)
 			continue
 		}
-		at := func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.String() == c.path }
+		at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
 		if c.path != "" && !slices.ContainsFunc(found, at) {
 			t.Errorf("%s%s%s: no error at %s: %s\n%v", c.metadata, c.pod, c.container, c.path, c.reason, found)
 		}
@@ -279,14 +279,14 @@ func nullRefused(ctx context.Context, t *testing.T, spec any, path string) bool 
 	}
 	fields["spec"] = spec
 	plain := strings.ReplaceAll(path, "[]", "")
-	return slices.ContainsFunc(admission.AdmitJobSet(ctx, fields, ""), func(f schema.Finding) bool {
+	return slices.ContainsFunc(admission.AdmitJobSet(ctx, fields, ""), func(f finding.Finding) bool {
 		var names []string
 		for _, step := range f.Path {
 			if name, ok := step.Field(); ok {
 				names = append(names, name)
 			}
 		}
-		return f.Severity == schema.Error && f.Object.Kind == "JobSet" && "."+strings.Join(names, ".") == plain
+		return f.Severity == finding.Error && f.Object.Kind == "JobSet" && "."+strings.Join(names, ".") == plain
 	})
 }
 
@@ -331,7 +331,7 @@ func TestNumNodes(t *testing.T) {
 			if len(f.Claims) > 0 {
 				path = f.Claims[len(f.Claims)-1].Source
 			}
-			if f.Severity > schema.Note {
+			if f.Severity > finding.Note {
 				got = append(got, strings.Join([]string{f.Severity.String(), string(f.Code), path.String()}, " "))
 			}
 		}

@@ -5,30 +5,30 @@ import (
 	"context"
 	"fmt"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. Make one with
 // AdmitRuntime; it serves any number of TrainJobs, also at the same time.
 type Runtime struct {
-	id         schema.Object
+	id         fieldpath.Object
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
 	object     *object
 	// findings are those of its own admission.
-	findings schema.Findings
+	findings finding.List
 }
 
 // ID is the runtime's kind, namespace and name.
-func (r *Runtime) ID() schema.Object {
+func (r *Runtime) ID() fieldpath.Object {
 	if r == nil {
-		return schema.Object{}
+		return fieldpath.Object{}
 	}
 	return r.id
 }
@@ -47,7 +47,7 @@ const (
 // The runtime is nil where the object cannot be read as one; errors in the findings say why. A runtime
 // that the cluster would refuse is returned all the same, so that the TrainJobs that name it can be
 // judged as well.
-func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, schema.Findings) {
+func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
 	if r != nil {
@@ -60,8 +60,8 @@ func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) 
 func admitRuntime(ctx context.Context, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
 	d := definitionOf(fmt.Sprint(fields["kind"]))
 	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
-		found.add(schema.Finding{
-			Code: schema.CodeUnknownKind, Severity: schema.Error, Path: schema.Fields("kind"),
+		found.add(finding.Finding{
+			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is no runtime", fields["kind"]),
 			Help:    "give a TrainingRuntime or a ClusterTrainingRuntime",
 		})
@@ -84,8 +84,8 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
 		if r.deprecated && old == nil {
-			found.add(schema.Finding{
-				Code: schema.CodeDeprecated, Severity: schema.Warning, Object: o.id, Path: schema.Fields("metadata", "labels").Append(schema.Key(supportLabel)),
+			found.add(finding.Finding{
+				Code: finding.CodeDeprecated, Severity: finding.Warning, Object: o.id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
 				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Help: "move its TrainJobs to another runtime",
 			})
 		}
@@ -105,12 +105,12 @@ func isUnchecked(o *object) bool {
 // undecodable reports an object that its Go type does not take. The schema says where, as a rule.
 func (fs *findings) undecodable(o *object, err error) {
 	for _, f := range fs.all {
-		if f.Object == o.id && f.Severity == schema.Error && (f.Code == schema.CodeWrongType || f.Code == schema.CodeBadValue) {
+		if f.Object == o.id && f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeBadValue) {
 			return
 		}
 	}
-	fs.add(schema.Finding{
-		Code: schema.CodeWrongType, Severity: schema.Error, Object: o.id,
+	fs.add(finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id,
 		Message: "cannot be read: " + unmarshalProblem(err), Help: "write a value of the field's type",
 	})
 }
@@ -138,19 +138,19 @@ func (r *Runtime) checkAncestors(found *findings) {
 		if !known {
 			continue
 		}
-		path := schema.Fields("spec", "template", "spec", "replicatedJobs").Append(schema.Item("name", job.Name))
+		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Replicas != 1 {
-			found.add(schema.Finding{
-				Code: schema.CodeRuntimeReplicas, Severity: schema.Error, Object: r.id, Path: path.Append(schema.Field("replicas")),
+			found.add(finding.Finding{
+				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
 				Message: fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas),
 				Help:    "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism",
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
 		if !hasContainer(pod.Containers, container) {
-			found.add(schema.Finding{
-				Code: schema.CodeRuntimeContainer, Severity: schema.Error, Object: r.id,
-				Path:    path.Append(schema.Fields("template", "spec", "template", "spec", "containers")...),
+			found.add(finding.Finding{
+				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
+				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
 				Message: fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container),
 				Help:    fmt.Sprintf("call the container that does the work %q, or take the label away", container),
 			})

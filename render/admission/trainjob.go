@@ -6,8 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // webhook is the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). It
@@ -15,7 +18,7 @@ import (
 // patches themselves, check.Patches says.
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
-		c.about(schema.CodeDeprecated, schema.Warning, schema.Fields("spec", "runtimeRef", "name"),
+		c.about(finding.CodeDeprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
 			fmt.Sprintf("%s is marked as deprecated; a later release of Kubeflow Trainer removes it", c.in.Runtime.id), "name another runtime")
 	}
 	if i := c.typed.Spec.Initializer; i != nil {
@@ -30,8 +33,8 @@ func (c *checker) webhook() {
 }
 
 // about reports on the TrainJob.
-func (c *checker) about(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
-	c.add(schema.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Help: help})
+func (c *checker) about(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Help: help})
 }
 
 // initializerVolume is the volume that an initializer writes to.
@@ -41,11 +44,11 @@ const initializerVolume = "initializer"
 // the section is written into the job with the label of that name.
 func (c *checker) initializer(section, name string) {
 	refuse := func(message, help string) {
-		path := schema.Fields("spec", "initializer", section)
-		c.add(schema.Finding{
-			Code: schema.CodeNoInitializer, Severity: schema.Error, Object: c.job.id, Path: schema.Fields("spec", "runtimeRef"),
+		path := fieldpath.Fields("spec", "initializer", section)
+		c.add(finding.Finding{
+			Code: finding.CodeNoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 			Message: message, Help: help,
-			Claims: []schema.Claim{{Layer: schema.TrainJob, Value: schema.Presence{}, Source: path}},
+			Claims: []engine.Claim{{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: path}},
 		})
 	}
 	job := replicatedJob(c.merged.Template.Spec.ReplicatedJobs, name)

@@ -12,8 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Update sends a changed TrainJob through admission, and tells what becomes of the change: next to all
@@ -24,7 +26,7 @@ import (
 // renders it: the Trainer keeps the runtime that a TrainJob began with. Where the old input has no
 // runtime, the new one's counts. Whether Pods are active, the status of the old TrainJob decides; without a
 // status, a job that is neither suspended nor finished has active Pods.
-func Update(ctx context.Context, old, new Input) schema.Findings {
+func Update(ctx context.Context, old, new Input) finding.List {
 	before, after := newChecker(old), newChecker(new)
 	before.admit(ctx, nil)
 	if before.typed == nil {
@@ -36,7 +38,7 @@ func Update(ctx context.Context, old, new Input) schema.Findings {
 		return after.result()
 	}
 	if before.job.id != after.job.id {
-		after.about(schema.CodeUnknownOldObject, schema.Error, schema.Fields("metadata", "name"),
+		after.about(finding.CodeUnknownOldObject, finding.Error, fieldpath.Fields("metadata", "name"),
 			fmt.Sprintf("the old object is %s: another one", before.job.id), "give the old and the new state of one object")
 		return after.result()
 	}
@@ -60,12 +62,12 @@ func Update(ctx context.Context, old, new Input) schema.Findings {
 // UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a
 // template can be changed; TrainJobs that exist keep what they began with. It returns what AdmitRuntime
 // returns, for the new runtime.
-func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace string) (*Runtime, schema.Findings) {
+func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	before := definitionOf(fmt.Sprint(old["kind"]))
 	if before == nil || old["kind"] != new["kind"] {
-		found.add(schema.Finding{
-			Code: schema.CodeUnknownOldObject, Severity: schema.Error, Path: schema.Fields("kind"),
+		found.add(finding.Finding{
+			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Help: "give the old and the new state of one object",
 		})
 		return nil, found.all
@@ -82,7 +84,7 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 // the webhook has for new JobSets only, whose errors are warnings here; and the fields that cannot be changed. The
 // old JobSet is taken to be in the cluster with its defaults, and the new one to be applied server-side by the same
 // manager, so that the defaults stay.
-func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) schema.Findings {
+func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
 	stored := createJobSet(old, namespace, &findings{})
 	if stored == nil {
@@ -100,8 +102,8 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 		return found.all
 	}
 	if o.id != stored.id {
-		found.add(schema.Finding{
-			Code: schema.CodeUnknownOldObject, Severity: schema.Error, Object: o.id, Path: schema.Fields("metadata", "name"),
+		found.add(finding.Finding{
+			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("the old object is %s: another one", stored.id), Help: "give the old and the new state of one object",
 		})
 		return found.all
@@ -114,26 +116,26 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 	refused, changed := updated.update(ctx, stored)
 	found.add(refused...)
 	for _, path := range changed {
-		found.add(schema.Finding{Code: schema.CodeImmutable, Severity: schema.Error, Object: o.id, Path: path, Message: "field is immutable", Help: unfreeze(path)})
+		found.add(finding.Finding{Code: finding.CodeImmutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Help: unfreeze(path)})
 	}
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
-	checkJobSet(js, func(code schema.Code, path schema.Path, message, help string) {
-		found.add(schema.Finding{Code: code, Severity: schema.Warning, Object: o.id, Path: path, Message: message, Help: help})
+	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Help: help})
 	})
 	return childFindings(js, found.all)
 }
 
 // unfreeze returns the help for a field that a JobSet does not let change.
-func unfreeze(path schema.Path) string {
+func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
-	if len(path) > depth && path[:depth-1].HasPrefix(schema.Fields("spec", "replicatedJobs")) {
-		for _, field := range []schema.Path{
-			schema.Fields("metadata", "labels"), schema.Fields("metadata", "annotations"),
-			schema.Fields("spec", "nodeSelector"), schema.Fields("spec", "tolerations"), schema.Fields("spec", "schedulingGates"),
+	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
+		for _, field := range []fieldpath.Path{
+			fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+			fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
 		} {
-			if path[depth:].HasPrefix(schema.Fields("template", "spec", "template").Append(field...)) {
+			if path[depth:].HasPrefix(fieldpath.Fields("template", "spec", "template").Append(field...)) {
 				return "suspend the JobSet before the change, or in it"
 			}
 		}
@@ -157,7 +159,7 @@ func (c *checker) patchedRunning(old *checker) {
 	default:
 		message = "patches can be changed only while no Pods of the job are active"
 	}
-	c.about(schema.CodePatchedRunning, schema.Error, schema.Fields("spec", "runtimePatches"),
+	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", "runtimePatches"),
 		message, "suspend the job first, and change the patches once no Pods are active")
 }
 
@@ -199,7 +201,7 @@ func (c *checker) ignoredRuntime(kept *Runtime) {
 	if r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
-	c.about(schema.CodeUpdateIgnored, schema.Warning, schema.Fields("spec", "runtimeRef"),
+	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
 		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it anew to use the changed runtime")
 }
 
@@ -235,42 +237,42 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	refused, changed := updated.update(ctx, stored)
 	var created *findings
 	for _, f := range refused {
-		if created == nil && f.Code != schema.CodeImmutable {
+		if created == nil && f.Code != finding.CodeImmutable {
 			created = &findings{}
 			if fresh := createJobSet(again, c.job.id.Namespace, created); fresh != nil {
 				fresh.validate(ctx, nil, created)
 			}
 		}
-		if f.Code == schema.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
+		if f.Code == finding.CodeImmutable || !created.has(f.Object, f.Path, f.Code) {
 			c.refusedUpdate(before, f)
 		}
 	}
 	for _, path := range changed {
-		c.add(schema.Finding{
-			Code: schema.CodeEndlessUpdate, Severity: schema.Error, Object: stored.id, Path: path,
+		c.add(finding.Finding{
+			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer tries for ever",
 			Help:    "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed",
-			Claims:  []schema.Claim{c.origin(path)},
+			Claims:  []engine.Claim{c.origin(path)},
 		})
 	}
 }
 
 // refusedUpdate reports what the API server has against the JobSet that the Trainer applies again, and not against
 // one that it creates.
-func (c *checker) refusedUpdate(before *checker, f schema.Finding) {
-	claims := []schema.Claim{c.origin(f.Path)}
+func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
+	claims := []engine.Claim{c.origin(f.Path)}
 	switch {
-	case f.Code != schema.CodeImmutable:
+	case f.Code != finding.CodeImmutable:
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer tries for ever"
 		f.Help = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
-		f.Code = schema.CodeEndlessUpdate
+		f.Code = finding.CodeEndlessUpdate
 		claims = nil // nobody sets it any more
-	case f.Path.HasPrefix(schema.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
-		f.Code = schema.CodeNeverResumed
+	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
+		f.Code = finding.CodeNeverResumed
 		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
 		f.Help = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
 	default:
-		f.Code = schema.CodeEndlessUpdate
+		f.Code = finding.CodeEndlessUpdate
 		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer tries for ever"
 	}
 	f.Claims = append(f.Claims, claims...)

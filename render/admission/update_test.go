@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // object reads one object from YAML that is indented as the code is.
@@ -86,10 +85,10 @@ func admitted(t *testing.T, text string) *admission.Runtime {
 }
 
 // codes are the codes of the errors, each once, and the field of the first.
-func codes(found schema.Findings) []string {
+func codes(found finding.List) []string {
 	set := map[string]bool{}
 	for _, f := range found {
-		if f.Severity == schema.Error {
+		if f.Severity == finding.Error {
 			set[string(f.Code)] = true
 		}
 	}
@@ -219,7 +218,7 @@ func TestUpdate(t *testing.T) {
 			if got := codes(found); !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v: %s\n%v", got, c.want, c.reason, found)
 			}
-			at := func(f schema.Finding) bool { return f.Severity == schema.Error && f.Path.String() == c.path }
+			at := func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.String() == c.path }
 			if c.path != "" && !slices.ContainsFunc(found, at) {
 				t.Errorf("no error at %s: %s\n%v", c.path, c.reason, found)
 			}
@@ -310,7 +309,7 @@ spec:
 			found := admission.UpdateJobSet(t.Context(), object(t, old), object(t, changed), "")
 			var got []string
 			for _, f := range found {
-				if f.Severity == schema.Error {
+				if f.Severity == finding.Error {
 					got = append(got, f.Path.String())
 					if !strings.HasPrefix(f.Help, c.help) {
 						t.Errorf("help %q, want %s…", f.Help, c.help)
@@ -376,8 +375,8 @@ func TestRecordedReapply(t *testing.T) {
 			}
 			in := admission.Input{TrainJob: o, Runtime: runtime}
 			found := admission.Update(t.Context(), in, in)
-			fails := slices.ContainsFunc(found, func(f schema.Finding) bool {
-				return f.Code == schema.CodeEndlessUpdate || f.Code == schema.CodeNeverResumed && f.Severity == schema.Error
+			fails := slices.ContainsFunc(found, func(f finding.Finding) bool {
+				return f.Code == finding.CodeEndlessUpdate || f.Code == finding.CodeNeverResumed && f.Severity == finding.Error
 			})
 			if fails != c.failsAgain {
 				t.Errorf("%s: fails to be applied again: %v, want %v\n%v", c.name, fails, c.failsAgain, found)

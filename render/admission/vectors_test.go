@@ -12,9 +12,10 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
@@ -110,7 +111,7 @@ func readObjects(t *testing.T, file string) []map[string]any {
 }
 
 // runtimes are those that TrainJobs can name, ready for use.
-type runtimes map[schema.Object]*admission.Runtime
+type runtimes map[fieldpath.Object]*admission.Runtime
 
 func stockRuntimes(t *testing.T) runtimes {
 	known := runtimes{}
@@ -126,9 +127,9 @@ func stockRuntimes(t *testing.T) runtimes {
 }
 
 // check does with the objects of a case what a program does that finds them in a file.
-func check(t *testing.T, objects []map[string]any, stock runtimes) schema.Findings {
+func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List {
 	t.Helper()
-	var found schema.Findings
+	var found finding.List
 	own := runtimes{}
 	for _, object := range objects {
 		if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "TrainingRuntime") {
@@ -144,7 +145,7 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) schema.Findin
 		switch {
 		case strings.HasSuffix(kind, "TrainingRuntime"):
 		case kind != "TrainJob":
-			found = append(found, schema.Finding{Code: schema.CodeUnknownKind, Severity: schema.Error, Message: kind})
+			found = append(found, finding.Finding{Code: finding.CodeUnknownKind, Severity: finding.Error, Message: kind})
 		default:
 			in := admission.Input{TrainJob: object, OnConflict: render.Last}
 			id, known := refersTo(object)
@@ -152,7 +153,7 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) schema.Findin
 				in.Runtime = stock[id]
 			}
 			if in.Runtime == nil || !known {
-				found = append(found, schema.Finding{Code: schema.CodeNoRuntime, Severity: schema.Error, Path: schema.Fields("spec", "runtimeRef"), Message: id.String()})
+				found = append(found, finding.Finding{Code: finding.CodeNoRuntime, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimeRef"), Message: id.String()})
 				in.Runtime = nil
 			}
 			found = append(found, admission.Check(t.Context(), in)...)
@@ -162,10 +163,10 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) schema.Findin
 }
 
 // refersTo is the runtime that a TrainJob names, and whether it can be one.
-func refersTo(object map[string]any) (schema.Object, bool) {
+func refersTo(object map[string]any) (fieldpath.Object, bool) {
 	spec, _ := object["spec"].(map[string]any)
 	ref, _ := spec["runtimeRef"].(map[string]any)
-	id := schema.Object{Kind: "ClusterTrainingRuntime"}
+	id := fieldpath.Object{Kind: "ClusterTrainingRuntime"}
 	if kind, ok := ref["kind"].(string); ok {
 		id.Kind = kind
 	}
@@ -179,7 +180,7 @@ func refersTo(object map[string]any) (schema.Object, bool) {
 
 // namesField says whether some error names a field that the cluster's text names, too: brackets do not
 // count, and either of the two may be the longer one at either end.
-func namesField(text string, found schema.Findings) bool {
+func namesField(text string, found finding.List) bool {
 	plain := func(path string) string {
 		return strings.ToLower(strings.Trim(regexp.MustCompile(`\[[^\]]*\]`).ReplaceAllString(path, ""), "."))
 	}
@@ -192,7 +193,7 @@ func namesField(text string, found schema.Findings) bool {
 	}
 	for _, f := range found {
 		b := plain(f.Path.String())
-		if f.Severity != schema.Error || b == "" {
+		if f.Severity != finding.Error || b == "" {
 			continue
 		}
 		for _, a := range named {
@@ -204,10 +205,10 @@ func namesField(text string, found schema.Findings) bool {
 	return false
 }
 
-func report(found schema.Findings) string {
+func report(found finding.List) string {
 	var b strings.Builder
 	for _, f := range found {
-		if f.Severity == schema.Error {
+		if f.Severity == finding.Error {
 			fmt.Fprintf(&b, "\n\t%v", f)
 		}
 	}

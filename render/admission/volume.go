@@ -8,10 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
-func (p *podChecker) volumePath(i int) schema.Path {
+func (p *podChecker) volumePath(i int) fieldpath.Path {
 	volumes := p.Spec.Volumes
 	if len(p.volumeSteps) != len(volumes) {
 		p.volumeSteps = nameSteps(len(volumes), func(i int) string { return volumes[i].Name })
@@ -27,16 +28,16 @@ func (p *podChecker) checkVolumes() {
 		at := p.volumePath(i)
 		faults := 0
 		outer := p.report
-		p.report = func(code schema.Code, path schema.Path, message, help string) {
+		p.report = func(code finding.Code, path fieldpath.Path, message, help string) {
 			faults++
 			outer(code, path, message, help)
 		}
-		name := at.Append(schema.Field("name"))
-		if required(p.report, schema.CodeBadName, name, v.Name) {
-			dnsLabel(p.report, schema.CodeBadName, name, "a volume", v.Name)
+		name := at.Append(fieldpath.Field("name"))
+		if required(p.report, finding.CodeBadName, name, v.Name) {
+			dnsLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
 		}
 		if p.volumes[v.Name] != nil {
-			p.report(schema.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
+			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
 		}
 		p.checkSources(v, at)
 		p.report = outer
@@ -71,45 +72,45 @@ func hasSource(v *corev1.Volume) bool { return len(sources(v)) > 0 }
 
 // checkSources checks the first source of a volume, as the API server does; a volume without any
 // becomes an emptyDir.
-func (p *podChecker) checkSources(v *corev1.Volume, at schema.Path) {
+func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 	set := sources(v)
 	if len(set) == 0 {
 		return
 	}
 	for _, other := range set[1:] {
-		p.report(schema.CodeTwoSources, at.Append(schema.Field(other)), fmt.Sprintf("the volume is a %s already, and cannot be a %s as well", set[0], other), "keep the one that is meant")
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(other)), fmt.Sprintf("the volume is a %s already, and cannot be a %s as well", set[0], other), "keep the one that is meant")
 	}
-	first := at.Append(schema.Field(set[0]))
+	first := at.Append(fieldpath.Field(set[0]))
 	switch set[0] {
 	case "emptyDir":
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
-			p.report(schema.CodeVolume, first.Append(schema.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
+			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
 		}
 	case "hostPath":
-		if required(p.report, schema.CodeVolume, first.Append(schema.Field("path")), v.HostPath.Path) {
-			noWayUp(p.report, schema.CodeVolume, first.Append(schema.Field("path")), v.HostPath.Path)
+		if required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
+			noWayUp(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
 		}
 		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
-			oneOf(p.report, schema.CodeVolume, first.Append(schema.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			oneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
 				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
 		}
 	case "secret":
-		required(p.report, schema.CodeVolume, first.Append(schema.Field("secretName")), v.Secret.SecretName)
+		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
 		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
 	case "configMap":
-		required(p.report, schema.CodeVolume, first.Append(schema.Field("name")), v.ConfigMap.Name)
+		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
 		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
 	case "nfs":
-		required(p.report, schema.CodeVolume, first.Append(schema.Field("server")), v.NFS.Server)
-		if path := first.Append(schema.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
-			p.report(schema.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
+		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
+		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
+			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
 		}
 	case "persistentVolumeClaim":
-		required(p.report, schema.CodeVolume, first.Append(schema.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
 	case "downwardAPI":
-		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(schema.Field("defaultMode")))
+		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(fieldpath.Field("defaultMode")))
 		for i := range v.DownwardAPI.Items {
-			p.checkDownwardFile(&v.DownwardAPI.Items[i], first.Append(schema.Field("items"), schema.Index(i)))
+			p.checkDownwardFile(&v.DownwardAPI.Items[i], first.Append(fieldpath.Field("items"), fieldpath.Index(i)))
 		}
 	case "projected":
 		p.checkProjected(v.Projected, first)
@@ -119,7 +120,7 @@ func (p *podChecker) checkSources(v *corev1.Volume, at schema.Path) {
 		p.checkEphemeral(v.Ephemeral, first)
 	case "image":
 		if policy := v.Image.PullPolicy; policy != "" {
-			oneOf(p.report, schema.CodeVolume, first.Append(schema.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+			oneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}
 	default:
 		p.checkDisk(v, set[0], first)
@@ -128,84 +129,84 @@ func (p *podChecker) checkSources(v *corev1.Volume, at schema.Path) {
 
 const anyMode = 0o777
 
-func (p *podChecker) checkMode(mode *int32, path schema.Path) {
+func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
 	if mode != nil && (*mode < 0 || *mode > anyMode) {
-		p.report(schema.CodeVolume, path, fmt.Sprintf("%d is no mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
+		p.report(finding.CodeVolume, path, fmt.Sprintf("%d is no mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
 	}
 }
 
-func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at schema.Path) {
-	p.checkMode(mode, at.Append(schema.Field("defaultMode")))
+func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at fieldpath.Path) {
+	p.checkMode(mode, at.Append(fieldpath.Field("defaultMode")))
 	for i := range items {
-		p.checkFile(&items[i], at.Append(schema.Field("items"), schema.Index(i)))
+		p.checkFile(&items[i], at.Append(fieldpath.Field("items"), fieldpath.Index(i)))
 	}
 }
 
-func (p *podChecker) checkFile(item *corev1.KeyToPath, at schema.Path) {
-	required(p.report, schema.CodeVolume, at.Append(schema.Field("key")), item.Key)
-	p.checkFilePath(item.Path, at.Append(schema.Field("path")))
-	p.checkMode(item.Mode, at.Append(schema.Field("mode")))
+func (p *podChecker) checkFile(item *corev1.KeyToPath, at fieldpath.Path) {
+	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("key")), item.Key)
+	p.checkFilePath(item.Path, at.Append(fieldpath.Field("path")))
+	p.checkMode(item.Mode, at.Append(fieldpath.Field("mode")))
 }
 
 // checkFilePath checks the path of a file that the kubelet writes into a volume.
-func (p *podChecker) checkFilePath(file string, path schema.Path) {
-	if !required(p.report, schema.CodeVolume, path, file) {
+func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
+	if !required(p.report, finding.CodeVolume, path, file) {
 		return
 	}
-	relative(p.report, schema.CodeVolume, path, file)
+	relative(p.report, finding.CodeVolume, path, file)
 	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
-		p.report(schema.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
+		p.report(finding.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
 	}
 }
 
-func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at schema.Path) {
-	p.checkFilePath(file.Path, at.Append(schema.Field("path")))
-	p.checkMode(file.Mode, at.Append(schema.Field("mode")))
+func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at fieldpath.Path) {
+	p.checkFilePath(file.Path, at.Append(fieldpath.Field("path")))
+	p.checkMode(file.Mode, at.Append(fieldpath.Field("mode")))
 	switch {
 	case file.FieldRef != nil && file.ResourceFieldRef != nil:
-		p.report(schema.CodeTwoSources, at, "names a field of the Pod and a resource", "keep the one that is meant")
-		p.checkFieldRef(file.FieldRef, volumeFields, schema.CodeVolume, at.Append(schema.Field("fieldRef")))
+		p.report(finding.CodeTwoSources, at, "names a field of the Pod and a resource", "keep the one that is meant")
+		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
 	case file.FieldRef != nil:
-		p.checkFieldRef(file.FieldRef, volumeFields, schema.CodeVolume, at.Append(schema.Field("fieldRef")))
+		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
 	case file.ResourceFieldRef != nil:
-		p.checkResourceRef(file.ResourceFieldRef, true, schema.CodeVolume, at.Append(schema.Field("resourceFieldRef")))
+		p.checkResourceRef(file.ResourceFieldRef, true, finding.CodeVolume, at.Append(fieldpath.Field("resourceFieldRef")))
 	default:
-		p.report(schema.CodeVolume, at, "says nothing about what the file holds", "set fieldRef or resourceFieldRef")
+		p.report(finding.CodeVolume, at, "says nothing about what the file holds", "set fieldRef or resourceFieldRef")
 	}
 }
 
-func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at schema.Path) {
-	p.checkDriver(csi.Driver, at.Append(schema.Field("driver")))
+func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
+	p.checkDriver(csi.Driver, at.Append(fieldpath.Field("driver")))
 	if ref := csi.NodePublishSecretRef; ref != nil {
-		path := at.Append(schema.Fields("nodePublishSecretRef", "name")...)
-		if required(p.report, schema.CodeVolume, path, ref.Name) {
+		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
+		if required(p.report, finding.CodeVolume, path, ref.Name) {
 			// The API server names this field for an invalid name.
-			dnsSubdomain(p.report, schema.CodeVolume, at.Append(schema.Field("name")), "a Secret", ref.Name)
+			dnsSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
 		}
 	}
 }
 
 const longestDriver = 63
 
-func (p *podChecker) checkDriver(driver string, path schema.Path) {
-	if !required(p.report, schema.CodeVolume, path, driver) {
+func (p *podChecker) checkDriver(driver string, path fieldpath.Path) {
+	if !required(p.report, finding.CodeVolume, path, driver) {
 		return
 	}
 	if len(driver) > longestDriver {
-		p.report(schema.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
+		p.report(finding.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
 		return
 	}
-	dnsSubdomain(p.report, schema.CodeVolume, path, "a driver", strings.ToLower(driver))
+	dnsSubdomain(p.report, finding.CodeVolume, path, "a driver", strings.ToLower(driver))
 }
 
-func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at schema.Path) {
-	path := at.Append(schema.Field("volumeClaimTemplate"))
+func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("volumeClaimTemplate"))
 	if source.VolumeClaimTemplate == nil {
-		p.report(schema.CodeVolume, path, "is required, and missing", "say what claim the volume is to be")
+		p.report(finding.CodeVolume, path, "is required, and missing", "say what claim the volume is to be")
 		return
 	}
 	template := source.VolumeClaimTemplate
-	metadata := path.Append(schema.Field("metadata"))
+	metadata := path.Append(fieldpath.Field("metadata"))
 	checkMetadata(template.Labels, template.Annotations, metadata, p.report)
 	// JobSet's definition has no other fields of metadata here.
 	for _, other := range []struct {
@@ -213,8 +214,8 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at sch
 		set   bool
 	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
 		if other.set {
-			p.report(schema.CodeVolume, metadata.Append(schema.Field(other.field)), "forbidden in a template", "remove the field")
+			p.report(finding.CodeVolume, metadata.Append(fieldpath.Field(other.field)), "forbidden in a template", "remove the field")
 		}
 	}
-	checkClaimSpec(&template.Spec, path.Append(schema.Field("spec")), p.report)
+	checkClaimSpec(&template.Spec, path.Append(fieldpath.Field("spec")), p.report)
 }

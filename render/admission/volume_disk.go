@@ -9,31 +9,32 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // checkDisk checks the sources that are disks and file systems of particular makes.
-func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) {
+func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Path) {
 	need := func(field, value string) {
-		required(p.report, schema.CodeVolume, at.Append(schema.Field(field)), value)
+		required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
 	}
 	refuse := func(field, message, help string) {
 		report := at
 		if field != "" {
-			report = at.Append(schema.Field(field))
+			report = at.Append(fieldpath.Field(field))
 		}
-		p.report(schema.CodeVolume, report, message, help)
+		p.report(finding.CodeVolume, report, message, help)
 	}
 	switch source {
 	case "gitRepo":
 		need("repository", v.GitRepo.Repository)
-		relative(p.report, schema.CodeVolume, at.Append(schema.Field("directory")), v.GitRepo.Directory)
+		relative(p.report, finding.CodeVolume, at.Append(fieldpath.Field("directory")), v.GitRepo.Directory)
 	case "gcePersistentDisk":
 		need("pdName", v.GCEPersistentDisk.PDName)
-		between(p.report, schema.CodeVolume, at.Append(schema.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
+		between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
 	case "awsElasticBlockStore":
 		need("volumeID", v.AWSElasticBlockStore.VolumeID)
-		between(p.report, schema.CodeVolume, at.Append(schema.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
+		between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
 	case "iscsi":
 		p.checkISCSI(v, at)
 	case "glusterfs":
@@ -54,7 +55,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) 
 	case "cinder":
 		need("volumeID", v.Cinder.VolumeID)
 		if ref := v.Cinder.SecretRef; ref != nil {
-			required(p.report, schema.CodeVolume, at.Append(schema.Fields("secretRef", "name")...), ref.Name)
+			required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
 		}
 	case "cephfs":
 		if len(v.CephFS.Monitors) == 0 {
@@ -70,7 +71,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) 
 			domain, _, _ := strings.Cut(key, "/")
 			domain = "." + strings.ToLower(domain)
 			if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
-				p.report(schema.CodeVolume, at.Append(schema.Field("options"), schema.Key(key)), "Kubernetes keeps names of this domain for itself", "use another name")
+				p.report(finding.CodeVolume, at.Append(fieldpath.Field("options"), fieldpath.Key(key)), "Kubernetes keeps names of this domain for itself", "use another name")
 			}
 		}
 	case "azureFile":
@@ -85,14 +86,14 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) 
 	case "azureDisk":
 		p.checkAzureDisk(v.AzureDisk, at)
 	case "storageos":
-		if required(p.report, schema.CodeVolume, at.Append(schema.Field("volumeName")), v.StorageOS.VolumeName) {
-			dnsLabel(p.report, schema.CodeVolume, at.Append(schema.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
+		if required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName) {
+			dnsLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
 		}
 		if name := v.StorageOS.VolumeNamespace; name != "" {
-			dnsLabel(p.report, schema.CodeVolume, at.Append(schema.Field("volumeNamespace")), "a namespace", name)
+			dnsLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), "a namespace", name)
 		}
 		if ref := v.StorageOS.SecretRef; ref != nil {
-			required(p.report, schema.CodeVolume, at.Append(schema.Fields("secretRef", "name")...), ref.Name)
+			required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
 		}
 	case "scaleIO":
 		need("gateway", v.ScaleIO.Gateway)
@@ -101,21 +102,21 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at schema.Path) 
 	}
 }
 
-func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at schema.Path) {
+func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Path) {
 	const longestTenant = 64
-	registry := at.Append(schema.Field("registry"))
+	registry := at.Append(fieldpath.Field("registry"))
 	switch {
-	case !required(p.report, schema.CodeVolume, registry, q.Registry):
+	case !required(p.report, finding.CodeVolume, registry, q.Registry):
 	case len(q.Tenant) > longestTenant:
-		p.report(schema.CodeVolume, at.Append(schema.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
 	default:
 		for _, pair := range strings.Split(q.Registry, ",") {
 			if _, _, err := net.SplitHostPort(pair); err != nil {
-				p.report(schema.CodeVolume, registry, fmt.Sprintf("%q is no host with a port", pair), "write host:port, several of them with commas")
+				p.report(finding.CodeVolume, registry, fmt.Sprintf("%q is no host with a port", pair), "write host:port, several of them with commas")
 			}
 		}
 	}
-	required(p.report, schema.CodeVolume, at.Append(schema.Field("volume")), q.Volume)
+	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volume")), q.Volume)
 }
 
 // targets are the names that iSCSI initiators and targets can have.
@@ -123,54 +124,54 @@ var targets = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-zA-Z0-9.-]+:\S+|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32})$`)
 })
 
-func (p *podChecker) checkISCSI(v *corev1.Volume, at schema.Path) {
+func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
 	i := v.ISCSI
-	required(p.report, schema.CodeVolume, at.Append(schema.Field("targetPortal")), i.TargetPortal)
+	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
 	const help = "write a name that begins with iqn, eui or naa"
-	if required(p.report, schema.CodeVolume, at.Append(schema.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
-		p.report(schema.CodeVolume, at.Append(schema.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
+	if required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
 	}
-	between(p.report, schema.CodeVolume, at.Append(schema.Field("lun")), i.Lun, 0, 255)
+	between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
 	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
-		p.report(schema.CodeVolume, at.Append(schema.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
 	}
 	if i.InitiatorName == nil {
 		return
 	}
 	if !targets().MatchString(*i.InitiatorName) {
-		p.report(schema.CodeVolume, at.Append(schema.Field("initiatorName")), fmt.Sprintf("%q is no name of an initiator", *i.InitiatorName), help)
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), fmt.Sprintf("%q is no name of an initiator", *i.InitiatorName), help)
 	}
 	const longest = 64
 	if len(v.Name+":"+i.TargetPortal) > longest {
-		p.report(schema.CodeVolume, at[:len(at)-1].Append(schema.Field("name")), fmt.Sprintf("and the targetPortal may have %d characters together", longest), "shorten the volume's name")
+		p.report(finding.CodeVolume, at[:len(at)-1].Append(fieldpath.Field("name")), fmt.Sprintf("and the targetPortal may have %d characters together", longest), "shorten the volume's name")
 	}
 }
 
-func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at schema.Path) {
+func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at fieldpath.Path) {
 	if (len(fc.TargetWWNs) == 0) == (len(fc.WWIDs) == 0) {
-		p.report(schema.CodeVolume, at.Append(schema.Field("targetWWNs")), "names targets by targetWWNs or by wwids: exactly one of them", "set either of the two")
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("targetWWNs")), "names targets by targetWWNs or by wwids: exactly one of them", "set either of the two")
 	}
 	if len(fc.TargetWWNs) == 0 {
 		return
 	}
-	if lun := at.Append(schema.Field("lun")); fc.Lun == nil {
-		p.report(schema.CodeVolume, lun, "is required beside targetWWNs", "set it")
+	if lun := at.Append(fieldpath.Field("lun")); fc.Lun == nil {
+		p.report(finding.CodeVolume, lun, "is required beside targetWWNs", "set it")
 	} else {
-		between(p.report, schema.CodeVolume, lun, *fc.Lun, 0, 255)
+		between(p.report, finding.CodeVolume, lun, *fc.Lun, 0, 255)
 	}
 }
 
-func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at schema.Path) {
-	required(p.report, schema.CodeVolume, at.Append(schema.Field("diskName")), d.DiskName)
-	uri := at.Append(schema.Field("diskURI"))
-	required(p.report, schema.CodeVolume, uri, d.DataDiskURI)
+func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at fieldpath.Path) {
+	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("diskName")), d.DiskName)
+	uri := at.Append(fieldpath.Field("diskURI"))
+	required(p.report, finding.CodeVolume, uri, d.DataDiskURI)
 	if d.CachingMode != nil {
-		oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+		oneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
 	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
 	if d.Kind != nil {
 		kind = *d.Kind
-		if !oneOf(p.report, schema.CodeVolume, at.Append(schema.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
+		if !oneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
 			return // the kind decides on the address
 		}
 	}
@@ -179,6 +180,6 @@ func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at schema.P
 		begins = "/subscriptions/"
 	}
 	if !strings.HasPrefix(d.DataDiskURI, begins) {
-		p.report(schema.CodeVolume, uri, fmt.Sprintf("%q is no address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
+		p.report(finding.CodeVolume, uri, fmt.Sprintf("%q is no address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // warn tells of patches that do what their author hardly meant.
@@ -41,10 +42,10 @@ func (c *checker) movedAncestors() {
 		if was == is {
 			continue
 		}
-		path := jobPath(job.Name).Append(schema.Fields("template", "metadata", "labels")...).Append(schema.Key(policy.Ancestor))
+		path := jobPath(job.Name).Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(policy.Ancestor))
 		claim := c.origin(path)
-		c.add(schema.Finding{
-			Code: schema.CodeAncestorMoved, Severity: schema.Warning, Object: c.job.id, Path: claim.Source, Claims: []schema.Claim{claim},
+		c.add(finding.Finding{
+			Code: finding.CodeAncestorMoved, Severity: finding.Warning, Object: c.job.id, Path: claim.Source, Claims: []engine.Claim{claim},
 			Message: fmt.Sprintf("the patch changes the step of job %q from %s to %s, so that other sections of the TrainJob are written into it", job.Name, orNone(was), orNone(is)),
 			Help:    "drop the label from the patch; the runtime says which job is which",
 		})
@@ -60,12 +61,12 @@ func orNone(ancestor string) string {
 
 // idle warns of a patch without which the result would be the same.
 func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
-	path := schema.Fields("spec", "runtimePatches").Append(schema.Item("manager", patch.Manager))
+	path := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager))
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		c.about(schema.CodeIdlePatch, schema.Warning, path, "the patch says nothing", "drop it")
+		c.about(finding.CodeIdlePatch, finding.Warning, path, "the patch says nothing", "drop it")
 		return
 	}
-	if slices.Contains(c.lost, schema.Manager(patch.Manager)) {
+	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
 		return // that what it says was taken away has been said
 	}
 	others := slices.Delete(slices.Clone(c.patches), i, i+1)
@@ -73,7 +74,7 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
 		return
 	}
-	c.about(schema.CodeIdlePatch, schema.Warning, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", "drop it")
+	c.about(finding.CodeIdlePatch, finding.Warning, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", "drop it")
 }
 
 // powers warns of patches that give containers power over their node: hardly what a queue or a team's
@@ -89,15 +90,15 @@ func (c *checker) powers(patch *trainer.RuntimePatch) {
 			continue
 		}
 		pod := job.Template.Spec.Template.Spec
-		at := schema.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(schema.Fields("template", "spec", "template", "spec")...)
+		at := merge.PatchPath(patch.Manager).Append(jobPath(job.Name)...).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		before := podOf(c.in.Runtime.spec.Template.Spec.ReplicatedJobs, job.Name)
-		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(schema.Field("initContainers")))
-		c.containerPowers(pod.Containers, before.Containers, at.Append(schema.Field("containers")))
+		c.containerPowers(pod.InitContainers, before.InitContainers, at.Append(fieldpath.Field("initContainers")))
+		c.containerPowers(pod.Containers, before.Containers, at.Append(fieldpath.Field("containers")))
 		for j := range pod.Volumes {
 			v := &pod.Volumes[j]
 			had := slices.ContainsFunc(before.Volumes, func(b corev1.Volume) bool { return b.Name == v.Name && b.HostPath != nil })
 			if v.HostPath != nil && !had {
-				c.about(schema.CodePrivilegedPatch, schema.Warning, at.Append(schema.Field("volumes"), schema.Item("name", v.Name), schema.Field("hostPath")),
+				c.about(finding.CodePrivilegedPatch, finding.Warning, at.Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name), fieldpath.Field("hostPath")),
 					fmt.Sprintf("the patch mounts %s of the node", v.HostPath.Path), "mount a claim, or let the runtime have the volume")
 			}
 		}
@@ -111,7 +112,7 @@ func podOf(jobs []jobset.ReplicatedJob, name string) *corev1.PodSpec {
 	return &corev1.PodSpec{}
 }
 
-func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list schema.Path) {
+func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []corev1.Container, list fieldpath.Path) {
 	for i := range patches {
 		s := patches[i].SecurityContext
 		if s == nil {
@@ -121,14 +122,14 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		if at := slices.IndexFunc(before, func(b corev1.Container) bool { return b.Name == patches[i].Name }); at >= 0 {
 			had = before[at].SecurityContext
 		}
-		path := list.Append(schema.Item("name", patches[i].Name), schema.Field("securityContext"))
+		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
 		const help = "let the runtime say so, where whoever answers for it can see it"
 		if privileged(s) && !privileged(had) {
-			c.about(schema.CodePrivilegedPatch, schema.Warning, path.Append(schema.Field("privileged")),
+			c.about(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
 				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
 		}
 		if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "SYS_ADMIN") {
-			c.about(schema.CodePrivilegedPatch, schema.Warning, path.Append(schema.Fields("capabilities", "add")...),
+			c.about(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Fields("capabilities", "add")...),
 				fmt.Sprintf("the patch gives container %q the capability SYS_ADMIN, which is nearly all of them", patches[i].Name), help)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
@@ -32,19 +33,19 @@ func (p *podChecker) checkOnWindows() {
 	}
 	for _, c := range p.containers() {
 		if c.SecurityContext != nil {
-			p.refuseSet(c.SecurityContext, linuxContainerFields, c.at.Append(schema.Field("securityContext")))
+			p.refuseSet(c.SecurityContext, linuxContainerFields, c.at.Append(fieldpath.Field("securityContext")))
 		}
 	}
 }
 
 // refuseSet reports those of the fields that the struct sets.
-func (p *podChecker) refuseSet(value any, fields []string, at schema.Path) {
+func (p *podChecker) refuseSet(value any, fields []string, at fieldpath.Path) {
 	v := reflect.ValueOf(value).Elem()
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		for _, field := range fields {
 			if name == field && !v.Field(i).IsZero() && (v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
-				p.report(schema.CodeSecurityContext, at.Append(schema.Field(field)), "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
+				p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
 			}
 		}
 	}
@@ -66,21 +67,21 @@ var (
 )
 
 // checkWindows checks the Windows options of a Pod or of a container.
-func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at schema.Path) {
+func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fieldpath.Path) {
 	if w == nil {
 		return
 	}
 	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
-		p.report(schema.CodeSecurityContext, at, "is for Windows, and the Pod is for Linux", "drop it")
+		p.report(finding.CodeSecurityContext, at, "is for Windows, and the Pod is for Linux", "drop it")
 	}
 	if name := w.GMSACredentialSpecName; name != nil {
-		dnsSubdomain(p.report, schema.CodeSecurityContext, at.Append(schema.Field("gmsaCredentialSpecName")), "a credential spec", *name)
+		dnsSubdomain(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), "a credential spec", *name)
 	}
 	if spec := w.GMSACredentialSpec; spec != nil && (*spec == "" || len(*spec) > longestCredentialSpec) {
-		p.report(schema.CodeSecurityContext, at.Append(schema.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
 	}
 	if user := w.RunAsUserName; user != nil && !isWindowsUser(*user) {
-		p.report(schema.CodeSecurityContext, at.Append(schema.Field("runAsUserName")), fmt.Sprintf("%q is no user", *user), `write user or domain\user`)
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("runAsUserName")), fmt.Sprintf("%q is no user", *user), `write user or domain\user`)
 	}
 }
 
@@ -118,7 +119,7 @@ func (p *podChecker) checkHostProcess() {
 			own = of(c.SecurityContext.WindowsOptions)
 		}
 		if pod != nil && own != nil && *pod != *own {
-			p.report(schema.CodeSecurityContext, c.at.Append(schema.Fields("securityContext", "windowsOptions", "hostProcess")...),
+			p.report(finding.CodeSecurityContext, c.at.Append(fieldpath.Fields("securityContext", "windowsOptions", "hostProcess")...),
 				fmt.Sprintf("invalid value %t: must be that of the Pod, %t", *own, *pod), "set it in one of the two only")
 		}
 		if own == nil {
@@ -129,9 +130,9 @@ func (p *podChecker) checkHostProcess() {
 		}
 	}
 	if onHost > 0 && onHost < all {
-		p.report(schema.CodeSecurityContext, p.at, "some containers are hostProcess containers: all must be", "set hostProcess in all containers, or in none")
+		p.report(finding.CodeSecurityContext, p.at, "some containers are hostProcess containers: all must be", "set hostProcess in all containers, or in none")
 	}
 	if onHost > 0 && !p.Spec.HostNetwork {
-		p.report(schema.CodeSecurityContext, p.field("hostNetwork"), "required for hostProcess containers", "set hostNetwork to true, or remove hostProcess")
+		p.report(finding.CodeSecurityContext, p.field("hostNetwork"), "required for hostProcess containers", "set hostNetwork to true, or remove hostProcess")
 	}
 }

@@ -25,6 +25,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -34,10 +36,10 @@ type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
 	// Locate tells where a claim stands in a file: the Position of every claim. Nil leaves them empty.
-	Locate func(schema.Claim) schema.Position
+	Locate func(engine.Claim) fieldpath.Position
 	// Disputed are fields on which managers are in conflict in a way that their claims alone do not
 	// show, such as a volume to which two managers give two sources.
-	Disputed []schema.Path
+	Disputed []fieldpath.Path
 }
 
 // Object is one object of which every field tells who set it.
@@ -50,28 +52,28 @@ type Object struct {
 // Field is a field of an object with everything within it.
 type Field struct {
 	// Path is where it stands in the object.
-	Path schema.Path
+	Path fieldpath.Path
 	// Claims are who claimed the field itself, in the order in which they wrote; nil where only fields
 	// within it are claimed. The last one is in force. Where its value is nil the field is not in the
 	// object any more.
-	Claims []schema.Claim
+	Claims []engine.Claim
 	// Disputed says that managers claim the field with different values.
 	Disputed bool
 	// Children are the fields directly within it, in the order of the object.
 	Children []*Field
 
-	step  schema.Step
-	index map[schema.Step]*Field // of Children, where they are many
+	step  fieldpath.Step
+	index map[fieldpath.Step]*Field // of Children, where they are many
 }
 
 // New blames an object. history yields its fields with their claims: merge.Ownership.All for a JobSet,
 // render.ChildOwners.Job and Pod for what is made of one; t is the merge schema of the object's
 // metadata and spec, and JobType and PodType are those of Jobs and Pods. It reads the object and keeps
 // the claims; the error says why the object cannot be encoded.
-func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Claim], opts Options) (*Object, error) {
+func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []engine.Claim], opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
 	if history == nil {
-		history = func(func(schema.Path, []schema.Claim) bool) {}
+		history = func(func(fieldpath.Path, []engine.Claim) bool) {}
 	}
 	for path, claims := range history {
 		if opts.Locate != nil {
@@ -91,9 +93,9 @@ func New(object any, t *schema.Type, history iter.Seq2[schema.Path, []schema.Cla
 }
 
 // withoutRepeated drops claims on a presence that a layer makes again from the same field.
-func withoutRepeated(claims []schema.Claim) []schema.Claim {
-	repeats := func(a, b schema.Claim) bool {
-		return a.Layer == b.Layer && a.Value == any(schema.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
+func withoutRepeated(claims []engine.Claim) []engine.Claim {
+	repeats := func(a, b engine.Claim) bool {
+		return a.Layer == b.Layer && a.Value == any(engine.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
 	}
 	for i := 1; i < len(claims); i++ {
 		if repeats(claims[i-1], claims[i]) {
@@ -107,12 +109,12 @@ func withoutRepeated(claims []schema.Claim) []schema.Claim {
 func JobType() *schema.Type { return merge.JobSetTemplate().Lookup(jobTemplate) }
 
 // PodType is the merge schema of Pods.
-func PodType() *schema.Type { return JobType().Lookup(schema.Fields("spec", "template")) }
+func PodType() *schema.Type { return JobType().Lookup(fieldpath.Fields("spec", "template")) }
 
-var jobTemplate = schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template")}
+var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template")}
 
 // within returns the field at a path within f, made where it is missing.
-func (f *Field) within(path schema.Path) *Field {
+func (f *Field) within(path fieldpath.Path) *Field {
 	for i := range path {
 		child := f.child(path[i])
 		if child == nil {
@@ -125,7 +127,7 @@ func (f *Field) within(path schema.Path) *Field {
 }
 
 // at returns the field at a path within f, nil where there is none.
-func (f *Field) at(path schema.Path) *Field {
+func (f *Field) at(path fieldpath.Path) *Field {
 	for i := 0; i < len(path) && f != nil; i++ {
 		f = f.child(path[i])
 	}
@@ -141,7 +143,7 @@ func (f *Field) add(child *Field) {
 	case f.index != nil:
 		f.index[child.step] = child
 	case len(f.Children) == fewest:
-		f.index = make(map[schema.Step]*Field, 2*fewest)
+		f.index = make(map[fieldpath.Step]*Field, 2*fewest)
 		for _, c := range f.Children {
 			f.index[c.step] = c
 		}
@@ -149,7 +151,7 @@ func (f *Field) add(child *Field) {
 }
 
 // child returns the child at the step, nil if there is none.
-func (f *Field) child(step schema.Step) *Field {
+func (f *Field) child(step fieldpath.Step) *Field {
 	if f.index != nil {
 		return f.index[step]
 	}
@@ -162,15 +164,15 @@ func (f *Field) child(step schema.Step) *Field {
 }
 
 // contested reports whether two managers claim different values.
-func contested(claims []schema.Claim) bool {
-	var first *schema.Claim
+func contested(claims []engine.Claim) bool {
+	var first *engine.Claim
 	for i := range claims {
 		if _, ok := claims[i].Layer.Manager(); !ok {
 			continue
 		}
 		if first == nil {
 			first = &claims[i]
-		} else if first.Layer != claims[i].Layer && !schema.SameValue(first.Value, claims[i].Value) {
+		} else if first.Layer != claims[i].Layer && !engine.SameValue(first.Value, claims[i].Value) {
 			return true
 		}
 	}
@@ -183,7 +185,7 @@ func (f *Field) IsPresence() bool {
 	if f == nil {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return c.Value == any(schema.Presence{}) })
+	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return c.Value == any(engine.Presence{}) })
 }
 
 // InForce is the number of the claim that says who set the field: of a value the last one, since it
@@ -209,8 +211,8 @@ func (f *Field) Agree() int {
 	if at < 0 {
 		return 0
 	}
-	var agree []schema.Layer
-	for i := len(f.Claims) - 1; i >= 0 && schema.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
+	var agree []engine.Layer
+	for i := len(f.Claims) - 1; i >= 0 && engine.SameValue(f.Claims[i].Value, f.Claims[at].Value); i-- {
 		if layer := f.Claims[i].Layer; layer != f.Claims[at].Layer && !slices.Contains(agree, layer) {
 			agree = append(agree, layer)
 		}
@@ -224,7 +226,7 @@ func (f *Field) Overrides() bool {
 	if at < 0 {
 		return false
 	}
-	return slices.ContainsFunc(f.Claims, func(c schema.Claim) bool { return !schema.SameValue(c.Value, f.Claims[at].Value) })
+	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return !engine.SameValue(c.Value, f.Claims[at].Value) })
 }
 
 // All yields the field and every field within it that is claimed, in the order of the object.

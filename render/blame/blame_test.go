@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -18,7 +19,7 @@ import (
 // object, and that each of them shows a field that somebody claims, or one that leads to such fields.
 func TestEveryLineHasItsField(t *testing.T) {
 	policies := []fuzz.Policy{fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano}
-	layers := map[schema.Layer]int{}
+	layers := map[engine.Layer]int{}
 	for seed := range uint64(300) {
 		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
 		render.DefaultTrainJob(p.TrainJob)
@@ -65,7 +66,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	for _, layer := range []schema.Layer{"", schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Scheduler("volcano")} {
+	for _, layer := range []engine.Layer{"", merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.SchedulerLayer("volcano")} {
 		if layers[layer] == 0 {
 			t.Errorf("no line is of layer %q", layer)
 		}
@@ -105,12 +106,12 @@ func TestMasked(t *testing.T) {
 
 // TestFind_SeveralKeys finds items that several keys or a number name.
 func TestFind_SeveralKeys(t *testing.T) {
-	port := func(port int64, protocol string) schema.Path {
-		return schema.Path{schema.Field("spec"), schema.Field("ports"), schema.ItemBy(schema.ItemKey{Name: "port", Value: port}, schema.ItemKey{Name: "protocol", Value: protocol})}
+	port := func(port int64, protocol string) fieldpath.Path {
+		return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("ports"), fieldpath.ItemBy(fieldpath.ItemKey{Name: "port", Value: port}, fieldpath.ItemKey{Name: "protocol", Value: protocol})}
 	}
-	history := func(yield func(schema.Path, []schema.Claim) bool) {
-		for _, path := range []schema.Path{port(80, "TCP"), port(80, "UDP")} {
-			if !yield(path.Append(schema.Field("name")), []schema.Claim{{Layer: schema.Manager("a"), Value: "x"}}) {
+	history := func(yield func(fieldpath.Path, []engine.Claim) bool) {
+		for _, path := range []fieldpath.Path{port(80, "TCP"), port(80, "UDP")} {
+			if !yield(path.Append(fieldpath.Field("name")), []engine.Claim{{Layer: engine.Manager("a"), Value: "x"}}) {
 				return
 			}
 		}

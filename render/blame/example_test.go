@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema"
 )
 
 func envVar(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
@@ -42,7 +40,7 @@ func ExampleNew() {
 		return
 	}
 	for _, line := range object.Lines() {
-		if line.Layer == schema.TrainJob {
+		if line.Layer == merge.TrainJobLayer {
 			fmt.Println(strings.TrimSpace(line.Text))
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -20,7 +22,7 @@ func (o *Object) Find(text string) ([]*Field, error) {
 	if o == nil || o.root == nil {
 		o = &Object{root: &Field{}}
 	}
-	path, err := schema.ParsePath(text)
+	path, err := fieldpath.ParsePath(text)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +57,9 @@ func (o *Object) Find(text string) ([]*Field, error) {
 // UnknownField is a path that leads to no field of the object.
 type UnknownField struct {
 	// Path is what was asked for.
-	Path schema.Path
+	Path fieldpath.Path
 	// Nearest are fields that may have been meant.
-	Nearest []schema.Path
+	Nearest []fieldpath.Path
 }
 
 // Error names the path and what may have been meant.
@@ -78,7 +80,7 @@ func (e *UnknownField) Error() string {
 
 // UnsetField is a field that the object may have and that nobody set.
 type UnsetField struct {
-	Path schema.Path
+	Path fieldpath.Path
 	// Setters say who could set it, the most likely first.
 	Setters []string
 }
@@ -92,7 +94,7 @@ func (e *UnsetField) Error() string {
 }
 
 // endingIn are the fields anywhere in the object whose paths end as this one.
-func (o *Object) endingIn(path schema.Path) []*Field {
+func (o *Object) endingIn(path fieldpath.Path) []*Field {
 	s := search{path: path}
 	var walk func(f *Field)
 	walk = func(f *Field) {
@@ -107,7 +109,7 @@ func (o *Object) endingIn(path schema.Path) []*Field {
 
 // search walks down a path in every way that it can be meant.
 type search struct {
-	path    schema.Path
+	path    fieldpath.Path
 	found   []*Field
 	near    []*Field // the fields in which it came farthest
 	deepest int      // up to which step
@@ -146,13 +148,13 @@ func (s *search) match(f *Field, i int) {
 }
 
 // isInside reports whether a path leads into a list that is one value.
-func isInside(step schema.Step) bool {
+func isInside(step fieldpath.Step) bool {
 	_, isIndex := step.Index()
 	return isIndex
 }
 
 // meets reports whether the step to a child, which is the i-th, is what somebody wrote.
-func meets(child, written schema.Step, i int) bool {
+func meets(child, written fieldpath.Step, i int) bool {
 	if child == written {
 		return true
 	}
@@ -184,9 +186,9 @@ func meets(child, written schema.Step, i int) bool {
 }
 
 // nearest are the fields within f whose names are near to a step.
-func (f *Field) nearest(step schema.Step, t *schema.Type) []schema.Path {
+func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 	var names []string
-	byName := map[string]schema.Step{}
+	byName := map[string]fieldpath.Step{}
 	for _, child := range f.Children {
 		name := nameOf(child.step)
 		names, byName[name] = append(names, name), child.step
@@ -194,15 +196,15 @@ func (f *Field) nearest(step schema.Step, t *schema.Type) []schema.Path {
 	if t = t.Lookup(f.Path); t != nil {
 		for _, field := range t.Fields {
 			if _, known := byName[field.Name]; !known {
-				names, byName[field.Name] = append(names, field.Name), schema.Field(field.Name)
+				names, byName[field.Name] = append(names, field.Name), fieldpath.Field(field.Name)
 			}
 		}
 	}
-	if near := schema.Nearest(nameOf(step), names); near != "" {
-		return []schema.Path{f.Path.Append(byName[near])}
+	if near := finding.Nearest(nameOf(step), names); near != "" {
+		return []fieldpath.Path{f.Path.Append(byName[near])}
 	}
 	if step.Keys() != nil { // a wrong item of a list: show which there are
-		var items []schema.Path
+		var items []fieldpath.Path
 		for _, child := range f.Children {
 			items = append(items, child.Path)
 		}
@@ -211,7 +213,7 @@ func (f *Field) nearest(step schema.Step, t *schema.Type) []schema.Path {
 	return nil
 }
 
-func nameOf(step schema.Step) string {
+func nameOf(step fieldpath.Step) string {
 	if _, value, ok := step.Item(); ok {
 		return value
 	}
@@ -228,7 +230,7 @@ func nameOf(step schema.Step) string {
 }
 
 // named are the fields of a name anywhere in the object.
-func (o *Object) named(step schema.Step) []schema.Path {
+func (o *Object) named(step fieldpath.Step) []fieldpath.Path {
 	name, _ := step.Field()
 	var names []string
 	var walk func(f *Field, visit func(*Field))
@@ -243,8 +245,8 @@ func (o *Object) named(step schema.Step) []schema.Path {
 			names = append(names, field)
 		}
 	})
-	near := schema.Nearest(name, names)
-	var found []schema.Path
+	near := finding.Nearest(name, names)
+	var found []fieldpath.Path
 	walk(o.root, func(f *Field) {
 		if field, ok := f.step.Field(); ok && field == near && near != "" {
 			found = append(found, f.Path)

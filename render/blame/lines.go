@@ -9,6 +9,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -22,7 +26,7 @@ type Line struct {
 	// a required list that is null, which nobody sets.
 	Field *Field
 	// Layer is who set it: nobody ("") on a line that only leads to others, unless one layer set them all.
-	Layer schema.Layer
+	Layer engine.Layer
 	// Continued says that the line goes on with the value of the line before it.
 	Continued bool
 }
@@ -62,7 +66,7 @@ type lineWriter struct {
 
 // value walks through a node. first and end bound its lines, from the one with its key; field is nil
 // where the object has a field that the schema does not know.
-func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path schema.Path, first, end int) {
+func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path fieldpath.Path, first, end int) {
 	if t != nil && t.Kind == schema.Untyped {
 		t = untyped(t, n)
 	}
@@ -91,7 +95,7 @@ func untyped(t *schema.Type, n *yaml.Node) *schema.Type {
 }
 
 // mapping walks through the entries of a struct or a map.
-func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end int) {
+func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, end int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, first := n.Content[i].Value, n.Content[i].Line-1
 		until := end
@@ -114,7 +118,7 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path schema.Path, end
 }
 
 // items walks through the items of a list-map or the elements of a set.
-func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path schema.Path, end int) {
+func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, end int) {
 	seen := map[string]bool{}
 	for i, item := range n.Content {
 		first, until := item.Line-1, end
@@ -122,18 +126,18 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path schema.Path, end i
 			until = n.Content[i+1].Line - 1
 		}
 		if t.Kind == schema.Set {
-			w.leaf(item, path.Append(schema.Element(item.Value)), first, until)
+			w.leaf(item, path.Append(fieldpath.Element(item.Value)), first, until)
 			continue
 		}
 		name, line := keyOf(item, t.Key)
-		at := path.Append(schema.Item(t.Key, name))
+		at := path.Append(fieldpath.Item(t.Key, name))
 		if len(t.Keys) > 0 {
-			var step schema.Step
+			var step fieldpath.Step
 			step, name, line = keysOf(item, t)
 			at = path.Append(step)
 		}
 		if seen[name] {
-			at = path.Append(schema.Index(i))
+			at = path.Append(fieldpath.Index(i))
 		}
 		w.value(item, t.Elem, nil, at, first, until)
 		if !seen[name] {
@@ -154,22 +158,22 @@ func keyOf(item *yaml.Node, key string) (value string, line int) {
 }
 
 // keysOf returns the step to an item of a list by the keys of a definition, its text, and the line of the first key.
-func keysOf(item *yaml.Node, t *schema.Type) (step schema.Step, text string, line int) {
-	var keys []schema.ItemKey
+func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, text string, line int) {
+	var keys []fieldpath.ItemKey
 	line = item.Line - 1
 	for i := len(item.Content) - 2; i >= 0; i -= 2 {
 		name := item.Content[i].Value
 		if slices.Contains(t.Keys, name) {
-			keys = append(keys, schema.ItemKey{Name: name, Value: scalarOf(item.Content[i+1])})
+			keys = append(keys, fieldpath.ItemKey{Name: name, Value: scalarOf(item.Content[i+1])})
 			line = item.Content[i].Line - 1
 		}
 	}
 	for _, name := range t.Keys {
-		if f := t.Elem.Field(name); f != nil && f.Default != nil && !slices.ContainsFunc(keys, func(k schema.ItemKey) bool { return k.Name == name }) {
-			keys = append(keys, schema.ItemKey{Name: name, Value: f.Default})
+		if f := t.Elem.Field(name); f != nil && f.Default != nil && !slices.ContainsFunc(keys, func(k fieldpath.ItemKey) bool { return k.Name == name }) {
+			keys = append(keys, fieldpath.ItemKey{Name: name, Value: f.Default})
 		}
 	}
-	step = schema.ItemBy(keys...)
+	step = fieldpath.ItemBy(keys...)
 	return step, step.String(), line
 }
 
@@ -186,12 +190,12 @@ func scalarOf(n *yaml.Node) any {
 }
 
 // leaf gives all lines of a value to its field, and masks a secret one.
-func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
+func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 	field := w.root.at(path)
 	for i := first; i < end; i++ {
 		w.lines[i].Field, w.lines[i].Continued = field, i > first
 	}
-	var layer schema.Layer
+	var layer engine.Layer
 	if field != nil {
 		layer = field.layer()
 	}
@@ -201,15 +205,15 @@ func (w *lineWriter) leaf(n *yaml.Node, path schema.Path, first, end int) {
 }
 
 // mask hides what may be a password in a value whose lines end before one.
-func (w *lineWriter) mask(n *yaml.Node, layer schema.Layer, path schema.Path, end int) {
-	if !schema.IsSecretOf(layer, path) {
+func (w *lineWriter) mask(n *yaml.Node, layer engine.Layer, path fieldpath.Path, end int) {
+	if !merge.IsSecretOf(layer, path) {
 		for i, child := range n.Content {
-			step, until := schema.Index(i), end
+			step, until := fieldpath.Index(i), end
 			if n.Kind == yaml.MappingNode {
 				if i%2 == 0 {
 					continue // a key
 				}
-				step = schema.Key(n.Content[i-1].Value)
+				step = fieldpath.Key(n.Content[i-1].Value)
 			}
 			if i+1 < len(n.Content) {
 				until = n.Content[i+1].Line - 1
@@ -219,7 +223,7 @@ func (w *lineWriter) mask(n *yaml.Node, layer schema.Layer, path schema.Path, en
 		return
 	}
 	line := []rune(w.text[n.Line-1])
-	w.text[n.Line-1] = string(line[:n.Column-1]) + strconv.Quote(schema.FormatValue(path, n.Value, false))
+	w.text[n.Line-1] = string(line[:n.Column-1]) + strconv.Quote(finding.FormatValue(path, n.Value, false))
 	for i := n.Line; i < end; i++ {
 		if w.dropped == nil {
 			w.dropped = map[int]bool{}
@@ -229,11 +233,11 @@ func (w *lineWriter) mask(n *yaml.Node, layer schema.Layer, path schema.Path, en
 }
 
 // layer is who set the field, or all that is within it.
-func (f *Field) layer() schema.Layer {
+func (f *Field) layer() engine.Layer {
 	if at := f.InForce(); at >= 0 {
 		return f.Claims[at].Layer
 	}
-	one := schema.Layer("")
+	one := engine.Layer("")
 	for field := range f.All() {
 		at := field.Claims[field.InForce()]
 		switch {

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // unset returns the path of a field that nobody set, as the schema has it, and nil where the schema has
 // none: the field at a path has no field, or its list no item, of the next step's name.
-func unset(t *schema.Type, path, rest schema.Path) schema.Path {
+func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 	for i, step := range rest {
 		if t == nil {
 			return nil
@@ -29,9 +30,9 @@ func unset(t *schema.Type, path, rest schema.Path) schema.Path {
 			if f == nil {
 				return nil
 			}
-			t, path = f.Type, path.Append(schema.Field(name))
+			t, path = f.Type, path.Append(fieldpath.Field(name))
 		case t.Kind == schema.Map && (isField || isKey):
-			t, path = t.Elem, path.Append(schema.Key(name))
+			t, path = t.Elem, path.Append(fieldpath.Key(name))
 		case i > 0 && !isField:
 			t, path = t.Elem, path.Append(step)
 		default:
@@ -42,12 +43,12 @@ func unset(t *schema.Type, path, rest schema.Path) schema.Path {
 }
 
 // setters say who could set a field of the object.
-func (o *Object) setters(path schema.Path) []string {
+func (o *Object) setters(path fieldpath.Path) []string {
 	switch o.typ {
 	case JobType():
 		path = jobTemplate.Append(path...)
 	case PodType():
-		path = jobTemplate.Append(schema.Fields("spec", "template")...).Append(path...)
+		path = jobTemplate.Append(fieldpath.Fields("spec", "template")...).Append(path...)
 	}
 	rule, err := explain.Field(explain.Format(path))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -17,11 +18,11 @@ type pair struct {
 }
 
 // step is the item's step in a path.
-func (p pair) step(t *schema.Type) schema.Step {
+func (p pair) step(t *schema.Type) fieldpath.Step {
 	if t.Kind == schema.Set {
-		return schema.Element(p.key)
+		return fieldpath.Element(p.key)
 	}
-	return schema.Item(t.Key, p.key)
+	return fieldpath.Item(t.Key, p.key)
 }
 
 // align matches the items of two lists by their keys, each of which stands once in a list. The pairs come

@@ -9,6 +9,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -59,27 +60,27 @@ func (cs Changes) Apply(old any) (any, error) {
 
 // edit is what is to be done to one field, and to those within it.
 type edit struct {
-	step         schema.Step
+	step         fieldpath.Step
 	change, move *Change
 	children     []*edit
-	index        map[schema.Step]*edit // of children
+	index        map[fieldpath.Step]*edit // of children
 }
 
-func (e *edit) child(step schema.Step) *edit {
+func (e *edit) child(step fieldpath.Step) *edit {
 	if c := e.index[step]; c != nil {
 		return c
 	}
 	c := &edit{step: step}
 	e.children = append(e.children, c)
 	if e.index == nil {
-		e.index = map[schema.Step]*edit{}
+		e.index = map[fieldpath.Step]*edit{}
 	}
 	e.index[step] = c
 	return c
 }
 
 // apply returns the value with the edit made; nil is absent.
-func (e *edit) apply(t *schema.Type, path schema.Path, value any) (any, error) {
+func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	if c := e.change; c != nil {
 		if !reflect.DeepEqual(value, c.Old) {
 			return nil, fmt.Errorf("diff: %s is not what it was when the objects were compared; apply changes to the object that they were made of, unmasked", c.Path)
@@ -98,7 +99,7 @@ func (e *edit) apply(t *schema.Type, path schema.Path, value any) (any, error) {
 }
 
 // fields edits the fields of a struct or the entries of a map. A map that loses its last entry is gone.
-func (e *edit) fields(t *schema.Type, path schema.Path, value any) (any, error) {
+func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	made := map[string]any{}
 	for name, v := range entries(value) {
 		made[name] = v
@@ -135,7 +136,7 @@ func (e *edit) fields(t *schema.Type, path schema.Path, value any) (any, error) 
 // list edits a list whose items have keys: it takes out what is gone and what moves, and puts what is new
 // and what moved where the new list has it, the first place first. A list that loses its last item is
 // gone.
-func (e *edit) list(t *schema.Type, path schema.Path, value any) (any, error) {
+func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	keys := keysOf(t, value)
 	if keys == nil {
 		return nil, fmt.Errorf("diff: %s has two items of one key; apply changes to the object that they were made of", path)
@@ -199,7 +200,7 @@ func (e *edit) list(t *schema.Type, path schema.Path, value any) (any, error) {
 	return all, nil
 }
 
-func keyOf(s schema.Step) string {
+func keyOf(s fieldpath.Step) string {
 	if element, ok := s.Element(); ok {
 		return element
 	}

@@ -40,6 +40,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -86,7 +88,7 @@ type Change struct {
 	Kind Kind
 	// Path is the field, the item, the entry or the element. Items are named by their merge key, so
 	// that the path is the same in both objects.
-	Path schema.Path
+	Path fieldpath.Path
 	// Old and New are the values as encoding/json makes them, with integers as int64; nil where there
 	// is none, and for an item that moved. They may share memory with other changes: they are to be
 	// read, never changed.
@@ -96,7 +98,7 @@ type Change struct {
 	From, To int
 	// Before and After are the claims in force on the field and on all within it, in the old and in the
 	// new object: one a layer, in document order. Attribute fills them in.
-	Before, After []schema.Claim
+	Before, After []engine.Claim
 }
 
 // Changes are all differences between two objects, in document order: fields by name, items as they stand
@@ -136,12 +138,12 @@ func Compare(old, new any, opts Options) (Changes, error) {
 
 type comparison struct{ changes Changes }
 
-func (c *comparison) report(kind Kind, path schema.Path, old, new any, from, to int) {
+func (c *comparison) report(kind Kind, path fieldpath.Path, old, new any, from, to int) {
 	c.changes = append(c.changes, Change{Kind: kind, Path: path, Old: old, New: new, From: from, To: to})
 }
 
 // value compares one field of which either object has a value, or both; nil is absent.
-func (c *comparison) value(t *schema.Type, path schema.Path, old, new any, from, to int) {
+func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, from, to int) {
 	switch shapeOf(t, old, new) {
 	case schema.Struct:
 		if old != nil && new != nil {
@@ -170,7 +172,7 @@ func (c *comparison) value(t *schema.Type, path schema.Path, old, new any, from,
 	}
 }
 
-func (c *comparison) structure(t *schema.Type, path schema.Path, old, new map[string]any) {
+func (c *comparison) structure(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
 	for _, name := range names(old, new) {
 		var field *schema.Type
 		if t != nil {
@@ -179,20 +181,20 @@ func (c *comparison) structure(t *schema.Type, path schema.Path, old, new map[st
 			}
 		}
 		if old[name] != nil || new[name] != nil {
-			c.value(field, path.Append(schema.Field(name)), old[name], new[name], NoItem, NoItem)
+			c.value(field, path.Append(fieldpath.Field(name)), old[name], new[name], NoItem, NoItem)
 		}
 	}
 }
 
-func (c *comparison) mapping(t *schema.Type, path schema.Path, old, new map[string]any) {
+func (c *comparison) mapping(t *schema.Type, path fieldpath.Path, old, new map[string]any) {
 	for _, name := range names(old, new) {
 		if old[name] != nil || new[name] != nil {
-			c.value(t.Elem, path.Append(schema.Key(name)), old[name], new[name], NoItem, NoItem)
+			c.value(t.Elem, path.Append(fieldpath.Key(name)), old[name], new[name], NoItem, NoItem)
 		}
 	}
 }
 
-func (c *comparison) list(t *schema.Type, path schema.Path, pairs []pair, old, new []any) {
+func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old, new []any) {
 	for _, p := range pairs {
 		switch at := path.Append(p.step(t)); {
 		case p.moved && p.new == NoItem: // it is reported where it went

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -39,7 +40,7 @@ type Line struct {
 	Text string
 	// Path is the innermost field that the line belongs to: that of a list for the lines of one that is
 	// compared as one value, the item for the line with its merge key.
-	Path schema.Path
+	Path fieldpath.Path
 }
 
 // Lines writes two objects, either of which may be nil, as one YAML document, in which equal fields and the
@@ -83,7 +84,7 @@ func (p *printer) op(op Op) Op {
 	return op
 }
 
-func (p *printer) line(op Op, path schema.Path, indent int, text string) {
+func (p *printer) line(op Op, path fieldpath.Path, indent int, text string) {
 	if text != "" {
 		text = strings.Repeat(" ", indent) + text
 	}
@@ -91,7 +92,7 @@ func (p *printer) line(op Op, path schema.Path, indent int, text string) {
 }
 
 // one writes a field that is led by its key, or an item that is led by a dash.
-func (p *printer) one(op Op, t *schema.Type, path schema.Path, indent int, lead string, v any) {
+func (p *printer) one(op Op, t *schema.Type, path fieldpath.Path, indent int, lead string, v any) {
 	inner := indent
 	if lead == dash {
 		inner += 2
@@ -144,7 +145,7 @@ func (p *printer) dashed(indent int, write func()) {
 }
 
 // fields writes the fields of an object, that of the given name first.
-func (p *printer) fields(op Op, t *schema.Type, path schema.Path, indent int, first string, fields map[string]any) {
+func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string, fields map[string]any) {
 	for _, name := range names(fields, nil) {
 		if name == first {
 			p.one(op, fieldType(t, name), path, indent, name, fields[name])
@@ -158,7 +159,7 @@ func (p *printer) fields(op Op, t *schema.Type, path schema.Path, indent int, fi
 }
 
 // both writes a field or an item of both objects.
-func (p *printer) both(t *schema.Type, path schema.Path, indent int, lead string, old, new any) {
+func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead string, old, new any) {
 	inner := indent
 	if lead == dash {
 		inner += 2
@@ -196,8 +197,8 @@ func (p *printer) both(t *schema.Type, path schema.Path, indent int, lead string
 	p.one(NewOnly, t, path, indent, lead, new)
 }
 
-func (p *printer) bothFields(t *schema.Type, path schema.Path, indent int, first string, old, new map[string]any) {
-	write := func(name string, at schema.Path) {
+func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, first string, old, new map[string]any) {
+	write := func(name string, at fieldpath.Path) {
 		switch typ := fieldType(t, name); {
 		case old[name] == nil:
 			p.one(NewOnly, typ, at, indent, name, new[name])
@@ -218,7 +219,7 @@ func (p *printer) bothFields(t *schema.Type, path schema.Path, indent int, first
 }
 
 // items writes the items of two lists, matched by key, or by value where there are no keys.
-func (p *printer) items(t *schema.Type, shape schema.Kind, path schema.Path, indent int, old, new []any) {
+func (p *printer) items(t *schema.Type, shape schema.Kind, path fieldpath.Path, indent int, old, new []any) {
 	var pairs []pair
 	keyed := false
 	if shape != schema.Atomic {
@@ -255,7 +256,7 @@ func (p *printer) items(t *schema.Type, shape schema.Kind, path schema.Path, ind
 }
 
 // text writes two strings of several lines, line by line.
-func (p *printer) text(path schema.Path, indent int, lead string, old, new any) {
+func (p *printer) text(path fieldpath.Path, indent int, lead string, old, new any) {
 	a, b := p.scalar(lead, old), p.scalar(lead, new)
 	for _, pair := range common(a, b) {
 		switch {
@@ -297,11 +298,11 @@ func fieldType(t *schema.Type, name string) *schema.Type {
 	return nil
 }
 
-func fieldStep(t *schema.Type, name string) schema.Step {
+func fieldStep(t *schema.Type, name string) fieldpath.Step {
 	if t != nil && t.Kind == schema.Map {
-		return schema.Key(name)
+		return fieldpath.Key(name)
 	}
-	return schema.Field(name)
+	return fieldpath.Field(name)
 }
 
 func elemOf(t *schema.Type) *schema.Type {
@@ -312,7 +313,7 @@ func elemOf(t *schema.Type) *schema.Type {
 }
 
 // keyField is the merge key that the item of a path is told apart by.
-func keyField(path schema.Path) string {
+func keyField(path fieldpath.Path) string {
 	if len(path) == 0 {
 		return ""
 	}
@@ -321,12 +322,12 @@ func keyField(path schema.Path) string {
 }
 
 // itemPaths are the paths of a list's items; that of the list where it is one value.
-func itemPaths(t *schema.Type, path schema.Path, items []any) []schema.Path {
+func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Path {
 	var keys []string
 	if t != nil && (t.Kind == schema.ListMap || t.Kind == schema.Set) {
 		keys = keysOf(t, items)
 	}
-	paths := make([]schema.Path, len(items))
+	paths := make([]fieldpath.Path, len(items))
 	for i := range paths {
 		paths[i] = path
 		if keys != nil {

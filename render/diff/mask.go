@@ -3,6 +3,8 @@ package diff
 import (
 	"reflect"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -31,15 +33,15 @@ type masking struct {
 	before, after *Owners
 }
 
-func (m masking) value(t *schema.Type, path schema.Path, old, new any) (any, any) {
+func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, any) {
 	if m.hides(path, old, new) {
 		return hide(old, new)
 	}
 	for _, name := range names(entries(old), entries(new)) {
-		step, typ := schema.Field(name), (*schema.Type)(nil)
+		step, typ := fieldpath.Field(name), (*schema.Type)(nil)
 		switch {
 		case t != nil && t.Kind == schema.Map:
-			step, typ = schema.Key(name), t.Elem
+			step, typ = fieldpath.Key(name), t.Elem
 		case t != nil && t.Field(name) != nil:
 			typ = t.Field(name).Type
 		}
@@ -53,16 +55,16 @@ func (m masking) value(t *schema.Type, path schema.Path, old, new any) (any, any
 
 // items hides values in the items of two lists: item by item where keys tell them apart, and else
 // position by position. Either way lists that differ still differ.
-func (m masking) items(t *schema.Type, path schema.Path, old, new []any) {
+func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 	var elem *schema.Type
-	step := func(p pair) schema.Step { return schema.Index(max(p.old, p.new)) }
+	step := func(p pair) fieldpath.Step { return fieldpath.Index(max(p.old, p.new)) }
 	pairs := byPosition(len(old), len(new))
 	if t != nil {
 		elem = t.Elem
 		if t.Kind == schema.ListMap {
 			if oldKeys, newKeys := keysOf(t, old), keysOf(t, new); oldKeys != nil && newKeys != nil {
 				pairs = align(oldKeys, newKeys)
-				step = func(p pair) schema.Step { return p.step(t) }
+				step = func(p pair) fieldpath.Step { return p.step(t) }
 			}
 		}
 	}
@@ -102,12 +104,12 @@ func byPosition(old, new int) []pair {
 }
 
 // hides reports whether the field's values are not to be shown.
-func (m masking) hides(path schema.Path, old, new any) bool {
+func (m masking) hides(path fieldpath.Path, old, new any) bool {
 	if m.secret && len(path) == 2 {
 		name, _ := path[0].Field()
 		return name == "data" || name == "stringData"
 	}
-	return schema.IsSecret(path) && (old != nil && m.before.hide(path) || new != nil && m.after.hide(path))
+	return finding.IsSecret(path) && (old != nil && m.before.hide(path) || new != nil && m.after.hide(path))
 }
 
 func hide(old, new any) (any, any) {

@@ -5,8 +5,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Owners says who set the fields of one rendered object.
@@ -14,13 +15,13 @@ type Owners struct {
 	fields []owned
 	exact  map[string]int
 	sorted []int32        // positions of fields, by name
-	rest   []schema.Claim // on fields that nobody is known to have set
+	rest   []engine.Claim // on fields that nobody is known to have set
 }
 
 type owned struct {
 	name  string // the path as text
-	path  schema.Path
-	claim schema.Claim // the one in force
+	path  fieldpath.Path
+	claim engine.Claim // the one in force
 }
 
 // OwnersOf are the owners of a rendered JobSet; nil gives nobody. They keep the claims in force.
@@ -34,7 +35,7 @@ func OwnersOf(o *merge.Ownership) *Owners {
 // OwnersOfFields are the owners of an object whose fields come with their claims, as render.ChildOwners yields those
 // of a Job or a Pod. They keep the claims in force, and share memory with the owners of a similar object, which may
 // be nil: the Pods of a Job are many, and differ in little.
-func OwnersOfFields(fields iter.Seq2[schema.Path, []schema.Claim], similar *Owners) *Owners {
+func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []engine.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
 	if fields == nil {
 		return owners
@@ -75,21 +76,21 @@ func (o *Owners) shared(f owned) owned {
 
 // OwnedBy are the owners of an object that one layer made as a whole, such as the ConfigMap of a policy. The
 // claim need not say a value.
-func OwnedBy(claim schema.Claim) *Owners {
+func OwnedBy(claim engine.Claim) *Owners {
 	if claim.Value == nil {
-		claim.Value = schema.Presence{} // it says null nowhere
+		claim.Value = engine.Presence{} // it says null nowhere
 	}
-	return &Owners{rest: []schema.Claim{claim}}
+	return &Owners{rest: []engine.Claim{claim}}
 }
 
 // Of are the claims in force on a field and on all within it, one a layer, in document order; where there
 // is none, those on the nearest field that contains it.
-func (o *Owners) Of(path schema.Path) []schema.Claim {
+func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
 	if o == nil {
 		return nil
 	}
-	var claims []schema.Claim
-	add := func(c schema.Claim) {
+	var claims []engine.Claim
+	add := func(c engine.Claim) {
 		for _, known := range claims {
 			if known.Layer == c.Layer {
 				return
@@ -106,7 +107,7 @@ func (o *Owners) Of(path schema.Path) []schema.Claim {
 	for n := len(path) - 1; n > 0 && claims == nil; n-- {
 		if i, ok := o.exact[path[:n].String()]; ok {
 			// The presence of an item says nothing of who set a field of it.
-			if _, presence := o.fields[i].claim.Value.(schema.Presence); !presence {
+			if _, presence := o.fields[i].claim.Value.(engine.Presence); !presence {
 				add(o.fields[i].claim)
 			}
 		}
@@ -118,12 +119,12 @@ func (o *Owners) Of(path schema.Path) []schema.Claim {
 }
 
 // hide reports whether the value of a field that may hold a secret is not known to come from a controller.
-func (o *Owners) hide(path schema.Path) bool {
+func (o *Owners) hide(path fieldpath.Path) bool {
 	if o == nil {
 		return true
 	}
 	i, ok := o.exact[path.String()]
-	return !ok || schema.IsSecretOf(o.fields[i].claim.Layer, path)
+	return !ok || merge.IsSecretOf(o.fields[i].claim.Layer, path)
 }
 
 // within returns the positions of the fields within the one of that name, in document order. Their names go on with
@@ -157,8 +158,8 @@ func (cs Changes) Attribute(old, new *Owners) {
 }
 
 // emptied are the claims that say null.
-func emptied(claims []schema.Claim) []schema.Claim {
-	var nulls []schema.Claim
+func emptied(claims []engine.Claim) []engine.Claim {
+	var nulls []engine.Claim
 	for _, c := range claims {
 		if c.Value == nil {
 			nulls = append(nulls, c)

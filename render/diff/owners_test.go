@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // TestEveryChangeHasItsCause compares each recorded input with its neighbour, and a Job and a Pod of each: whoever
@@ -27,7 +28,7 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 	}
 	t.Parallel()
 	last := map[string]ownedObject{}
-	causes := map[schema.Layer]int{}
+	causes := map[engine.Layer]int{}
 	for _, dir := range recorded(t) {
 		out := outputOf(t, dir)
 		if out == nil || out.JobSet == nil {
@@ -42,8 +43,8 @@ func TestEveryChangeHasItsCause(t *testing.T) {
 		}
 	}
 	t.Logf("causes: %v", causes)
-	for _, layer := range []schema.Layer{
-		schema.Runtime, schema.TrainJob, schema.Default, schema.Policy("torch"), schema.Policy("mpi"), schema.Scheduler("volcano"), schema.JobSet, schema.Job,
+	for _, layer := range []engine.Layer{
+		merge.RuntimeLayer, merge.TrainJobLayer, merge.DefaultLayer, merge.PolicyLayer("torch"), merge.PolicyLayer("mpi"), merge.SchedulerLayer("volcano"), merge.JobSetLayer, merge.JobLayer,
 	} {
 		if causes[layer] == 0 {
 			t.Errorf("nothing changes because of %s", layer)
@@ -80,8 +81,8 @@ func withChildren(t *testing.T, out *render.Output) []ownedObject {
 }
 
 // ownersOf returns a function that takes what ChildOwners returns.
-func ownersOf(t *testing.T) func(iter.Seq2[schema.Path, []schema.Claim], error) *diff.Owners {
-	return func(fields iter.Seq2[schema.Path, []schema.Claim], err error) *diff.Owners {
+func ownersOf(t *testing.T) func(iter.Seq2[fieldpath.Path, []engine.Claim], error) *diff.Owners {
+	return func(fields iter.Seq2[fieldpath.Path, []engine.Claim], err error) *diff.Owners {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +91,7 @@ func ownersOf(t *testing.T) func(iter.Seq2[schema.Path, []schema.Claim], error) 
 	}
 }
 
-func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[schema.Layer]int) {
+func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[engine.Layer]int) {
 	t.Helper()
 	changes, err := diff.Compare(old.value, new.value, diff.Options{})
 	if err != nil {
@@ -107,7 +108,7 @@ func holdCauses(t *testing.T, dir string, old, new ownedObject, causes map[schem
 	}
 }
 
-func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []schema.Claim, value any, causes map[schema.Layer]int) {
+func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []engine.Claim, value any, causes map[engine.Layer]int) {
 	t.Helper()
 	if len(claims) == 0 {
 		t.Errorf("%s: %s %s: nobody is named for what was %s", dir, c.Kind, c.Path, when)
@@ -116,7 +117,7 @@ func holdCause(t *testing.T, dir string, c diff.Change, when string, claims []sc
 	for _, claim := range claims {
 		causes[claim.Layer]++
 	}
-	_, presence := claims[0].Value.(schema.Presence)
+	_, presence := claims[0].Value.(engine.Presence)
 	if structure := strings.HasPrefix(encoded(value), "{"); c.Kind == diff.Moved || presence || structure || len(claims) > 1 {
 		return
 	}
@@ -210,7 +211,7 @@ func compare(t *testing.T, what string, old, new any, before, after *diff.Owners
 	}
 }
 
-func layers(claims []schema.Claim) string {
+func layers(claims []engine.Claim) string {
 	var names []string
 	for _, c := range claims {
 		names = append(names, string(c.Layer))

@@ -13,10 +13,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/explain"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -51,12 +53,12 @@ func TestWriters(t *testing.T) {
 			continue
 		}
 		for path, claims := range out.Owners.All() {
-			isIndex := func(s schema.Step) bool { _, ok := s.Index(); return ok }
+			isIndex := func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }
 			if slices.ContainsFunc(path, isIndex) || claims[len(claims)-1].Value == nil {
 				continue // a second item of one key; or what is not there any more: a port that another replaced
 			}
 			for _, c := range claims {
-				if _, ok := c.Layer.Manager(); ok || c.Layer == schema.Runtime || c.Layer == schema.Default {
+				if _, ok := c.Layer.Manager(); ok || c.Layer == merge.RuntimeLayer || c.Layer == merge.DefaultLayer {
 					continue
 				}
 				rule, err := explain.Field(path.String())
@@ -182,7 +184,7 @@ func TestChange(t *testing.T) {
 		after := changeJob(t, "{manager: a.example.com/b, trainingRuntimeSpec: {template: {"+patch+"}}}")
 		found := admission.Update(ctx,
 			admission.Input{TrainJob: before, Runtime: runtime, Namespace: "ns"}, admission.Input{TrainJob: after, Runtime: runtime, Namespace: "ns"})
-		refused := slices.ContainsFunc(found, func(f schema.Finding) bool { return f.Code == schema.CodeEndlessUpdate })
+		refused := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeEndlessUpdate })
 		if says := strings.Contains(rule.Change, "TW702"); says != refused {
 			t.Errorf("%s: explain says %q, and admission: %v", path, rule.Change, found)
 		}

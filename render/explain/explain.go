@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -28,7 +30,7 @@ import (
 type Rule struct {
 	// Path is the field as it was asked for. An item or key that was not named is empty: Format writes it
 	// as [name].
-	Path schema.Path
+	Path fieldpath.Path
 	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set", "atomic".
 	Kind string
 	// Merge is the merge rule in a sentence.
@@ -82,11 +84,11 @@ func Field(text string) (Rule, error) {
 const example = "spec.replicatedJobs.template.spec.template.spec.nodeSelector"
 
 // bySuffix finds the one field whose path ends as the text does.
-func bySuffix(text string, end schema.Path) (Rule, error) {
+func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	names := fieldsOf(end)
-	var found []schema.Path
+	var found []fieldpath.Path
 	var last []string
-	walk(merge.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+	walk(merge.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
 		fields := fieldsOf(path)
 		last = append(last, fields[len(fields)-1])
 		if len(fields) > len(names) && slices.Equal(fields[len(fields)-len(names):], names) {
@@ -96,20 +98,20 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 	})
 	switch len(found) {
 	case 0:
-		if near := schema.Nearest(names[len(names)-1], last); near != "" {
+		if near := finding.Nearest(names[len(names)-1], last); near != "" {
 			return Rule{}, fmt.Errorf("no field of a JobSet is called %s; did you mean %s?", text, near)
 		}
 		return Rule{}, fmt.Errorf("no field of a JobSet is called %s; name it from the root, such as %s", text, example)
 	case 1:
 		missing := fieldsOf(found[0])
-		full := schema.Fields(missing[:len(missing)-len(names)]...)
+		full := fieldpath.Fields(missing[:len(missing)-len(names)]...)
 		r, err := resolve(merge.JobSetTemplate(), full.Append(end...))
 		if err != nil {
 			return Rule{}, fmt.Errorf("%s: %w", text, err)
 		}
 		return r.rule(), nil
 	}
-	slices.SortStableFunc(found, func(a, b schema.Path) int {
+	slices.SortStableFunc(found, func(a, b fieldpath.Path) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(Format(a), Format(b)))
 	})
 	const most = 12
@@ -125,7 +127,7 @@ func bySuffix(text string, end schema.Path) (Rule, error) {
 }
 
 // fieldsOf are the names of the fields on a path.
-func fieldsOf(path schema.Path) []string {
+func fieldsOf(path fieldpath.Path) []string {
 	var names []string
 	for _, step := range path {
 		if name, ok := step.Field(); ok {
@@ -139,7 +141,7 @@ func fieldsOf(path schema.Path) []string {
 // leading dot: for completion. Fields within lists that merge as a whole are left out.
 func Paths() []string {
 	var paths []string
-	walk(merge.JobSetTemplate(), nil, func(path schema.Path, _ *schema.Type) bool {
+	walk(merge.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
 		paths = append(paths, strings.TrimPrefix(Format(path), "."))
 		return true
 	})
@@ -148,12 +150,12 @@ func Paths() []string {
 }
 
 // walk visits every field below a type. Of lists and maps it visits any item: one with an empty name.
-func walk(t *schema.Type, path schema.Path, visit func(schema.Path, *schema.Type) bool) bool {
+func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schema.Type) bool) bool {
 	for t.Kind == schema.ListMap {
-		path, t = path.Append(schema.Item(t.Key, "")), t.Elem
+		path, t = path.Append(fieldpath.Item(t.Key, "")), t.Elem
 	}
 	for _, f := range t.Fields {
-		at := path.Append(schema.Field(f.Name))
+		at := path.Append(fieldpath.Field(f.Name))
 		if !visit(at, f.Type) || !walk(f.Type, at, visit) {
 			return false
 		}
@@ -162,7 +164,7 @@ func walk(t *schema.Type, path schema.Path, visit func(schema.Path, *schema.Type
 }
 
 // Format writes a path as Path.String does, and an item or key that is not named as [name], [key] or [].
-func Format(path schema.Path) string {
+func Format(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, step := range path {
 		key, value, isItem := step.Item()

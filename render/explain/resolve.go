@@ -7,18 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // parse reads a path as package schema does. Besides, [] stands for any item of a list, as Format writes it where
 // the items have no key.
-func parse(text string) (schema.Path, error) {
-	return schema.ParsePath(strings.ReplaceAll(strings.TrimSpace(text), "[]", "[*]"))
+func parse(text string) (fieldpath.Path, error) {
+	return fieldpath.ParsePath(strings.ReplaceAll(strings.TrimSpace(text), "[]", "[*]"))
 }
 
 // resolved is a field with the types on the way to it.
 type resolved struct {
-	path schema.Path
+	path fieldpath.Path
 	typ  *schema.Type
 	// field is the last field of a struct on the way, and parent the struct it is of.
 	field  *schema.StructField
@@ -26,10 +28,10 @@ type resolved struct {
 	// patchable says whether a patch reaches the field.
 	patchable bool
 	// atomic is the list or value around the field that merges as a whole, nil where there is none.
-	atomic schema.Path
+	atomic fieldpath.Path
 }
 
-func resolve(root *schema.Type, path schema.Path) (*resolved, error) {
+func resolve(root *schema.Type, path fieldpath.Path) (*resolved, error) {
 	r := &resolved{typ: root, patchable: true}
 	for _, step := range path {
 		var err error
@@ -56,7 +58,7 @@ func (r *resolved) into(name string) error {
 			return err
 		}
 	case schema.Map:
-		return r.item(schema.Key(name))
+		return r.item(fieldpath.Key(name))
 	case schema.Scalar, schema.Set:
 		return fmt.Errorf("%s has no fields", r.where())
 	}
@@ -67,7 +69,7 @@ func (r *resolved) into(name string) error {
 			names = append(names, f.Name)
 		}
 		where := r.where()
-		if near := schema.Nearest(name, names); near != "" {
+		if near := finding.Nearest(name, names); near != "" {
 			return fmt.Errorf("%s has no field %s; did you mean %s?", where, name, near)
 		}
 		return fmt.Errorf("%s has no field %s; its fields are %s", where, name, strings.Join(names, ", "))
@@ -75,7 +77,7 @@ func (r *resolved) into(name string) error {
 	if r.typ.Kind == schema.Struct {
 		r.parent = r.typ
 	}
-	r.path = r.path.Append(schema.Field(name))
+	r.path = r.path.Append(fieldpath.Field(name))
 	r.field, r.typ = f, f.Type
 	r.patchable = r.patchable && f.Patch != nil
 	if r.typ.Kind == schema.Atomic && r.atomic == nil {
@@ -85,10 +87,10 @@ func (r *resolved) into(name string) error {
 }
 
 // anyItem is the step to any item of a list or any key of a map.
-var anyItem = schema.Key("*")
+var anyItem = fieldpath.Key("*")
 
 // item goes into an item of a list or a key of a map.
-func (r *resolved) item(step schema.Step) error {
+func (r *resolved) item(step fieldpath.Step) error {
 	key, value, isItem := step.Item()
 	name, _ := step.Key()
 	if step == anyItem {
@@ -106,7 +108,7 @@ func (r *resolved) item(step schema.Step) error {
 		case !isItem && name != r.typ.Key:
 			value = name // of a position, too, any item may be meant
 		}
-		r.path = r.path.Append(schema.Item(r.typ.Key, value))
+		r.path = r.path.Append(fieldpath.Item(r.typ.Key, value))
 	case schema.Map:
 		if isItem || isElement {
 			return fmt.Errorf("%s is a map: name a key of it, as in [\"key\"]", r.where())
@@ -114,14 +116,14 @@ func (r *resolved) item(step schema.Step) error {
 		if isPosition {
 			name = strconv.Itoa(position)
 		}
-		r.path = r.path.Append(schema.Key(name))
+		r.path = r.path.Append(fieldpath.Key(name))
 	case schema.Set:
 		if isItem {
 			return fmt.Errorf("%s is a set: name an element of it, as in [=\"element\"]", r.where())
 		}
-		r.path = r.path.Append(schema.Element(cmp.Or(element, name)))
+		r.path = r.path.Append(fieldpath.Element(cmp.Or(element, name)))
 	case schema.Atomic:
-		r.path = r.path.Append(schema.Index(0))
+		r.path = r.path.Append(fieldpath.Index(0))
 	default:
 		return fmt.Errorf("%s is no list and no map", r.where())
 	}

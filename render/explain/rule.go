@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -58,7 +59,7 @@ func (r *resolved) union() string {
 	if r.parent == nil || r.field == nil {
 		return ""
 	}
-	if last := r.path[len(r.path)-1]; last != schema.Field(r.field.Name) {
+	if last := r.path[len(r.path)-1]; last != fieldpath.Field(r.field.Name) {
 		return ""
 	}
 	for _, u := range r.parent.Unions {
@@ -93,9 +94,9 @@ func (r *resolved) set() (patchable bool, text string) {
 	last := names[len(names)-1]
 	container := r.container()
 	switch {
-	case r.path[0] == schema.Field("metadata") && last == "name":
+	case r.path[0] == fieldpath.Field("metadata") && last == "name":
 		return false, "metadata.name of the TrainJob"
-	case r.path[0] == schema.Field("metadata") && last == "namespace":
+	case r.path[0] == fieldpath.Field("metadata") && last == "namespace":
 		return false, "metadata.namespace of the TrainJob"
 	case slices.Equal(names, []string{"spec", "suspend"}):
 		return false, "spec.suspend of the TrainJob; the runtime's is overwritten"
@@ -140,7 +141,7 @@ func (r *resolved) container() string {
 func (r *resolved) inContainer(field string) bool {
 	for i, step := range r.path {
 		if name, ok := step.Field(); ok && name == "containers" {
-			return i+2 < len(r.path) && r.path[i+2] == schema.Field(field)
+			return i+2 < len(r.path) && r.path[i+2] == fieldpath.Field(field)
 		}
 	}
 	return false
@@ -148,9 +149,9 @@ func (r *resolved) inContainer(field string) bool {
 
 // mutable are the fields of a Pod template that a suspended JobSet lets be changed (JobSet v0.12.0
 // pkg/webhooks).
-var mutable = []schema.Path{
-	schema.Fields("metadata", "labels"), schema.Fields("metadata", "annotations"),
-	schema.Fields("spec", "nodeSelector"), schema.Fields("spec", "tolerations"), schema.Fields("spec", "schedulingGates"),
+var mutable = []fieldpath.Path{
+	fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
+	fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
 }
 
 // change says when the field can be changed (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and
@@ -162,28 +163,28 @@ func (r *resolved) change(patchable bool) string {
 	if !patchable {
 		return "never in a TrainJob that exists: delete it and create it anew; a changed runtime counts for new TrainJobs only"
 	}
-	pod := schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", ""), schema.Field("template"), schema.Field("spec"), schema.Field("template")}
+	pod := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template")}
 	inPod := len(r.path) > len(pod) && Format(anyItems(r.path[:len(pod)])) == Format(pod)
-	taken := r.path[0] == schema.Field("metadata")
+	taken := r.path[0] == fieldpath.Field("metadata")
 	if inPod {
 		rest := r.path[len(pod):]
-		taken = slices.ContainsFunc(mutable, func(m schema.Path) bool { return rest.HasPrefix(m) })
+		taken = slices.ContainsFunc(mutable, func(m fieldpath.Path) bool { return rest.HasPrefix(m) })
 	}
 	if taken {
 		return "while the TrainJob is suspended, also once its JobSet exists"
 	}
-	if slices.ContainsFunc(mutable, func(m schema.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
+	if slices.ContainsFunc(mutable, func(m fieldpath.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
 		return "while the TrainJob is suspended; once its JobSet exists, only labels, annotations, nodeSelector, tolerations and schedulingGates of the Pod templates"
 	}
 	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet refuses it for ever (TW702)"
 }
 
 // anyItems is the path with no item named.
-func anyItems(path schema.Path) schema.Path {
-	out := make(schema.Path, len(path))
+func anyItems(path fieldpath.Path) fieldpath.Path {
+	out := make(fieldpath.Path, len(path))
 	for i, step := range path {
 		if key, _, ok := step.Item(); ok {
-			step = schema.Item(key, "")
+			step = fieldpath.Item(key, "")
 		}
 		out[i] = step
 	}

@@ -5,22 +5,23 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // Writer is a layer that writes a field after the patches, and so wins over them.
 type Writer struct {
 	// Layer is the layer as ownership names it; "policy/*" is any policy.
-	Layer schema.Layer
+	Layer engine.Layer
 	// Path is what it writes: the field that was asked for, one around it or one within it.
-	Path schema.Path
+	Path fieldpath.Path
 	// From is where the value comes from, "" where the layer makes it itself.
 	From string
 }
 
 const (
-	anyPolicy = schema.Layer("policy/*")
+	anyPolicy = engine.Layer("policy/*")
 	jobs      = ".spec.replicatedJobs[name]"
 	pods      = jobs + ".template.spec.template"
 	trainers  = pods + ".spec.containers[name]"
@@ -30,72 +31,72 @@ const (
 // written is what the layers write, by layer: fields of a JobSet, with the value's origin in the TrainJob
 // (Trainer v2.3.0 pkg/runtime/framework/plugins). A test holds it against what the policies write.
 var written = []struct {
-	layer schema.Layer
+	layer engine.Layer
 	path  string
 	from  string
 }{
-	{schema.TrainJob, ".metadata.name", "metadata.name"},
-	{schema.TrainJob, ".metadata.namespace", "metadata.namespace"},
-	{schema.TrainJob, ".spec.suspend", "spec.suspend"},
+	{merge.TrainJobLayer, ".metadata.name", "metadata.name"},
+	{merge.TrainJobLayer, ".metadata.namespace", "metadata.namespace"},
+	{merge.TrainJobLayer, ".spec.suspend", "spec.suspend"},
 	{anyPolicy, jobs + ".replicas", ""},
 	{anyPolicy, jobs + ".template.spec.parallelism", "mlPolicy.numNodes of the runtime, or parallelism of its template"},
 	{anyPolicy, jobs + ".template.spec.completions", "mlPolicy.numNodes of the runtime, or parallelism of its template"},
-	{schema.TrainJob, jobs + ".template.spec.parallelism", "spec.trainer.numNodes"},
-	{schema.TrainJob, jobs + ".template.spec.completions", "spec.trainer.numNodes"},
-	{schema.TrainJob, trainers + ".image", "spec.trainer.image"},
-	{schema.TrainJob, trainers + ".command", "spec.trainer.command"},
-	{schema.TrainJob, trainers + ".args", "spec.trainer.args"},
-	{schema.TrainJob, trainers + ".env", "spec.trainer.env, or env and storageUri of spec.initializer"},
-	{schema.TrainJob, trainers + ".envFrom", "secretRef of spec.initializer"},
-	{schema.TrainJob, trainers + ".resources", "spec.trainer.resourcesPerNode"},
-	{schema.Policy("torch"), trainers + ".command", "torchtune's recipe, where the runtime's command is tune run"},
-	{schema.Policy("torch"), trainers + `.env[name="PET_NNODES"]`, ""},
-	{schema.Policy("torch"), trainers + `.env[name="PET_NPROC_PER_NODE"]`, "spec.trainer.numProcPerNode, or the devices"},
-	{schema.Policy("torch"), trainers + `.env[name="PET_NODE_RANK"]`, ""},
-	{schema.Policy("torch"), trainers + `.env[name="PET_MASTER_ADDR"]`, ""},
-	{schema.Policy("torch"), trainers + `.env[name="PET_MASTER_PORT"]`, ""},
-	{schema.Policy("torch"), trainers + `.ports[containerPort="29500"]`, ""},
-	{schema.Policy("torch"), inits + `.env[name="PET_NNODES"]`, "envInjection of the runtime's policy"},
-	{schema.Policy("torch"), inits + `.env[name="PET_NPROC_PER_NODE"]`, "envInjection of the runtime's policy"},
-	{schema.Policy("torch"), inits + `.env[name="PET_NODE_RANK"]`, "envInjection of the runtime's policy"},
-	{schema.Policy("torch"), inits + `.env[name="PET_MASTER_ADDR"]`, "envInjection of the runtime's policy"},
-	{schema.Policy("torch"), inits + `.env[name="PET_MASTER_PORT"]`, "envInjection of the runtime's policy"},
-	{schema.Policy("jax"), trainers + `.env[name="JAX_NUM_PROCESSES"]`, ""},
-	{schema.Policy("jax"), trainers + `.env[name="JAX_PROCESS_ID"]`, ""},
-	{schema.Policy("jax"), trainers + `.env[name="JAX_COORDINATOR_ADDRESS"]`, ""},
-	{schema.Policy("jax"), trainers + `.ports[containerPort="29500"]`, ""},
-	{schema.Policy("xgboost"), trainers + `.env[name="DMLC_TRACKER_URI"]`, ""},
-	{schema.Policy("xgboost"), trainers + `.env[name="DMLC_TRACKER_PORT"]`, ""},
-	{schema.Policy("xgboost"), trainers + `.env[name="DMLC_TASK_ID"]`, ""},
-	{schema.Policy("xgboost"), trainers + `.env[name="DMLC_NUM_WORKER"]`, ""},
-	{schema.Policy("xgboost"), trainers + `.ports[containerPort="29500"]`, ""},
-	{schema.Policy("mpi"), trainers + `.env[name="OMPI_MCA_orte_default_hostfile"]`, ""},
-	{schema.Policy("mpi"), trainers + `.env[name="OMPI_MCA_plm_rsh_args"]`, ""},
-	{schema.Policy("mpi"), trainers + `.env[name="OMPI_MCA_orte_keep_fqdn_hostnames"]`, ""},
-	{schema.Policy("mpi"), trainers + `.env[name="OMPI_MCA_orte_set_default_slots"]`, ""},
-	{schema.Policy("mpi"), trainers + `.volumeMounts[mountPath="/etc/mpi"]`, ""},
-	{schema.Policy("mpi"), trainers + ".volumeMounts", "mlPolicy.mpi.sshAuthMountPath of the runtime"},
-	{schema.Policy("mpi"), pods + `.spec.volumes[name="mpi-ssh-auth"]`, ""},
-	{schema.Policy("mpi"), pods + `.spec.volumes[name="mpi-hostfile"]`, ""},
-	{schema.Policy("flux"), trainers + ".command", "the script that starts Flux around spec.trainer.command"},
-	{schema.Policy("flux"), trainers + `.volumeMounts[mountPath="/curve"]`, ""},
-	{schema.Policy("flux"), trainers + `.volumeMounts[mountPath="/dev/shm"]`, ""},
-	{schema.Policy("flux"), trainers + `.volumeMounts[mountPath="/etc/flux-config"]`, ""},
-	{schema.Policy("flux"), trainers + `.volumeMounts[mountPath="/mnt/flux"]`, ""},
-	{schema.Policy("flux"), trainers + `.volumeMounts[mountPath="/opt/software"]`, ""},
-	{schema.Policy("flux"), pods + `.spec.initContainers[name="flux-installer"]`, ""},
-	{schema.Policy("flux"), pods + `.spec.volumes[name="flux-curve"]`, ""},
-	{schema.Policy("flux"), pods + `.spec.volumes[name="flux-install"]`, ""},
-	{schema.Policy("flux"), pods + `.spec.volumes[name="shared-memory"]`, ""},
-	{schema.Policy("flux"), pods + `.spec.volumes[name="spack-install"]`, ""},
-	{schema.Policy("flux"), pods + ".spec.volumes", "the volume of the scripts, which is called after the TrainJob"},
-	{schema.Policy("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_URL"]`, "the feature gate TrainJobStatus"},
-	{schema.Policy("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_CA_CERT"]`, "the feature gate TrainJobStatus"},
-	{schema.Policy("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_TOKEN"]`, "the feature gate TrainJobStatus"},
-	{schema.Policy("trainjobstatus"), trainers + `.volumeMounts[mountPath="/var/run/secrets/kubeflow/trainer"]`, "the feature gate TrainJobStatus"},
-	{schema.Policy("trainjobstatus"), pods + `.spec.volumes[name="kubeflow-trainer-token"]`, "the feature gate TrainJobStatus"},
-	{schema.Scheduler("coscheduling"), pods + `.metadata.labels["scheduling.x-k8s.io/pod-group"]`, "podGroupPolicy.coscheduling of the runtime"},
-	{schema.Scheduler("volcano"), pods + `.metadata.annotations["scheduling.k8s.io/group-name"]`, "podGroupPolicy.volcano of the runtime"},
+	{merge.TrainJobLayer, jobs + ".template.spec.parallelism", "spec.trainer.numNodes"},
+	{merge.TrainJobLayer, jobs + ".template.spec.completions", "spec.trainer.numNodes"},
+	{merge.TrainJobLayer, trainers + ".image", "spec.trainer.image"},
+	{merge.TrainJobLayer, trainers + ".command", "spec.trainer.command"},
+	{merge.TrainJobLayer, trainers + ".args", "spec.trainer.args"},
+	{merge.TrainJobLayer, trainers + ".env", "spec.trainer.env, or env and storageUri of spec.initializer"},
+	{merge.TrainJobLayer, trainers + ".envFrom", "secretRef of spec.initializer"},
+	{merge.TrainJobLayer, trainers + ".resources", "spec.trainer.resourcesPerNode"},
+	{merge.PolicyLayer("torch"), trainers + ".command", "torchtune's recipe, where the runtime's command is tune run"},
+	{merge.PolicyLayer("torch"), trainers + `.env[name="PET_NNODES"]`, ""},
+	{merge.PolicyLayer("torch"), trainers + `.env[name="PET_NPROC_PER_NODE"]`, "spec.trainer.numProcPerNode, or the devices"},
+	{merge.PolicyLayer("torch"), trainers + `.env[name="PET_NODE_RANK"]`, ""},
+	{merge.PolicyLayer("torch"), trainers + `.env[name="PET_MASTER_ADDR"]`, ""},
+	{merge.PolicyLayer("torch"), trainers + `.env[name="PET_MASTER_PORT"]`, ""},
+	{merge.PolicyLayer("torch"), trainers + `.ports[containerPort="29500"]`, ""},
+	{merge.PolicyLayer("torch"), inits + `.env[name="PET_NNODES"]`, "envInjection of the runtime's policy"},
+	{merge.PolicyLayer("torch"), inits + `.env[name="PET_NPROC_PER_NODE"]`, "envInjection of the runtime's policy"},
+	{merge.PolicyLayer("torch"), inits + `.env[name="PET_NODE_RANK"]`, "envInjection of the runtime's policy"},
+	{merge.PolicyLayer("torch"), inits + `.env[name="PET_MASTER_ADDR"]`, "envInjection of the runtime's policy"},
+	{merge.PolicyLayer("torch"), inits + `.env[name="PET_MASTER_PORT"]`, "envInjection of the runtime's policy"},
+	{merge.PolicyLayer("jax"), trainers + `.env[name="JAX_NUM_PROCESSES"]`, ""},
+	{merge.PolicyLayer("jax"), trainers + `.env[name="JAX_PROCESS_ID"]`, ""},
+	{merge.PolicyLayer("jax"), trainers + `.env[name="JAX_COORDINATOR_ADDRESS"]`, ""},
+	{merge.PolicyLayer("jax"), trainers + `.ports[containerPort="29500"]`, ""},
+	{merge.PolicyLayer("xgboost"), trainers + `.env[name="DMLC_TRACKER_URI"]`, ""},
+	{merge.PolicyLayer("xgboost"), trainers + `.env[name="DMLC_TRACKER_PORT"]`, ""},
+	{merge.PolicyLayer("xgboost"), trainers + `.env[name="DMLC_TASK_ID"]`, ""},
+	{merge.PolicyLayer("xgboost"), trainers + `.env[name="DMLC_NUM_WORKER"]`, ""},
+	{merge.PolicyLayer("xgboost"), trainers + `.ports[containerPort="29500"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + `.env[name="OMPI_MCA_orte_default_hostfile"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + `.env[name="OMPI_MCA_plm_rsh_args"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + `.env[name="OMPI_MCA_orte_keep_fqdn_hostnames"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + `.env[name="OMPI_MCA_orte_set_default_slots"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + `.volumeMounts[mountPath="/etc/mpi"]`, ""},
+	{merge.PolicyLayer("mpi"), trainers + ".volumeMounts", "mlPolicy.mpi.sshAuthMountPath of the runtime"},
+	{merge.PolicyLayer("mpi"), pods + `.spec.volumes[name="mpi-ssh-auth"]`, ""},
+	{merge.PolicyLayer("mpi"), pods + `.spec.volumes[name="mpi-hostfile"]`, ""},
+	{merge.PolicyLayer("flux"), trainers + ".command", "the script that starts Flux around spec.trainer.command"},
+	{merge.PolicyLayer("flux"), trainers + `.volumeMounts[mountPath="/curve"]`, ""},
+	{merge.PolicyLayer("flux"), trainers + `.volumeMounts[mountPath="/dev/shm"]`, ""},
+	{merge.PolicyLayer("flux"), trainers + `.volumeMounts[mountPath="/etc/flux-config"]`, ""},
+	{merge.PolicyLayer("flux"), trainers + `.volumeMounts[mountPath="/mnt/flux"]`, ""},
+	{merge.PolicyLayer("flux"), trainers + `.volumeMounts[mountPath="/opt/software"]`, ""},
+	{merge.PolicyLayer("flux"), pods + `.spec.initContainers[name="flux-installer"]`, ""},
+	{merge.PolicyLayer("flux"), pods + `.spec.volumes[name="flux-curve"]`, ""},
+	{merge.PolicyLayer("flux"), pods + `.spec.volumes[name="flux-install"]`, ""},
+	{merge.PolicyLayer("flux"), pods + `.spec.volumes[name="shared-memory"]`, ""},
+	{merge.PolicyLayer("flux"), pods + `.spec.volumes[name="spack-install"]`, ""},
+	{merge.PolicyLayer("flux"), pods + ".spec.volumes", "the volume of the scripts, which is called after the TrainJob"},
+	{merge.PolicyLayer("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_URL"]`, "the feature gate TrainJobStatus"},
+	{merge.PolicyLayer("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_CA_CERT"]`, "the feature gate TrainJobStatus"},
+	{merge.PolicyLayer("trainjobstatus"), trainers + `.env[name="KUBEFLOW_TRAINER_SERVER_TOKEN"]`, "the feature gate TrainJobStatus"},
+	{merge.PolicyLayer("trainjobstatus"), trainers + `.volumeMounts[mountPath="/var/run/secrets/kubeflow/trainer"]`, "the feature gate TrainJobStatus"},
+	{merge.PolicyLayer("trainjobstatus"), pods + `.spec.volumes[name="kubeflow-trainer-token"]`, "the feature gate TrainJobStatus"},
+	{merge.SchedulerLayer("coscheduling"), pods + `.metadata.labels["scheduling.x-k8s.io/pod-group"]`, "podGroupPolicy.coscheduling of the runtime"},
+	{merge.SchedulerLayer("volcano"), pods + `.metadata.annotations["scheduling.k8s.io/group-name"]`, "podGroupPolicy.volcano of the runtime"},
 }
 
 // writers is the table with its paths read.
@@ -108,7 +109,7 @@ var writers = sync.OnceValue(func() []Writer {
 })
 
 // writersOf are the layers that write a field, a part of it, or something around it.
-func writersOf(path schema.Path) []Writer {
+func writersOf(path fieldpath.Path) []Writer {
 	var found []Writer
 	for _, w := range writers() {
 		if n := min(len(w.Path), len(path)); alike(w.Path[:n], path[:n]) && (len(path) >= len(w.Path) || concerns(path, w.Path)) {
@@ -120,11 +121,11 @@ func writersOf(path schema.Path) []Writer {
 
 // concerns says whether what is written far within a field is worth naming with it: what is one or two
 // steps down is, and all that a policy writes somewhere in a replicated job is not.
-func concerns(path, written schema.Path) bool { return len(written)-len(path) <= 2 && len(path) > 3 }
+func concerns(path, written fieldpath.Path) bool { return len(written)-len(path) <= 2 && len(path) > 3 }
 
 // alike says whether two paths may be one, where an item or key that is not named may be any.
-func alike(a, b schema.Path) bool {
-	return slices.EqualFunc(a, b, func(x, y schema.Step) bool {
+func alike(a, b fieldpath.Path) bool {
+	return slices.EqualFunc(a, b, func(x, y fieldpath.Step) bool {
 		if x == y {
 			return true
 		}
@@ -140,7 +141,7 @@ func alike(a, b schema.Path) bool {
 }
 
 // parsed reads a path of the table. The table is tested, so that a failure is a broken build.
-func parsed(text string) schema.Path {
+func parsed(text string) fieldpath.Path {
 	path, err := parse(text)
 	if err != nil {
 		panic("explain: " + err.Error())

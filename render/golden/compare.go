@@ -6,14 +6,14 @@ import (
 	"reflect"
 	"strings"
 
+	linediff "github.com/rogpeppe/go-internal/diff"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	linediff "github.com/rogpeppe/go-internal/diff"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -170,7 +170,7 @@ func explainChange(c diff.Change, new object) []Line {
 }
 
 // by names the layers that set a field, and where.
-func by(place func(schema.Claim) schema.Position, claims []schema.Claim) string {
+func by(place func(engine.Claim) fieldpath.Position, claims []engine.Claim) string {
 	const most = 3
 	text := ""
 	for i, c := range claims {
@@ -183,7 +183,7 @@ func by(place func(schema.Claim) schema.Position, claims []schema.Claim) string 
 			text += ", "
 		}
 		text += string(c.Layer)
-		if at := place(c); at != (schema.Position{}) {
+		if at := place(c); at != (fieldpath.Position{}) {
 			text += " (" + at.String() + ")"
 		}
 	}

@@ -8,14 +8,16 @@ import (
 	"path"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -42,11 +44,11 @@ type input struct {
 	opts     options
 	jobs     []job
 	runtimes render.Runtimes
-	sources  map[schema.Object]source // by the runtime, or by the TrainJob of a snapshot
-	broken   map[schema.Object]bool   // runtimes that are there and cannot be read
+	sources  map[fieldpath.Object]source // by the runtime, or by the TrainJob of a snapshot
+	broken   map[fieldpath.Object]bool   // runtimes that are there and cannot be read
 	patches  []manifest.Patch
 	// findings are those of the case's own files, above those of the files above.
-	findings, above schema.Findings
+	findings, above finding.List
 }
 
 type job struct {
@@ -62,7 +64,7 @@ type source struct {
 
 // load reads the files of a case.
 func (c *Case) load(opts options) (*input, error) {
-	in := &input{opts: opts, sources: map[schema.Object]source{}, broken: map[schema.Object]bool{}}
+	in := &input{opts: opts, sources: map[fieldpath.Object]source{}, broken: map[fieldpath.Object]bool{}}
 	for _, file := range c.above {
 		if !slices.Contains(opts.patches, file) {
 			if err := in.readFile(c, file, false); err != nil {
@@ -103,7 +105,7 @@ func (in *input) readFile(c *Case, file string, own bool) error {
 		return err
 	}
 	documents, findings := manifest.Decode(c.at(file), data)
-	findings = manifest.Tolerate(findings, schema.CodeNotAnObject)
+	findings = manifest.Tolerate(findings, finding.CodeNotAnObject)
 	if own {
 		in.findings = append(in.findings, findings...)
 	} else {
@@ -123,9 +125,9 @@ func (in *input) add(d *manifest.Document, own bool) {
 			in.addJob(o, d)
 		}
 	case *trainer.TrainingRuntime:
-		in.addRuntime(schema.Object{Kind: trainer.TrainingRuntimeKind, Namespace: in.namespace(o.Namespace), Name: o.Name}, &o.Spec, d)
+		in.addRuntime(fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: in.namespace(o.Namespace), Name: o.Name}, &o.Spec, d)
 	case *trainer.ClusterTrainingRuntime:
-		in.addRuntime(schema.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
+		in.addRuntime(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
 	case *corev1.ConfigMap:
 		in.addSnapshot(o, d)
 	case nil:
@@ -141,19 +143,19 @@ func (in *input) add(d *manifest.Document, own bool) {
 
 func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	o.Namespace = in.namespace(o.Namespace)
-	at := schema.Fields("metadata", "name")
-	refuse := func(code schema.Code, message, help string) {
-		in.findings = append(in.findings, schema.Finding{
-			Code: code, Severity: schema.Error, Object: render.ObjectOf(o), Path: at, Position: d.Position(at), Message: message, Help: help,
+	at := fieldpath.Fields("metadata", "name")
+	refuse := func(code finding.Code, message, help string) {
+		in.findings = append(in.findings, finding.Finding{
+			Code: code, Severity: finding.Error, Object: render.ObjectOf(o), Path: at, Position: d.Position(at), Message: message, Help: help,
 		})
 	}
 	if o.Name == "" {
-		refuse(schema.CodeNoName, "the TrainJob has no name", "set metadata.name; names of Jobs, Pods and addresses are made from it")
+		refuse(finding.CodeNoName, "the TrainJob has no name", "set metadata.name; names of Jobs, Pods and addresses are made from it")
 		return
 	}
 	for _, other := range in.jobs {
 		if render.ObjectOf(other.TrainJob) == render.ObjectOf(o) {
-			refuse(schema.CodeDuplicateObject, fmt.Sprintf("%s is in the case twice", render.ObjectOf(o)), "remove or rename one of the two")
+			refuse(finding.CodeDuplicateObject, fmt.Sprintf("%s is in the case twice", render.ObjectOf(o)), "remove or rename one of the two")
 			return
 		}
 	}
@@ -161,7 +163,7 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	in.jobs = append(in.jobs, job{o, d})
 }
 
-func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
+func (in *input) addRuntime(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Sets)
 	if in.opts.to != "jobset" {
@@ -174,15 +176,15 @@ func (in *input) addRuntime(id schema.Object, spec *trainer.TrainingRuntimeSpec,
 
 func (in *input) addSnapshot(cm *corev1.ConfigMap, d *manifest.Document) {
 	name, held, err := manifest.Snapshot(cm)
-	at := schema.Fields("data", "runtime")
+	at := fieldpath.Fields("data", "runtime")
 	if err != nil {
-		in.findings = append(in.findings, schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Object: d.ID, Path: at, Position: d.Position(at),
+		in.findings = append(in.findings, finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
 			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
 		})
 		return
 	}
-	id := schema.Object{Kind: trainer.TrainJobKind, Namespace: in.namespace(cm.Namespace), Name: name}
+	id := fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: in.namespace(cm.Namespace), Name: name}
 	switch r := held.(type) {
 	case *trainer.TrainingRuntime:
 		in.keep(id, in.runtimes.AddSnapshot(id, &r.Spec), source{d, true})
@@ -192,7 +194,7 @@ func (in *input) addSnapshot(cm *corev1.ConfigMap, d *manifest.Document) {
 }
 
 // keep notes where a runtime stands, or reports why it was refused.
-func (in *input) keep(id schema.Object, refused *schema.Finding, s source) {
+func (in *input) keep(id fieldpath.Object, refused *finding.Finding, s source) {
 	if refused == nil {
 		in.sources[id] = s
 		return
@@ -217,7 +219,7 @@ func (in *input) unknownManager() (name, hint string) {
 		if slices.Contains(known, name) || in.findings.Err() != nil {
 			continue
 		}
-		if near := schema.Nearest(name, known); near != "" {
+		if near := finding.Nearest(name, known); near != "" {
 			return name, fmt.Sprintf("; did you mean %s?", near)
 		}
 		return name, fmt.Sprintf("; the managers are %q", known)
@@ -238,27 +240,27 @@ func (in *input) runtimeOf(j job) (source, bool) {
 const patchDepth = 3
 
 // place is where a claim on a TrainJob's rendering stands.
-func (in *input) place(j job, c schema.Claim) schema.Position {
-	if c.Position != (schema.Position{}) || len(c.Source) == 0 {
+func (in *input) place(j job, c engine.Claim) fieldpath.Position {
+	if c.Position != (fieldpath.Position{}) || len(c.Source) == 0 {
 		return c.Position
 	}
-	if c.Layer == schema.TrainJob && !j.document.Has(c.Source) {
-		return schema.Position{} // a default
+	if c.Layer == merge.TrainJobLayer && !j.document.Has(c.Source) {
+		return fieldpath.Position{} // a default
 	}
-	if c.FromRuntime() {
+	if merge.FromRuntime(c) {
 		s, ok := in.runtimeOf(j)
 		switch {
 		case !ok:
-			return schema.Position{}
+			return fieldpath.Position{}
 		case s.snapshot:
-			return s.document.Position(schema.Fields("data", "runtime"))
+			return s.document.Position(fieldpath.Fields("data", "runtime"))
 		default:
 			return s.document.Position(c.Source)
 		}
 	}
 	if manager, ok := c.Layer.Manager(); ok {
 		for _, p := range in.patches {
-			base := schema.PatchPath(manager)[:patchDepth]
+			base := merge.PatchPath(manager)[:patchDepth]
 			if p.Patch.Manager == manager && c.Source.HasPrefix(base) && !j.document.Has(base) {
 				return p.Document.Position(p.Base.Append(c.Source[len(base):]...))
 			}

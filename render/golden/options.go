@@ -13,9 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // options say how a case is rendered.
@@ -62,7 +63,7 @@ type optionsReader struct {
 
 func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, Failure{
-		Position: schema.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
+		Position: fieldpath.Position{File: r.c.at(r.file), Line: n.Line, Column: n.Column}, Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -71,7 +72,7 @@ func (r *optionsReader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		r.problems = append(r.problems, Failure{
-			Position: schema.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; mend it", err),
+			Position: fieldpath.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; mend it", err),
 		})
 		return
 	}
@@ -95,7 +96,7 @@ func (r *optionsReader) read(data []byte) {
 		case !known:
 			names := slices.Sorted(maps.Keys(all))
 			hint := "there are " + strings.Join(names, ", ")
-			if near := schema.Nearest(key.Value, names); near != "" {
+			if near := finding.Nearest(key.Value, names); near != "" {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			r.refuse(key, "there is no option %q; %s", key.Value, hint)
@@ -219,7 +220,7 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 		return value, err
 	}
 	err = fmt.Errorf("%q is none of %s", value, strings.Join(allowed, ", "))
-	if near := schema.Nearest(value, allowed); near != "" {
+	if near := finding.Nearest(value, allowed); near != "" {
 		err = fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	return "", err

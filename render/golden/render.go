@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -25,14 +27,14 @@ import (
 type object struct {
 	value  any
 	owners func() (*diff.Owners, error) // a function because most objects never differ
-	place  func(schema.Claim) schema.Position
+	place  func(engine.Claim) fieldpath.Position
 }
 
 // rendering is what a case renders to.
 type rendering struct {
 	files    map[string][]byte   // of want
 	objects  map[string][]object // of each file
-	findings schema.Findings
+	findings finding.List
 }
 
 // render renders all TrainJobs of a case.
@@ -70,12 +72,12 @@ func (in *input) render() (*rendering, error) {
 
 // findingsText is the content of findings.txt: a line for each finding, without its place, which moves with
 // every comment in the inputs.
-func findingsText(findings schema.Findings, notes bool) []byte {
+func findingsText(findings finding.List, notes bool) []byte {
 	var b bytes.Buffer
 	seen := map[string]bool{}
 	for _, f := range findings {
 		line := findingLine(f)
-		if (f.Severity > schema.Note || notes) && !seen[line] {
+		if (f.Severity > finding.Note || notes) && !seen[line] {
 			seen[line] = true
 			fmt.Fprintln(&b, line)
 		}
@@ -83,7 +85,7 @@ func findingsText(findings schema.Findings, notes bool) []byte {
 	return b.Bytes()
 }
 
-func findingLine(f schema.Finding) string {
+func findingLine(f finding.Finding) string {
 	line := fmt.Sprintf("%s %s: ", f.Severity, f.Code)
 	if where := strings.TrimSpace(f.Object.String() + " " + f.Path.String()); where != "" {
 		line += where + ": "
@@ -92,7 +94,7 @@ func findingLine(f schema.Finding) string {
 }
 
 // renderJob renders one TrainJob. Its objects are those of trainweld render, in the same order.
-func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, schema.Findings) {
+func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, finding.List) {
 	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.document); found != nil {
 		return nil, found
 	}
@@ -119,7 +121,7 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, sch
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}
-	place := func(c schema.Claim) schema.Position { return in.place(j, c) }
+	place := func(c engine.Claim) fieldpath.Position { return in.place(j, c) }
 	if in.opts.to == "jobset" {
 		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
 		for _, companion := range out.Companions {
@@ -132,21 +134,21 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, sch
 	}
 	before := out.JobSet.Spec.DeepCopy()
 	ports.Spell(out.JobSet, spec)
-	out.Owners.WriteChanges(schema.Default, schema.Fields("spec"), *before, out.JobSet.Spec)
+	out.Owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
 	objects, more := in.children(out, place)
 	return objects, append(found, more...)
 }
 
 // foundAbove are the findings of the files above that concern a case: those of its runtime, and where that is
 // missing all that may be the reason.
-func (in *input) foundAbove(runtime schema.Object, missing bool) schema.Findings {
-	var found schema.Findings
+func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
+	var found finding.List
 	for _, f := range in.above {
 		of := f.Object
 		if of.Kind == trainer.TrainingRuntimeKind {
 			of.Namespace = in.namespace(of.Namespace)
 		}
-		if of == runtime || missing && f.Severity >= schema.Error && of.Kind != trainer.TrainJobKind {
+		if of == runtime || missing && f.Severity >= finding.Error && of.Kind != trainer.TrainJobKind {
 			found = append(found, f)
 		}
 	}
@@ -154,23 +156,23 @@ func (in *input) foundAbove(runtime schema.Object, missing bool) schema.Findings
 }
 
 // companionLayer says which policy of the runtime made an object beside the JobSet.
-func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) schema.Layer {
+func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) engine.Layer {
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
-		return schema.Scheduler("volcano")
+		return merge.SchedulerLayer("volcano")
 	case gvk.Kind == "PodGroup":
-		return schema.Scheduler("coscheduling")
+		return merge.SchedulerLayer("coscheduling")
 	case spec.MLPolicy != nil && spec.MLPolicy.MPI != nil:
-		return schema.Policy("mpi")
+		return merge.PolicyLayer("mpi")
 	case spec.MLPolicy != nil && spec.MLPolicy.Flux != nil:
-		return schema.Policy("flux")
+		return merge.PolicyLayer("flux")
 	default:
-		return schema.Runtime
+		return merge.RuntimeLayer
 	}
 }
 
 // children are the Jobs and what is beside them, or the Pods.
-func (in *input) children(out *render.Output, place func(schema.Claim) schema.Position) ([]object, schema.Findings) {
+func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath.Position) ([]object, finding.List) {
 	opts := in.opts.pods
 	opts.Companions = out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
@@ -181,7 +183,7 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 	if err != nil {
 		return nil, append(made.Findings, noChildren(out.JobSet, err))
 	}
-	controller := ownedBy(schema.JobSet)
+	controller := ownedBy(merge.JobSetLayer)
 	var objects []object
 	if in.opts.to == "jobs" {
 		for _, child := range made.Jobs {
@@ -204,7 +206,7 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 	if err != nil {
 		return nil, append(made.Findings, noChildren(out.JobSet, err))
 	}
-	id := schema.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name}
+	id := fieldpath.Object{Kind: "JobSet", Namespace: out.JobSet.Namespace, Name: out.JobSet.Name}
 	if found := render.TooManyPods(id, count, render.MaxPods); found != nil {
 		return nil, append(made.Findings, found...)
 	}
@@ -224,20 +226,20 @@ func (in *input) children(out *render.Output, place func(schema.Claim) schema.Po
 }
 
 // noChildren says why a JobSet's Jobs and Pods are not to be had.
-func noChildren(js *jobset.JobSet, err error) schema.Finding {
-	return schema.Finding{
-		Code: schema.CodeNoName, Severity: schema.Error, Object: schema.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
+func noChildren(js *jobset.JobSet, err error) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
 		Message: err.Error(), Help: "mend the job and the index of options.yaml",
 	}
 }
 
 // ownedBy are the owners of an object that one layer made.
-func ownedBy(layer schema.Layer) func() (*diff.Owners, error) {
-	return func() (*diff.Owners, error) { return diff.OwnedBy(schema.Claim{Layer: layer}), nil }
+func ownedBy(layer engine.Layer) func() (*diff.Owners, error) {
+	return func() (*diff.Owners, error) { return diff.OwnedBy(engine.Claim{Layer: layer}), nil }
 }
 
 // ownersOf are the owners of an object whose fields are known with their claims.
-func ownersOf(fields iter.Seq2[schema.Path, []schema.Claim], err error) (*diff.Owners, error) {
+func ownersOf(fields iter.Seq2[fieldpath.Path, []engine.Claim], err error) (*diff.Owners, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Options says what failures show. The zero value masks the values of environment variables.
@@ -28,14 +29,14 @@ type Result struct {
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
 	// Expected are the findings of severity Error that the case renders to.
-	Expected schema.Findings
+	Expected finding.List
 }
 
 // Failure is something that is not as it should be.
 type Failure struct {
 	// Position is the file or folder, whose path begins with the folder that was searched for cases, and the place
 	// in it where there is one.
-	Position schema.Position
+	Position fieldpath.Position
 	// Message says what is wrong, and what to do, in one sentence without its final stop.
 	Message string
 	// Lines show what differs.
@@ -78,7 +79,7 @@ func (r *Result) Changed(name string) bool {
 func (r *Result) Updatable() bool { return r == nil || len(r.Failures) == 0 || len(r.Changes) > 0 }
 
 func (r *Result) fail(file, format string, args ...any) {
-	r.Failures = append(r.Failures, Failure{Position: schema.Position{File: file}, Message: fmt.Sprintf(format, args...)})
+	r.Failures = append(r.Failures, Failure{Position: fieldpath.Position{File: file}, Message: fmt.Sprintf(format, args...)})
 }
 
 // Run renders a case and compares. What is wrong with the case is in the result; the error is that of a file
@@ -113,7 +114,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return r, nil
 	}
 	for _, f := range got.findings {
-		if f.Severity >= schema.Error {
+		if f.Severity >= finding.Error {
 			r.Expected = append(r.Expected, f)
 		}
 	}
@@ -152,7 +153,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 
 // failure says how a file is not as it should be.
 func (c *Change) failure(opts Options, got *rendering, name string) Failure {
-	f := Failure{Position: schema.Position{File: c.File}}
+	f := Failure{Position: fieldpath.Position{File: c.File}}
 	switch {
 	case name == Findings:
 		f.Message = "the findings differ; --update writes them"
@@ -171,14 +172,14 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 }
 
 // helpFor says of the findings that were not expected where they stand and what to do.
-func helpFor(c *Change, findings schema.Findings) []Line {
+func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
 		if line := findingLine(f) + "\n"; f.Help == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
 			continue
 		}
 		text := string(f.Code)
-		if f.Position != (schema.Position{}) {
+		if f.Position != (fieldpath.Position{}) {
 			text = f.Position.String() + ": " + text
 		}
 		lines = append(lines, Line{' ', text + ": " + f.Help})

@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Object is a companion: an object that the controller applies beside the JobSet.
@@ -83,30 +84,30 @@ func Companions(j *Job, payload Payload) []Object {
 }
 
 func (j *Job) secretLeftOut(policy, name, what string) {
-	j.aboutRuntime(schema.CodeLeftOut, schema.Warning, schema.Fields("spec", "mlPolicy", policy),
+	j.aboutRuntime(finding.CodeLeftOut, finding.Warning, fieldpath.Fields("spec", "mlPolicy", policy),
 		fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
 		"apply the TrainJob and let the controller make it, or have one made with --generate-secrets")
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
-	j.aboutRuntime(schema.CodePayload, schema.Error, schema.Fields("spec", "mlPolicy", policy),
+	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", policy),
 		fmt.Sprintf("Secret %s/%s cannot be made: %v", j.TrainJob.Namespace, name, err), "hand in a working source of random bytes")
 }
 
 func (j *Job) scriptsLeftOut() {
-	j.aboutRuntime(schema.CodeLeftOut, schema.Warning, schema.Fields("spec", "mlPolicy", "flux"),
+	j.aboutRuntime(finding.CodeLeftOut, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux"),
 		fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
 		"name their folder with --flux-templates: pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
 }
 
 func (j *Job) noScripts(err error) {
-	j.aboutRuntime(schema.CodePayload, schema.Error, schema.Fields("spec", "mlPolicy", "flux"),
+	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
 		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
 		"name the folder pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
 }
 
 func (j *Job) certificateLeftOut() {
-	j.aboutTrainJob(schema.CodeLeftOut, schema.Warning, nil,
+	j.aboutTrainJob(finding.CodeLeftOut, finding.Warning, nil,
 		fmt.Sprintf("ConfigMap %s/%s is left out: it holds the certificate of the controller's status server, which only the cluster knows", j.TrainJob.Namespace, j.statusConfigName()),
 		"apply the TrainJob and let the controller make it")
 }

@@ -7,21 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // aboutTrainJob and aboutRuntime report what was found in a field of one of the two inputs.
-func (j *Job) aboutTrainJob(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
-	j.report(schema.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Help: help})
+func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Help: help})
 }
 
-func (j *Job) aboutRuntime(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
-	j.report(schema.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Help: help})
+func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Help: help})
 }
 
 // report adds a finding once: several jobs may come to the same one.
-func (j *Job) report(f schema.Finding) {
-	same := func(g schema.Finding) bool {
+func (j *Job) report(f finding.Finding) {
+	same := func(g finding.Finding) bool {
 		return g.Code == f.Code && g.Object == f.Object && slices.Equal(g.Path, f.Path) && g.Message == f.Message
 	}
 	if !slices.ContainsFunc(j.Findings, same) {
@@ -30,16 +33,16 @@ func (j *Job) report(f schema.Finding) {
 }
 
 // inRuntime is where a field of the merged template stands in the runtime.
-func inRuntime(path schema.Path) schema.Path {
-	return schema.Fields("spec", "template").Append(path...)
+func inRuntime(path fieldpath.Path) fieldpath.Path {
+	return fieldpath.Fields("spec", "template").Append(path...)
 }
 
-func (j *Job) portLost(layer schema.Layer, c Place, before corev1.ContainerPort) {
+func (j *Job) portLost(layer engine.Layer, c Place, before corev1.ContainerPort) {
 	message := fmt.Sprintf("port %d of container %s has no name and is replaced by port %d of %s", before.ContainerPort, c.Name, port, layer)
 	if before.ContainerPort == port {
 		message = fmt.Sprintf("port %d of container %s loses its name %s to the port of %s", port, c.Name, before.Name, layer)
 	}
-	j.aboutRuntime(schema.CodePortLost, schema.Warning, inRuntime(c.Path(schema.Field("ports"), portNumber(before.ContainerPort))), message,
+	j.aboutRuntime(finding.CodePortLost, finding.Warning, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(before.ContainerPort))), message,
 		"give the port a name, and another number than 29500; the controller takes ports without a name for one and the same")
 }
 
@@ -50,21 +53,21 @@ func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
 	} else if lost.Name != "" {
 		why = "their names are equal"
 	}
-	j.aboutRuntime(schema.CodePortsTakenForOne, schema.Error, inRuntime(c.Path(schema.Field("ports"), portNumber(lost.ContainerPort))),
+	j.aboutRuntime(finding.CodePortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
 		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API refuses",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
 		"give every port of the container a name and a number of its own")
 }
 
 func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
-	if before == nil || *before == s.Count || s.CountFrom.Layer == schema.TrainJob {
+	if before == nil || *before == s.Count || s.CountFrom.Layer == merge.TrainJobLayer {
 		return
 	}
 	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"
 	if s.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
 		why, help = "the trainer's job takes mlPolicy.numNodes, or else one", "set spec.mlPolicy.numNodes of the runtime instead"
 	}
-	j.aboutRuntime(schema.CodeCountReplaced, schema.Warning, inRuntime(s.JobPath().Append(schema.Field(field))),
+	j.aboutRuntime(finding.CodeCountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, s.Count, why), help)
 }
 
@@ -86,7 +89,7 @@ func (j *Job) replicasReplaced(s *PodSet, before int32) {
 	if before == 0 {
 		why = "the controller cannot tell a zero from nothing"
 	}
-	j.aboutRuntime(schema.CodeReplicasReplaced, schema.Warning, inRuntime(s.Path().Append(schema.Field("replicas"))),
+	j.aboutRuntime(finding.CodeReplicasReplaced, finding.Warning, inRuntime(s.Path().Append(fieldpath.Field("replicas"))),
 		fmt.Sprintf("replicas %d of job %s becomes 1: %s", before, s.Name, why),
 		"write replicas: 1; use parallelism for more Pods, and leave a job out that is not to run")
 }
@@ -95,7 +98,7 @@ func (j *Job) suspendReplaced(before *bool) {
 	if before == nil || !*before || orDefault(j.TrainJob.Spec.Suspend, false) {
 		return
 	}
-	j.aboutRuntime(schema.CodeSuspendReplaced, schema.Warning, inRuntime(schema.Fields("spec", "suspend")),
+	j.aboutRuntime(finding.CodeSuspendReplaced, finding.Warning, inRuntime(fieldpath.Fields("spec", "suspend")),
 		"the runtime's suspend: true is replaced by the TrainJob's, and the job starts at once",
 		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
 }
@@ -108,7 +111,7 @@ func (j *Job) checkTrainer() {
 		return
 	}
 	ignored := func(field, why, help string) {
-		j.aboutTrainJob(schema.CodeReachesNothing, schema.Warning, schema.Fields("spec", "trainer", field),
+		j.aboutTrainJob(finding.CodeReachesNothing, finding.Warning, fieldpath.Fields("spec", "trainer", field),
 			fmt.Sprintf("%s has no effect: %s", field, why), help)
 	}
 	set := j.trainerSet()
@@ -131,8 +134,8 @@ func (j *Job) checkTrainer() {
 	}
 	for _, second := range j.Sets {
 		if second.Ancestor == Trainer && second != set {
-			j.aboutRuntime(schema.CodeSecondTrainer, schema.Warning,
-				inRuntime(second.Path().Append(schema.Fields("template", "metadata", "labels")...).Append(schema.Key(Ancestor))),
+			j.aboutRuntime(finding.CodeSecondTrainer, finding.Warning,
+				inRuntime(second.Path().Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(Ancestor))),
 				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, and neither its numNodes nor what the policy writes", set.Name, second.Name),
 				"label one job only")
 		}
@@ -152,7 +155,7 @@ func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 		case reached == nil:
 			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
 		case *t.NumNodes == 0 && !j.LauncherAsNode():
-			j.aboutTrainJob(schema.CodeNeverCreated, schema.Warning, schema.Fields("spec", "trainer", "numNodes"),
+			j.aboutTrainJob(finding.CodeNeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
 		}
 	}
@@ -179,7 +182,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 			"set the nodes' resources in the runtime, or runLauncherAsNode: true")
 	}
 	if reached && len(over.Claims) > 0 {
-		j.aboutTrainJob(schema.CodeClaimsDropped, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode", "claims"),
+		j.aboutTrainJob(finding.CodeClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
 			"the controller drops resource claims of resourcesPerNode", "name the claims in the runtime, and leave resourcesPerNode out")
 	}
 }
@@ -187,7 +190,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 // claimsDropped looks at a container over which resourcesPerNode is laid.
 func (j *Job) claimsDropped(c Place) {
 	if len(c.Resources.Claims) > 0 {
-		j.aboutRuntime(schema.CodeClaimsDropped, schema.Warning, inRuntime(c.Path(schema.Field("resources"), schema.Field("claims"))),
+		j.aboutRuntime(finding.CodeClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
 			fmt.Sprintf("the controller drops the resource claims of container %s, since the TrainJob has resourcesPerNode", c.Name),
 			"leave spec.trainer.resourcesPerNode out of TrainJobs of this runtime")
 	}
@@ -206,7 +209,7 @@ func (j *Job) checkInitializer() {
 	}{{"dataset", DatasetInitializer, spec.Dataset != nil}, {"model", ModelInitializer, spec.Model != nil}} {
 		taken := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return s.Ancestor == section.ancestor && s.Container(section.ancestor) != nil })
 		if section.set && !taken {
-			j.aboutTrainJob(schema.CodeReachesNothing, schema.Warning, schema.Fields("spec", "initializer", section.name),
+			j.aboutTrainJob(finding.CodeReachesNothing, finding.Warning, fieldpath.Fields("spec", "initializer", section.name),
 				fmt.Sprintf("%s has no effect: the runtime has no job with the label %s and a container of that name", section.name, section.ancestor),
 				fmt.Sprintf("label the job %s: %s in the runtime, and call its container %s", Ancestor, section.ancestor, section.ancestor))
 		}
@@ -218,15 +221,15 @@ func (j *Job) nothingInjected() {
 	name, set := j.policyName(), j.trainerSet()
 	switch {
 	case set == nil:
-		j.aboutRuntime(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "mlPolicy", name),
+		j.aboutRuntime(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
 			fmt.Sprintf("the %s policy writes nothing: no job carries the trainer's label", name),
 			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
 	case set.Container(Node) == nil:
-		j.aboutRuntime(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "mlPolicy", name),
+		j.aboutRuntime(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "mlPolicy", name),
 			fmt.Sprintf("the %s policy writes nothing: job %s has no container called node", name, set.Name),
 			"call the trainer's container node")
 	default:
-		j.aboutTrainJob(schema.CodeNothingInjected, schema.Warning, schema.Fields("spec", "trainer"),
+		j.aboutTrainJob(finding.CodeNothingInjected, finding.Warning, fieldpath.Fields("spec", "trainer"),
 			fmt.Sprintf("the %s policy sets up nothing in a TrainJob without spec.trainer: the nodes do not find each other", name),
 			"write trainer: {}, which is enough")
 	}
@@ -236,12 +239,12 @@ func (j *Job) nothingInjected() {
 // the trainer's job for node and the subdomain for the TrainJob's name, whatever the runtime says.
 func (j *Job) checkMaster(set *PodSet) {
 	if set.Name != Node {
-		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(set.Path().Append(schema.Field("name"))),
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
 			fmt.Sprintf("the policy writes the address %s, but the trainer's job is called %s: no Pod has that address", j.master(), set.Name),
 			"call the job node")
 	}
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "subdomain")),
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("the policy writes the address %s, but the Pods are in the subdomain %s: no Pod has that address", j.master(), s),
 			"leave the subdomain out; it is then the TrainJob's name")
 	}
@@ -251,7 +254,7 @@ func (j *Job) checkMaster(set *PodSet) {
 // checkHostnames looks whether Pods have addresses at all.
 func (j *Job) checkHostnames() {
 	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
-		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "enableDNSHostnames")),
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
 			fmt.Sprintf("the %s policy names Pods by their DNS names, which enableDNSHostnames: false takes from them", j.policyName()),
 			"leave enableDNSHostnames out")
 	}
@@ -264,15 +267,15 @@ func (j *Job) checkGPUs(c Place) {
 		return
 	}
 	if n := gpus(c.Resources); n > 0 && gpus(*t.ResourcesPerNode) == 0 {
-		j.aboutTrainJob(schema.CodeGPUsUnseen, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode"),
+		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
 			fmt.Sprintf("container %s keeps the runtime's %d GPUs, but the %s policy counts GPUs in resourcesPerNode alone, and sees none", c.Name, n, j.policyName()),
 			"name the GPUs in resourcesPerNode, too")
 	}
 }
 
 func (j *Job) noInjectionTarget(job, container string) {
-	j.aboutRuntime(schema.CodeEnvInjection, schema.Error,
-		schema.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(schema.Item("jobName", job)),
+	j.aboutRuntime(finding.CodeEnvInjection, finding.Error,
+		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),
 		fmt.Sprintf("envInjection names container %q of replicated job %q, which the runtime lacks", container, job),
 		"name a container of the runtime's template, or drop the target")
 }

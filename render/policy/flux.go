@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The names that the controller's flux plugin gives (Trainer v2.3.0 pkg/constants).
@@ -158,14 +158,14 @@ func (j *Job) fluxScriptsName() string { return j.TrainJob.Name + "-flux-entrypo
 func (j *Job) curveSecretName() string { return j.TrainJob.Name + "-flux-curve" }
 
 func (j *Job) fluxNeedsNodes() {
-	j.aboutTrainJob(schema.CodeFluxNodes, schema.Error, schema.Fields("spec", "trainer", "numNodes"),
+	j.aboutTrainJob(finding.CodeFluxNodes, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 		"a runtime of policy flux needs spec.trainer.numNodes: without it the controller crashes on this TrainJob, again and again",
 		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
 }
 
 // checkFlux looks for what keeps Flux from running the command that was meant.
 func (j *Job) checkFlux() {
-	const code = schema.CodeFluxCommand
+	const code = finding.CodeFluxCommand
 	for _, set := range j.Sets {
 		node := set.Container(Node)
 		if set.Ancestor != Trainer || node == nil {
@@ -174,12 +174,12 @@ func (j *Job) checkFlux() {
 		c := set.In("containers", node)
 		j.checkGPUs(c)
 		if set.Name != Node {
-			j.aboutRuntime(code, schema.Warning, inRuntime(set.Path().Append(schema.Field("name"))),
+			j.aboutRuntime(code, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
 				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
 				"call the job node")
 		}
 		if len(c.Args) > 0 && j.TrainJob.Spec.Trainer.Args != nil {
-			j.aboutTrainJob(code, schema.Warning, schema.Fields("spec", "trainer", "args"),
+			j.aboutTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
 				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
 				"leave the args out of the runtime, or out of the TrainJob")
 		}
@@ -188,18 +188,18 @@ func (j *Job) checkFlux() {
 		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
 			continue
 		}
-		severity, what := schema.Warning, "it is written into Flux's configuration as nothing"
+		severity, what := finding.Warning, "it is written into Flux's configuration as nothing"
 		if e.Name == "FLUX_VIEW_IMAGE" {
-			severity, what = schema.Error, "the init container then has no image, and the cluster refuses the Job"
+			severity, what = finding.Error, "the init container then has no image, and the cluster refuses the Job"
 		}
-		j.aboutTrainJob(code, severity, schema.Fields("spec", "trainer", "env").Append(schema.Item("name", e.Name)),
+		j.aboutTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
 			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),
 			"give it a value in place, not by valueFrom, or leave it out")
 	}
 	j.checkFluxGPUs()
 	j.checkHostnames()
 	if s := j.subdomain(); s != j.TrainJob.Name {
-		j.aboutRuntime(schema.CodeMasterAddress, schema.Warning, inRuntime(schema.Fields("spec", "network", "subdomain")),
+		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "subdomain")),
 			fmt.Sprintf("Flux's brokers look for each other in the subdomain %s, but the Pods are in %s", j.TrainJob.Name, s),
 			"leave the subdomain out; it is then the TrainJob's name")
 	}
@@ -215,8 +215,8 @@ func (j *Job) checkFluxGPUs() {
 	message := fmt.Sprintf("each of the %d tasks of a node asks Flux for all %d GPUs of the node: Flux can place one of them", tasks, n)
 	const help = "run one task a node, which starts the others itself"
 	if j.TrainJob.Spec.Trainer.NumProcPerNode != nil {
-		j.aboutTrainJob(schema.CodeFluxCommand, schema.Warning, schema.Fields("spec", "trainer", "numProcPerNode"), message, help)
+		j.aboutTrainJob(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "trainer", "numProcPerNode"), message, help)
 	} else {
-		j.aboutRuntime(schema.CodeFluxCommand, schema.Warning, schema.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
+		j.aboutRuntime(finding.CodeFluxCommand, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux", "numProcPerNode"), message, help)
 	}
 }

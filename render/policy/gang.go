@@ -7,7 +7,8 @@ import (
 	"k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // gang counts the Pods that a gang scheduler is to start together, and what they request. A job
@@ -36,7 +37,7 @@ func (j *Job) checkGang() {
 		return
 	}
 	if p.Coscheduling != nil && p.Volcano != nil {
-		j.aboutRuntime(schema.CodeTwoGangs, schema.Warning, schema.Fields("spec", "podGroupPolicy"),
+		j.aboutRuntime(finding.CodeTwoGangs, finding.Warning, fieldpath.Fields("spec", "podGroupPolicy"),
 			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
 			"keep the one whose scheduler the cluster runs")
 	}
@@ -47,7 +48,7 @@ func (j *Job) checkGang() {
 		if class := set.pod().PriorityClassName; class != "" {
 			classes[class] = true
 			if p.Volcano != nil && len(classes) == 2 {
-				j.aboutRuntime(schema.CodeGangPriority, schema.Warning, inRuntime(set.PodPath().Append(schema.Field("priorityClassName"))),
+				j.aboutRuntime(finding.CodeGangPriority, finding.Warning, inRuntime(set.PodPath().Append(fieldpath.Field("priorityClassName"))),
 					"the jobs have several priority classes, and Volcano's PodGroup takes that of the last job which has one",
 					"give all jobs one priority class")
 			}
@@ -60,16 +61,16 @@ func (j *Job) checkGang() {
 // checkMembers compares what a job adds to minMember with the Pods that there are at the start.
 func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	if set.Replicas > 1 {
-		j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(set.Path().Append(schema.Field("replicas"))),
+		j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
 			fmt.Sprintf("the gang counts job %s once, and not its %d replicas: it may start before all its Pods fit", set.Name, set.Replicas),
 			"write replicas: 1, and use parallelism for more Pods")
 	}
-	path := set.Path().Append(schema.Field("dependsOn"))
+	path := set.Path().Append(fieldpath.Field("dependsOn"))
 	if len(set.DependsOn) == 0 {
-		path = schema.Fields("spec", "startupPolicy")
+		path = fieldpath.Fields("spec", "startupPolicy")
 	}
 	if len(set.DependsOn) > 0 || inOrder {
-		j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(path),
+		j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(path),
 			fmt.Sprintf("the gang waits for the Pods of job %s, which are made only after those of other jobs ran: it may never start", set.Name),
 			"leave the gang scheduler out of runtimes whose jobs wait for each other")
 	}
@@ -85,14 +86,14 @@ func (j *Job) checkLimits(set *PodSet) {
 			}
 			message := fmt.Sprintf("container %s of job %s limits %s and does not request it: the gang's minResources leave it out, and the gang may start before it fits", c.Name, set.Name, name)
 			const help = "request as much as the limit"
-			step := schema.Key(string(name))
+			step := fieldpath.Key(string(name))
 			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) {
 				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {
-					j.aboutTrainJob(schema.CodeGangCount, schema.Warning, schema.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
+					j.aboutTrainJob(finding.CodeGangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
 					continue
 				}
 			}
-			j.aboutRuntime(schema.CodeGangCount, schema.Warning, inRuntime(c.Path(schema.Field("resources"), schema.Field("limits"), step)), message, help)
+			j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("limits"), step)), message, help)
 		}
 	}
 }

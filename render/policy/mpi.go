@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The names that the controller's mpi plugin gives (Trainer v2.3.0 pkg/constants).
@@ -68,7 +68,7 @@ func mpi(j *Job) bool {
 			}
 			j.upsertMounts(by, c, corev1.VolumeMount{Name: hostVolume, MountPath: hostMountPath})
 			if implementation(policy) != trainer.MPIImplementationOpenMPI {
-				j.unknownImplementation(implementation(policy), schema.Error)
+				j.unknownImplementation(implementation(policy), finding.Error)
 				return false
 			}
 			j.UpsertEnv(by, c,
@@ -81,7 +81,7 @@ func mpi(j *Job) bool {
 	}
 	if implementation(policy) != trainer.MPIImplementationOpenMPI {
 		// Without a launcher that has a node container nothing fails, and the hostfile stays empty.
-		j.unknownImplementation(implementation(policy), schema.Warning)
+		j.unknownImplementation(implementation(policy), finding.Warning)
 	}
 	return true
 }
@@ -101,7 +101,7 @@ func (j *Job) checkMPINodes() {
 		if node != nil {
 			others = fmt.Sprintf("; job node has %d", node.Count)
 		}
-		j.aboutRuntime(schema.CodeMPINodes, schema.Warning, schema.Fields("spec", "mlPolicy", "numNodes"),
+		j.aboutRuntime(finding.CodeMPINodes, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "numNodes"),
 			fmt.Sprintf("numNodes %d gives job %s, which carries the trainer's label, %d Pods, and each runs mpirun%s", *n, set.Name, *n, others),
 			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
 	}
@@ -109,23 +109,23 @@ func (j *Job) checkMPINodes() {
 	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.LauncherAsNode() || j.set(launcher) == nil {
 		return
 	}
-	j.aboutTrainJob(schema.CodeMPINodes, schema.Warning, schema.Fields("spec", "trainer", "numNodes"),
+	j.aboutTrainJob(finding.CodeMPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 		fmt.Sprintf("numNodes %d runs on two nodes: the launcher counts as one, and job node has at least one", *t.NumNodes),
 		"write numNodes: 2, or name a runtime without a job node")
 }
 
-func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity schema.Severity) {
+func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity finding.Severity) {
 	what := "fails on it for ever"
-	if severity != schema.Error {
+	if severity != finding.Error {
 		what = "writes an empty hostfile"
 	}
-	j.aboutRuntime(schema.CodeMPIImplementation, severity, schema.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
+	j.aboutRuntime(finding.CodeMPIImplementation, severity, fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
 		fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
 		"write mpiImplementation: OpenMPI, or leave it out")
 }
 
 func (j *Job) hostfileTooLarge(set *PodSet) {
-	j.aboutRuntime(schema.CodeHostfile, schema.Error, inRuntime(set.Path()),
+	j.aboutRuntime(finding.CodeHostfile, finding.Error, inRuntime(set.Path()),
 		fmt.Sprintf("the hostfile with the %d nodes of job %s is larger than a ConfigMap may be, 1 MiB", set.Count, set.Name),
 		"lower numNodes")
 }
@@ -134,7 +134,7 @@ func (j *Job) hostfileEmpty() {
 	if implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI || j.set(Node) != nil {
 		return // another finding reports the cause: the implementation, or numNodes
 	}
-	j.aboutRuntime(schema.CodeHostfile, schema.Warning, schema.Fields("spec", "mlPolicy", "mpi"),
+	j.aboutRuntime(finding.CodeHostfile, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "mpi"),
 		"the hostfile names no host: no job is called node", "call the nodes' job node")
 }
 

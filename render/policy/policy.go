@@ -24,12 +24,14 @@ package policy
 import (
 	"fmt"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 const (
@@ -57,14 +59,14 @@ type Input struct {
 	// caller gives it away.
 	Template *trainer.JobSetTemplateSpec
 	// TrainJobID and RuntimeID name the two in findings.
-	TrainJobID, RuntimeID schema.Object
+	TrainJobID, RuntimeID fieldpath.Object
 	// StatusServer is where Pods report their progress under the feature gate TrainJobStatus. It is
 	// nil where the gate is off.
 	StatusServer *StatusServer
 	// Record, where it is not nil, is told of every write: by whom, where in the input the value comes
 	// from, the field, what stood there before and what stands there now. Values are of the field's
 	// Go type, without a pointer; nil is absent. The item of a list that merges by key is written whole.
-	Record func(layer schema.Layer, from schema.Origin, path schema.Path, before, now any)
+	Record func(layer engine.Layer, from engine.Origin, path fieldpath.Path, before, now any)
 }
 
 // Job is the JobSet of a TrainJob in the making.
@@ -77,7 +79,7 @@ type Job struct {
 	Command, Args []string
 	CommandFrom   Writer
 	// Findings are what the policies found.
-	Findings schema.Findings
+	Findings finding.List
 	// Replaced tells, with or without a Record, that a policy or a scheduler wrote over an item or an entry that
 	// was there. Counts and ports are apart: what replaces them has findings of its own.
 	Replaced bool
@@ -166,7 +168,7 @@ func NewJob(in Input) *Job {
 			set.replicas = 1 // the zero gets lost on the way, and the JobSet API fills in one
 		}
 		if p := rj.Template.Spec.Parallelism; p != nil {
-			set.Count, set.CountFrom = *p, Writer{schema.Runtime, schema.Origin{Path: inRuntime(set.JobPath().Append(schema.Field("parallelism")))}}
+			set.Count, set.CountFrom = *p, Writer{merge.RuntimeLayer, engine.Origin{Path: inRuntime(set.JobPath().Append(fieldpath.Field("parallelism")))}}
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
 			// The template's own parallelism plays no part here, whatever it says.
@@ -235,7 +237,7 @@ func (j *Job) policyName() string {
 }
 
 // Layer is the layer of the runtime's policy.
-func (j *Job) Layer() schema.Layer { return schema.Policy(j.filled().policyName()) }
+func (j *Job) Layer() engine.Layer { return merge.PolicyLayer(j.filled().policyName()) }
 
 // trainerSet is the first job with the trainer's ancestor label, nil where no job has it.
 func (j *Job) trainerSet() *PodSet {

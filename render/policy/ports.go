@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // upsertPort adds a port without a name. The controller takes two ports for one when their numbers
@@ -31,18 +31,18 @@ func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort
 	for i, step := range portItems(now) {
 		was, found := old[step]
 		if !found || was != now[i] || step == portNumber(number) {
-			recordItem(j, by, c.Path(schema.Field("ports"), step), was, found, now[i])
+			recordItem(j, by, c.Path(fieldpath.Field("ports"), step), was, found, now[i])
 		}
 	}
 	for i, step := range portItems(before) {
 		if _, still := changed[step]; !still {
-			j.Record(by.Layer, by.From, c.Path(schema.Field("ports"), step), before[i], nil)
+			j.Record(by.Layer, by.From, c.Path(fieldpath.Field("ports"), step), before[i], nil)
 		}
 	}
 }
 
-func portsByStep(ports []corev1.ContainerPort) map[schema.Step]corev1.ContainerPort {
-	byStep := map[schema.Step]corev1.ContainerPort{}
+func portsByStep(ports []corev1.ContainerPort) map[fieldpath.Step]corev1.ContainerPort {
+	byStep := map[fieldpath.Step]corev1.ContainerPort{}
 	for i, step := range portItems(ports) {
 		byStep[step] = ports[i]
 	}
@@ -50,22 +50,22 @@ func portsByStep(ports []corev1.ContainerPort) map[schema.Step]corev1.ContainerP
 }
 
 // portItems returns the steps to ports: the number, or the position where an earlier port has that number.
-func portItems(ports []corev1.ContainerPort) []schema.Step {
+func portItems(ports []corev1.ContainerPort) []fieldpath.Step {
 	seen := make(map[int32]bool, len(ports))
-	steps := make([]schema.Step, len(ports))
+	steps := make([]fieldpath.Step, len(ports))
 	for i := range ports {
 		number := ports[i].ContainerPort
 		steps[i] = portNumber(number)
 		if seen[number] {
-			steps[i] = schema.Index(i)
+			steps[i] = fieldpath.Index(i)
 		}
 		seen[number] = true
 	}
 	return steps
 }
 
-func portNumber(number int32) schema.Step {
-	return schema.Item("containerPort", strconv.Itoa(int(number)))
+func portNumber(number int32) fieldpath.Step {
+	return fieldpath.Item("containerPort", strconv.Itoa(int(number)))
 }
 
 func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // StatusServer is the part of the controller to which Pods report their progress under the feature
@@ -37,7 +37,7 @@ func status(j *Job) bool {
 	if j.StatusServer == nil || set == nil {
 		return true
 	}
-	by := Writer{Layer: schema.Policy("trainjobstatus")}
+	by := Writer{Layer: merge.PolicyLayer("trainjobstatus")}
 	url := cmp.Or(j.StatusServer.URL, stockStatusServer)
 	for i := range set.Containers() {
 		c := set.In("containers", &set.Containers()[i])

@@ -6,7 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // The functions of this file are the only ones that write to the JobSet, so that what a policy
@@ -14,19 +16,19 @@ import (
 // already is replaced whole and in its place, a new one goes last.
 
 // Path is where the job stands in the JobSet.
-func (s *PodSet) Path() schema.Path {
-	return schema.Path{schema.Field("spec"), schema.Field("replicatedJobs"), schema.Item("name", s.filled().Name)}
+func (s *PodSet) Path() fieldpath.Path {
+	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", s.filled().Name)}
 }
 
 // JobPath is where the spec of the job's Jobs stands.
-func (s *PodSet) JobPath() schema.Path { return s.Path().Append(jobSpec()...) }
+func (s *PodSet) JobPath() fieldpath.Path { return s.Path().Append(jobSpec()...) }
 
 // PodPath is where the spec of the job's Pods stands.
-func (s *PodSet) PodPath() schema.Path { return s.Path().Append(podSpec()...) }
+func (s *PodSet) PodPath() fieldpath.Path { return s.Path().Append(podSpec()...) }
 
 var (
-	jobSpec = sync.OnceValue(func() schema.Path { return schema.Fields("template", "spec") })
-	podSpec = sync.OnceValue(func() schema.Path { return schema.Fields("template", "spec", "template", "spec") })
+	jobSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec") })
+	podSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec", "template", "spec") })
 )
 
 // Place is a container and where it stands.
@@ -40,11 +42,11 @@ type Place struct {
 func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s, list} }
 
 // Path is where a field of the container stands in the JobSet.
-func (p Place) Path(steps ...schema.Step) schema.Path {
+func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
 	p = p.filled()
 	in := p.set.Path()
-	path := make(schema.Path, 0, len(in)+len(podSpec())+2+len(steps))
-	path = append(append(append(path, in...), podSpec()...), schema.Field(p.list), schema.Item("name", p.Name))
+	path := make(fieldpath.Path, 0, len(in)+len(podSpec())+2+len(steps))
+	path = append(append(append(path, in...), podSpec()...), fieldpath.Field(p.list), fieldpath.Item("name", p.Name))
 	return append(path, steps...)
 }
 
@@ -64,12 +66,12 @@ func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool
 // wrote notes a write to a field, and reports whether Record is to be told of it. What Replaced is about are
 // fields that policies and schedulers write: no manager can set those that the TrainJob writes.
 func (j *Job) wrote(by Writer, over bool) (recorded bool) {
-	j.Replaced = j.Replaced || over && by.Layer != schema.TrainJob
+	j.Replaced = j.Replaced || over && by.Layer != merge.TrainJobLayer
 	return j.Record != nil
 }
 
 // recordItem tells Record of one upsert.
-func recordItem[T any](j *Job, by Writer, path schema.Path, before T, found bool, now T) {
+func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found bool, now T) {
 	if found {
 		j.Record(by.Layer, by.From, path, before, now)
 	} else {
@@ -95,7 +97,7 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 			first = firstPlaces(c.Env, name) // the list may have become long
 		}
 		if j.wrote(by, found) {
-			recordItem(j, by.item("name", e.Name), c.Path(schema.Field("env"), schema.Item("name", e.Name)), before, found, e)
+			recordItem(j, by.item("name", e.Name), c.Path(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), before, found, e)
 		}
 	}
 }
@@ -106,7 +108,7 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 		v := *volumes[i].DeepCopy()
 		before, found := upsert(&s.pod().Volumes, v, func(old *corev1.Volume) bool { return old.Name == v.Name })
 		if j.wrote(by, found) {
-			recordItem(j, by, s.PodPath().Append(schema.Field("volumes"), schema.Item("name", v.Name)), before, found, v)
+			recordItem(j, by, s.PodPath().Append(fieldpath.Field("volumes"), fieldpath.Item("name", v.Name)), before, found, v)
 		}
 	}
 }
@@ -117,7 +119,7 @@ func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	for _, m := range mounts {
 		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
 		if j.wrote(by, found) {
-			recordItem(j, by, c.Path(schema.Field("volumeMounts"), schema.Item("mountPath", m.MountPath)), before, found, m)
+			recordItem(j, by, c.Path(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath)), before, found, m)
 		}
 	}
 }
@@ -132,7 +134,7 @@ func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 	}
 	path := s.In("initContainers", &c).Path()
 	if slices.ContainsFunc(before, func(other corev1.Container) bool { return other.Name == c.Name }) {
-		path[len(path)-1] = schema.Index(len(before))
+		path[len(path)-1] = fieldpath.Index(len(before))
 	}
 	j.Record(by.Layer, by.From, path, nil, c)
 }
@@ -178,14 +180,14 @@ func (j *Job) write(by Writer, c Place, field string, before, now any, found boo
 	if !found {
 		before = nil
 	}
-	j.Record(by.Layer, by.From, c.Path(schema.Field(field)), before, now)
+	j.Record(by.Layer, by.From, c.Path(fieldpath.Field(field)), before, now)
 }
 
 // dropClaims takes away a container's resource claims.
 func (j *Job) dropClaims(c Place) {
 	if before := c.Resources.Claims; j.Record != nil && before != nil {
 		by := Computed("spec", "trainer", "resourcesPerNode")
-		j.Record(by.Layer, by.From, c.Path(schema.Field("resources"), schema.Field("claims")), before, nil)
+		j.Record(by.Layer, by.From, c.Path(fieldpath.Field("resources"), fieldpath.Field("claims")), before, nil)
 	}
 	c.Resources.Claims = nil
 }
@@ -199,10 +201,10 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 		return
 	}
 	for _, name := range sortedNames(over) {
-		step := schema.Key(string(name))
+		step := fieldpath.Key(string(name))
 		old, found := before[name]
-		by := Writer{by.Layer, schema.Origin{Path: by.From.Path.Append(step)}}
-		recordItem(j, by, c.Path(schema.Field("resources"), schema.Field(field), step), old, found, over[name])
+		by := Writer{by.Layer, engine.Origin{Path: by.From.Path.Append(step)}}
+		recordItem(j, by, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), step), old, found, over[name])
 	}
 }
 
@@ -219,10 +221,10 @@ func (j *Job) SetCounts(s *PodSet) {
 		*field.at = &now
 		j.countReplaced(s, field.name, before)
 		if j.Record != nil {
-			path, by := s.JobPath().Append(schema.Field(field.name)), s.CountFrom
+			path, by := s.JobPath().Append(fieldpath.Field(field.name)), s.CountFrom
 			if before == nil {
 				j.Record(by.Layer, by.From, path, nil, now)
-			} else if by.Layer != schema.Runtime || *before != now {
+			} else if by.Layer != merge.RuntimeLayer || *before != now {
 				j.Record(by.Layer, by.From, path, *before, now)
 			}
 		}
@@ -237,7 +239,7 @@ func (j *Job) SetOneReplica(s *PodSet) {
 	s.Replicas = 1
 	j.replicasReplaced(s, before)
 	if j.Record != nil && before != 1 {
-		j.Record(j.by.Layer, j.by.From, s.Path().Append(schema.Field("replicas")), before, int32(1))
+		j.Record(j.by.Layer, j.by.From, s.Path().Append(fieldpath.Field("replicas")), before, int32(1))
 	}
 }
 
@@ -255,15 +257,15 @@ func (j *Job) SetSuspend() {
 	if j.Record == nil || before == nil && now == nil {
 		return
 	}
-	path := schema.Fields("spec", "suspend")
-	from := schema.Origin{Path: path}
+	path := fieldpath.Fields("spec", "suspend")
+	from := engine.Origin{Path: path}
 	switch {
 	case before == nil:
-		j.Record(schema.TrainJob, from, path, nil, *now)
+		j.Record(merge.TrainJobLayer, from, path, nil, *now)
 	case now == nil:
-		j.Record(schema.TrainJob, from, path, *before, nil)
+		j.Record(merge.TrainJobLayer, from, path, *before, nil)
 	default:
-		j.Record(schema.TrainJob, from, path, *before, *now)
+		j.Record(merge.TrainJobLayer, from, path, *before, *now)
 	}
 }
 
@@ -283,7 +285,7 @@ func (j *Job) setEntry(by Writer, s *PodSet, field string, entries *map[string]s
 	}
 	(*entries)[key] = value
 	if j.wrote(by, found) {
-		path := s.JobPath().Append(schema.Fields("template", "metadata", field)...).Append(schema.Key(key))
+		path := s.JobPath().Append(fieldpath.Fields("template", "metadata", field)...).Append(fieldpath.Key(key))
 		recordItem(j, by, path, before, found, value)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // busyJobs have something at every place that a policy writes to, so that every write replaces.
@@ -79,7 +79,7 @@ func TestRecordHearsOfEveryWrite(t *testing.T) {
 			parse(t, busyJobs, &in.Runtime.Template.Spec.ReplicatedJobs)
 			in.Template = in.Runtime.Template.DeepCopy()
 			written := map[string]any{}
-			in.Record = func(layer schema.Layer, _ schema.Origin, path schema.Path, before, now any) {
+			in.Record = func(layer engine.Layer, _ engine.Origin, path fieldpath.Path, before, now any) {
 				if layer == "" {
 					t.Errorf("%s was written by nobody", path)
 				}
@@ -173,10 +173,10 @@ func flattenInto(out map[string]string, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, field := range v {
-			step := schema.Field(key).String()
+			step := fieldpath.Field(key).String()
 			for _, m := range []string{".labels", ".annotations", ".limits", ".requests"} {
 				if strings.HasSuffix(path, m) {
-					step = schema.Key(key).String()
+					step = fieldpath.Key(key).String()
 				}
 			}
 			flattenInto(out, path+step, field)
@@ -184,14 +184,14 @@ func flattenInto(out map[string]string, path string, value any) {
 	case []any:
 		for i, item := range v {
 			fields, _ := item.(map[string]any)
-			step := schema.Index(i)
+			step := fieldpath.Index(i)
 			for _, key := range []string{"containerPort", "mountPath", "name"} {
 				id, ok := fields[key]
 				if !ok {
 					continue
 				}
 				if !slices.ContainsFunc(v[:i], func(other any) bool { return other.(map[string]any)[key] == id }) {
-					step = schema.Item(key, fmt.Sprint(id))
+					step = fieldpath.Item(key, fmt.Sprint(id))
 				}
 				break
 			}

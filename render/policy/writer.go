@@ -1,27 +1,31 @@
 package policy
 
-import "github.com/trainweld/trainweld/schema"
+import (
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
+)
 
 // Writer is who writes a value, and where in the input it comes from.
 type Writer struct {
-	Layer schema.Layer
-	From  schema.Origin
+	Layer engine.Layer
+	From  engine.Origin
 }
 
 // Copied is a section of the TrainJob that has the value in the named field. Of a list of variables
 // each one comes from its own item.
 func Copied(names ...string) Writer {
-	return Writer{schema.TrainJob, schema.Origin{Path: schema.Fields(names...)}}
+	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...)}}
 }
 
 // Computed is a section of the TrainJob from whose named field the value is made.
 func Computed(names ...string) Writer {
-	return Writer{schema.TrainJob, schema.Origin{Path: schema.Fields(names...), Computed: true}}
+	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...), Computed: true}}
 }
 
 // policyWriter is a policy that writes a value of its own, which its section in the runtime asks for.
 func policyWriter(name string) Writer {
-	return Writer{schema.Policy(name), schema.Origin{Path: schema.Fields("spec", "mlPolicy", name), Computed: true}}
+	return Writer{merge.PolicyLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
 }
 
 // writer is the runtime's policy.
@@ -38,14 +42,14 @@ func (j *Job) writer() Writer {
 
 // from is the writer of a value that is made from the named field of the TrainJob or of the runtime.
 func (w Writer) from(names ...string) Writer {
-	w.From = schema.Origin{Path: schema.Fields(names...), Computed: true}
+	w.From = engine.Origin{Path: fieldpath.Fields(names...), Computed: true}
 	return w
 }
 
 // counting is the writer of a value that is made from the count of a job.
 func (w Writer) counting(s *PodSet) Writer {
 	if s != nil && s.CountFrom.From.Path != nil {
-		w.From = schema.Origin{Path: s.CountFrom.From.Path, Computed: true}
+		w.From = engine.Origin{Path: s.CountFrom.From.Path, Computed: true}
 	}
 	return w
 }
@@ -53,12 +57,12 @@ func (w Writer) counting(s *PodSet) Writer {
 // item is the writer of an item of the list.
 func (w Writer) item(key, value string) Writer {
 	if w.From.Path != nil && !w.From.Computed {
-		w.From.Path = w.From.Path.Append(schema.Item(key, value))
+		w.From.Path = w.From.Path.Append(fieldpath.Item(key, value))
 	}
 	return w
 }
 
 // scheduler is a gang scheduler, which its section in the runtime asks for.
 func scheduler(name string) Writer {
-	return Writer{schema.Scheduler(name), schema.Origin{Path: schema.Fields("spec", "podGroupPolicy", name), Computed: true}}
+	return Writer{merge.SchedulerLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
 }

@@ -7,45 +7,46 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Check returns what is wrong with the overrides as such, whatever the runtime: what the CRD of Trainer 2.1
 // refuses, and what had no effect. What they do to a runtime's template is for check.Patches to look at, by
 // way of [Overrides.Patches]. Paths start at the TrainJob's .spec.
-func (o *Overrides) Check() schema.Findings {
-	var found schema.Findings
-	report := func(f schema.Finding) {
-		f.Object.Kind = schema.TrainJobKind
+func (o *Overrides) Check() finding.List {
+	var found finding.List
+	report := func(f finding.Finding) {
+		f.Object.Kind = finding.TrainJobKind
 		found = append(found, f)
 	}
 	for i := range o.list() {
 		override := &o.list()[i]
-		at := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
-		targets := at.Append(schema.Field("targetJobs"))
+		at := fieldpath.Fields("spec", "podTemplateOverrides").Append(fieldpath.Index(i))
+		targets := at.Append(fieldpath.Field("targetJobs"))
 		switch {
 		case override.TargetJobs == nil:
-			report(schema.Finding{
-				Code: schema.CodeMissingField, Severity: schema.Error, Path: targets,
+			report(finding.Finding{
+				Code: finding.CodeMissingField, Severity: finding.Error, Path: targets,
 				Message: "the override has no targetJobs, which Trainer 2.1 requires", Help: "name the replicated jobs that it is for",
 			})
 		case len(override.TargetJobs) == 0:
-			report(schema.Finding{
-				Code: schema.CodeSaidNothing, Severity: schema.Warning, Path: targets,
+			report(finding.Finding{
+				Code: finding.CodeSaidNothing, Severity: finding.Warning, Path: targets,
 				Message: "the override names no job, and does nothing", Help: "name the replicated jobs that it is for, or take it out",
 			})
 		}
 		for j, target := range override.TargetJobs {
 			if target.Name == "" {
-				report(schema.Finding{
-					Code: schema.CodeMissingField, Severity: schema.Error, Path: targets.Append(schema.Index(j), schema.Field("name")),
+				report(finding.Finding{
+					Code: finding.CodeMissingField, Severity: finding.Error, Path: targets.Append(fieldpath.Index(j), fieldpath.Field("name")),
 					Message: "the target has no name", Help: "name the replicated job",
 				})
 			}
 		}
 		for _, name := range ignored(override.Metadata) {
-			report(schema.Finding{
-				Code: schema.CodeIgnoredMetadata, Severity: schema.Warning, Path: at.Append(schema.Field("metadata"), schema.Field(name)),
+			report(finding.Finding{
+				Code: finding.CodeIgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
 				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
 				Help:    "take it out",
 			})

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -29,7 +29,7 @@ func ExampleOverrides_Patches() {
 	_, overrides := old.Split()
 	for _, patch := range overrides.Patches() {
 		template, _ := json.Marshal(patch.TrainingRuntimeSpec.Template)
-		fmt.Println(legacy.Layer(schema.Manager(patch.Manager)), string(template))
+		fmt.Println(legacy.Layer(engine.Manager(patch.Manager)), string(template))
 	}
 	// Output:
 	// override/metadata {"metadata":{"labels":{"team":"a"}}}
@@ -63,7 +63,7 @@ func example() *legacy.Overrides {
 func TestPatchesOf(t *testing.T) {
 	var got []string
 	for _, patch := range example().PatchesOf([]jobset.ReplicatedJob{{Name: "eval"}, {Name: "node"}}) {
-		layer := string(legacy.Layer(schema.Manager(patch.Manager)))
+		layer := string(legacy.Layer(engine.Manager(patch.Manager)))
 		if spec := patch.TrainingRuntimeSpec.Template.Spec; spec != nil {
 			for _, job := range spec.ReplicatedJobs {
 				layer += " " + job.Name
@@ -79,8 +79,8 @@ func TestPatchesOf(t *testing.T) {
 // TestPaths goes from a patch to the TrainJob and back.
 func TestPaths(t *testing.T) {
 	o := example()
-	path := func(text string) schema.Path {
-		p, err := schema.ParsePath(text)
+	path := func(text string) fieldpath.Path {
+		p, err := fieldpath.ParsePath(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // The overrides' patches need managers' names of their own while they are merged; [Layer] and
@@ -120,10 +122,10 @@ func (o *Overrides) ServiceAccountName(job string) *string {
 
 // Layer is the layer that an override's patch stands for: override/0 for the first of
 // spec.podTemplateOverrides, override/metadata for spec.labels and spec.annotations. Any other layer is itself.
-func Layer(l schema.Layer) schema.Layer {
+func Layer(l engine.Layer) engine.Layer {
 	if manager, ok := l.Manager(); ok {
 		if name, ok := strings.CutPrefix(manager, managerPrefix); ok {
-			return schema.Override(name)
+			return merge.OverrideLayer(name)
 		}
 	}
 	return l
@@ -140,8 +142,8 @@ const (
 
 // Source is where the TrainJob says what a patch of [Overrides.Patches] says at the path. Any other path is
 // itself.
-func (o *Overrides) Source(path schema.Path) schema.Path {
-	if len(path) <= managerAt || !path.HasPrefix(schema.Fields("spec", "runtimePatches")) {
+func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
+	if len(path) <= managerAt || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return path
 	}
 	_, manager, _ := path[managerAt].Item()
@@ -150,36 +152,36 @@ func (o *Overrides) Source(path schema.Path) schema.Path {
 		return path
 	}
 	if manager == metadataManager {
-		return schema.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
+		return fieldpath.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
 	}
 	i, err := strconv.Atoi(name)
 	if err != nil || i >= len(o.list()) {
 		return path
 	}
-	source := schema.Fields("spec", "podTemplateOverrides").Append(schema.Index(i))
+	source := fieldpath.Fields("spec", "podTemplateOverrides").Append(fieldpath.Index(i))
 	if len(path) > podAt {
 		return source.Append(path[podAt:]...)
 	}
 	if len(path) > jobAt {
 		_, job, _ := path[jobAt].Item()
 		at := slices.IndexFunc(o.list()[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
-		return source.Append(schema.Field("targetJobs"), schema.Index(max(at, 0)))
+		return source.Append(fieldpath.Field("targetJobs"), fieldpath.Index(max(at, 0)))
 	}
 	return source
 }
 
 // Claim is a claim of a patch of [Overrides.Patches], as the override's. Any other claim is itself.
-func (o *Overrides) Claim(c schema.Claim) schema.Claim {
+func (o *Overrides) Claim(c engine.Claim) engine.Claim {
 	c.Layer, c.Source = Layer(c.Layer), o.Source(c.Source)
 	return c
 }
 
 // SourcesOf are the places where the TrainJob may set a field of the JobSet's template, the one that wins
 // first. Whether it sets the field there is for a reader of the file to see.
-func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
-	var sources []schema.Path
+func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
+	var sources []fieldpath.Path
 	for _, p := range slices.Backward(o.Patches()) {
-		if len(path) > 0 && (path[0] == schema.Field("metadata")) != (p.Manager == metadataManager) {
+		if len(path) > 0 && (path[0] == fieldpath.Field("metadata")) != (p.Manager == metadataManager) {
 			continue
 		}
 		if len(path) > jobAt-templateAt && p.Manager != metadataManager {
@@ -189,30 +191,30 @@ func (o *Overrides) SourcesOf(path schema.Path) []schema.Path {
 				continue
 			}
 		}
-		sources = append(sources, o.Source(schema.PatchPath(p.Manager).Append(path...)))
+		sources = append(sources, o.Source(merge.PatchPath(p.Manager).Append(path...)))
 	}
 	return sources
 }
 
 // Reach is where in the template an override acts that says something at a path of the TrainJob: in each of its
 // jobs. It is nil for a path that is no override's.
-func (o *Overrides) Reach(path schema.Path) []schema.Path {
+func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	const field = 3 // .spec.podTemplateOverrides[0].spec
-	if len(path) < field || !path.HasPrefix(schema.Fields("spec", "podTemplateOverrides")) {
+	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", "podTemplateOverrides")) {
 		return nil
 	}
 	i, ok := path[field-1].Index()
 	if !ok || i >= len(o.list()) {
 		return nil
 	}
-	at := func(job string) schema.Path {
-		return schema.Fields("spec", "replicatedJobs").Append(schema.Item("name", job))
+	at := func(job string) fieldpath.Path {
+		return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
 	}
-	var reached []schema.Path
+	var reached []fieldpath.Path
 	for j, target := range o.list()[i].TargetJobs {
 		switch name, _ := step(path, field).Field(); name {
 		case "metadata", "spec":
-			reached = append(reached, at(target.Name).Append(schema.Fields("template", "spec", "template")...).Append(path[field:]...))
+			reached = append(reached, at(target.Name).Append(fieldpath.Fields("template", "spec", "template")...).Append(path[field:]...))
 		case "targetJobs":
 			if k, ok := step(path, field+1).Index(); !ok || k == j {
 				reached = append(reached, at(target.Name))
@@ -223,28 +225,28 @@ func (o *Overrides) Reach(path schema.Path) []schema.Path {
 }
 
 // step is a step of a path, or none behind its end.
-func step(path schema.Path, i int) schema.Step {
+func step(path fieldpath.Path, i int) fieldpath.Step {
 	if i < len(path) {
 		return path[i]
 	}
-	return schema.Step{}
+	return fieldpath.Step{}
 }
 
 // Origins are the places where overrides said what one manager's patch says at a path of the TrainJob, once it says it
 // for all of them: for a field of the patch the fields, the one that wins first; for a job, in the order of the list,
 // the overrides that are for it, with their targetJobs and the target. What only a patch has, has none.
-func (o *Overrides) Origins(path schema.Path) []schema.Path {
+func (o *Overrides) Origins(path fieldpath.Path) []fieldpath.Path {
 	if len(path) <= templateAt {
 		return nil
 	}
 	in := path[templateAt:]
-	isMetadata := in[0] == schema.Field("metadata")
+	isMetadata := in[0] == fieldpath.Field("metadata")
 	const job = jobAt - templateAt
 	switch {
 	case isMetadata && len(in) > 1, !isMetadata && len(in) > podAt-templateAt:
 		return o.SourcesOf(in)
 	case !isMetadata && len(in) == job+1:
-		var places []schema.Path
+		var places []fieldpath.Path
 		for _, target := range slices.Backward(o.SourcesOf(in)) {
 			places = append(places, target[:len(target)-2], target[:len(target)-1], target)
 		}
@@ -255,9 +257,9 @@ func (o *Overrides) Origins(path schema.Path) []schema.Path {
 
 // Text is a text of a finding with the names of the overrides' patches replaced by what they are.
 func (o *Overrides) Text(text string) string {
-	pairs := []string{string(schema.Manager(metadataManager)), string(schema.Override("metadata")), metadataManager, "spec.labels and spec.annotations"}
+	pairs := []string{string(engine.Manager(metadataManager)), string(merge.OverrideLayer("metadata")), metadataManager, "spec.labels and spec.annotations"}
 	for i := range slices.Backward(o.list()) {
-		pairs = append(pairs, string(schema.Manager(overrideManager(i))), string(schema.Override(strconv.Itoa(i))),
+		pairs = append(pairs, string(engine.Manager(overrideManager(i))), string(merge.OverrideLayer(strconv.Itoa(i))),
 			overrideManager(i), "podTemplateOverrides["+strconv.Itoa(i)+"]")
 	}
 	return strings.NewReplacer(pairs...).Replace(text)

@@ -10,8 +10,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // wholeJob is a valid TrainJob with values of every type that the API has.
@@ -117,7 +117,7 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 		if root == nil {
 			continue // an empty document
 		}
-		findings := diagnose(s, schema.Object{}, root, reflect.TypeFor[trainer.TrainJob](), maxFindings)
+		findings := diagnose(s, fieldpath.Object{}, root, reflect.TypeFor[trainer.TrainJob](), maxFindings)
 		if finds := findings.Err() != nil; finds != fails {
 			t.Fatalf("decoder fails: %t (%v); walk finds: %v\n%s", fails, err, findings.Err(), text)
 		}

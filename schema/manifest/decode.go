@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // maxObjects is how many objects one file may have, so that a hostile one cannot fill the memory with
@@ -26,7 +27,7 @@ const maxObjects = 100_000
 // judgement. A missing metadata.name is left to callers.
 //
 // It never panics, and shares memory with data: do not change it.
-func Decode(file string, data []byte) ([]*Document, schema.Findings) {
+func Decode(file string, data []byte) ([]*Document, finding.List) {
 	d := newDecoder(file, data)
 	d.stream()
 	return d.documents, d.findings
@@ -34,14 +35,14 @@ func Decode(file string, data []byte) ([]*Document, schema.Findings) {
 
 // DecodeKinds is Decode for a caller who reads further kinds, such as those of an earlier API. Documents of
 // these have an Object that their New made.
-func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, schema.Findings) {
+func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, finding.List) {
 	documents, findings, _ := DecodeExpanded(file, data, further)
 	return documents, findings
 }
 
 // DecodeAs is DecodeKinds for one kind, which is that of all objects that say neither apiVersion nor kind. It may be one of
 // this package's own, which is then read as its New has it.
-func DecodeAs(file string, data []byte, kind Kind) ([]*Document, schema.Findings) {
+func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	d := newDecoder(file, data)
 	d.further = []Kind{kind}
 	d.from.identity = identity{apiVersion: strings.TrimPrefix(kind.Group+"/"+kind.Version, "/"), kind: kind.Kind}
@@ -51,7 +52,7 @@ func DecodeAs(file string, data []byte, kind Kind) ([]*Document, schema.Findings
 
 // DecodeExpanded is DecodeKinds for a caller who reads many files: expanded is how many bytes its YAML aliases add,
 // once they are written out: up to [MaxExpanded] for a file of little text.
-func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings schema.Findings, expanded int) {
+func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	d := newDecoder(file, data)
 	d.further = further
 	d.stream()
@@ -64,13 +65,13 @@ func HasAliases(data []byte) bool {
 }
 
 // Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
-// scans a directory tolerates schema.CodeNotAnObject: other files live there too.
-func Tolerate(findings schema.Findings, codes ...schema.Code) schema.Findings {
-	lowered := append(schema.Findings(nil), findings...)
+// scans a directory tolerates finding.CodeNotAnObject: other files live there too.
+func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
+	lowered := append(finding.List(nil), findings...)
 	for i := range lowered {
 		for _, code := range codes {
-			if lowered[i].Code == code && lowered[i].Severity == schema.Error {
-				lowered[i].Severity = schema.Warning
+			if lowered[i].Code == code && lowered[i].Severity == finding.Error {
+				lowered[i].Severity = finding.Warning
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func Tolerate(findings schema.Findings, codes ...schema.Code) schema.Findings {
 type decoder struct {
 	file      *file
 	documents []*Document
-	findings  schema.Findings
+	findings  finding.List
 	// further are kinds to read besides those of this package.
 	further []Kind
 	// from is what objects are that do not say it.
@@ -113,7 +114,7 @@ func (d *decoder) stream() {
 
 // full says whether the file has had its share, and reports it once.
 func (d *decoder) full() bool {
-	var f schema.Finding
+	var f finding.Finding
 	switch {
 	case len(d.findings) >= maxFindings:
 		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
@@ -127,7 +128,7 @@ func (d *decoder) full() bool {
 	default:
 		return false
 	}
-	f.Code, f.Severity, f.Position = schema.CodeSyntax, schema.Error, schema.Position{File: d.file.name}
+	f.Code, f.Severity, f.Position = finding.CodeSyntax, finding.Error, fieldpath.Position{File: d.file.name}
 	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
 		d.findings = append(d.findings, f)
 	}
@@ -135,8 +136,8 @@ func (d *decoder) full() bool {
 }
 
 // refuse finds what makes a file unfit to be read at all.
-func refuse(f *file) *schema.Finding {
-	finding := &schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: f.name}}
+func refuse(f *file) *finding.Finding {
+	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.name}}
 	whole := &source{file: f, text: f.data, line: 1, column: 1}
 	switch nul := bytes.IndexByte(f.data, 0); {
 	case len(f.data) > maxFile:

@@ -13,7 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -37,7 +38,7 @@ func summary(documents []*manifest.Document) []string {
 }
 
 // brief is the findings in one line each, without messages.
-func brief(findings schema.Findings) []string {
+func brief(findings finding.List) []string {
 	var lines []string
 	for _, f := range findings {
 		line := fmt.Sprintf("%d:%d %s %s", f.Position.Line, f.Position.Column, f.Severity, f.Code)
@@ -121,8 +122,8 @@ func TestKinds(t *testing.T) {
 	for _, tc := range []struct {
 		apiVersion, kind string
 		want             any
-		code             schema.Code
-		severity         schema.Severity
+		code             finding.Code
+		severity         finding.Severity
 		help             string
 	}{
 		{"trainer.kubeflow.org/v1alpha1", "TrainJob", &trainer.TrainJob{}, "", 0, ""},
@@ -130,13 +131,13 @@ func TestKinds(t *testing.T) {
 		{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", &trainer.ClusterTrainingRuntime{}, "", 0, ""},
 		{"jobset.x-k8s.io/v1alpha2", "JobSet", &jobset.JobSet{}, "", 0, ""},
 		{"v1", "ConfigMap", &corev1.ConfigMap{}, "", 0, ""},
-		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, schema.CodeOldVersion, schema.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"trainer.kubeflow.org/v1", "TrainJob", nil, schema.CodeUnknownVersion, schema.Error, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
-		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, schema.CodeUnknownVersion, schema.Error, "write apiVersion: jobset.x-k8s.io/v1alpha2"},
-		{"v2", "ConfigMap", nil, schema.CodeUnknownVersion, schema.Error, "write apiVersion: v1"},
-		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, schema.CodeUnknownKind, schema.Error, `did you mean "TrainJob"?`},
-		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, schema.CodeUnknownKind, schema.Error, "write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime"},
-		{"kubeflow.org/v1", "TrainJob", nil, schema.CodeUnknownKind, schema.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1 if it is meant to be"},
+		{"trainer.kubeflow.org/v2alpha1", "TrainJob", &trainer.TrainJob{}, finding.CodeOldVersion, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"trainer.kubeflow.org/v1", "TrainJob", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: trainer.kubeflow.org/v1alpha1"},
+		{"jobset.x-k8s.io/v1alpha1", "JobSet", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: jobset.x-k8s.io/v1alpha2"},
+		{"v2", "ConfigMap", nil, finding.CodeUnknownVersion, finding.Error, "write apiVersion: v1"},
+		{"trainer.kubeflow.org/v1alpha1", "Trainjob", nil, finding.CodeUnknownKind, finding.Error, `did you mean "TrainJob"?`},
+		{"trainer.kubeflow.org/v1alpha1", "Pod", nil, finding.CodeUnknownKind, finding.Error, "write one of TrainJob, TrainingRuntime, ClusterTrainingRuntime"},
+		{"kubeflow.org/v1", "TrainJob", nil, finding.CodeUnknownKind, finding.Warning, "write apiVersion: trainer.kubeflow.org/v1alpha1 if it is meant to be"},
 		{"kubeflow.org/v1", "PyTorchJob", nil, "", 0, ""},
 		{"example.com/v1", "JobSet", nil, "", 0, ""},
 		{"apps/v1", "Deployment", nil, "", 0, ""},
@@ -147,13 +148,13 @@ func TestKinds(t *testing.T) {
 				t.Fatalf("got %d documents, findings %v", len(documents), findings)
 			}
 			d := documents[0]
-			if want := (schema.Object{Kind: tc.kind, Namespace: "b", Name: "a"}); d.ID != want || d.APIVersion != tc.apiVersion || d.File != "in" {
+			if want := (fieldpath.Object{Kind: tc.kind, Namespace: "b", Name: "a"}); d.ID != want || d.APIVersion != tc.apiVersion || d.File != "in" {
 				t.Errorf("got %+v of %s in %s", d.ID, d.APIVersion, d.File)
 			}
 			if reflect.TypeOf(d.Object) != reflect.TypeOf(tc.want) {
 				t.Errorf("got a %T, want a %T", d.Object, tc.want)
 			}
-			if d.Broken != (tc.severity == schema.Error) {
+			if d.Broken != (tc.severity == finding.Error) {
 				t.Errorf("Broken is %t", d.Broken)
 			}
 			if job, ok := d.Object.(*trainer.TrainJob); ok && job.APIVersion != "trainer.kubeflow.org/v1alpha1" {
@@ -237,7 +238,7 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s\n%v", tc.reason, diff, findings)
 			}
 			for _, f := range findings {
-				if f.Severity == schema.Error && f.Help == "" {
+				if f.Severity == finding.Error && f.Help == "" {
 					t.Errorf("%v: no help", f)
 				}
 			}
@@ -266,11 +267,11 @@ func TestEmptyListsSurvive(t *testing.T) {
 
 func TestTolerate(t *testing.T) {
 	_, findings := manifest.Decode("values.yaml", []byte("a: b\n---\na: [\n"))
-	lowered := manifest.Tolerate(findings, schema.CodeNotAnObject)
+	lowered := manifest.Tolerate(findings, finding.CodeNotAnObject)
 	if want, got := []string{"1:1 warning TW107", "3:1 error TW100"}, brief(lowered); !reflect.DeepEqual(want, got) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if findings[0].Severity != schema.Error {
+	if findings[0].Severity != finding.Error {
 		t.Error("Tolerate changed its argument")
 	}
 }

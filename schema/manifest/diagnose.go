@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // maxFindings is how many findings one file may have, so that a hostile file cannot make millions.
@@ -22,12 +23,12 @@ const maxFindings = 20_000
 type diagnosis struct {
 	*reading
 	source   *source
-	object   schema.Object
+	object   fieldpath.Object
 	structs  structs
-	findings schema.Findings
-	room     int         // how many findings may still be added
-	path     schema.Path // of the current value; findings clone it
-	around   []frame     // the structs around the current value, the outermost first
+	findings finding.List
+	room     int            // how many findings may still be added
+	path     fieldpath.Path // of the current value; findings clone it
+	around   []frame        // the structs around the current value, the outermost first
 }
 
 // frame is a struct that the walk is in.
@@ -38,14 +39,14 @@ type frame struct {
 }
 
 // diagnose walks the node as a value of the type.
-func diagnose(s *source, object schema.Object, n *yaml.Node, t reflect.Type, room int) schema.Findings {
+func diagnose(s *source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
 	d := &diagnosis{reading: newReading(s), source: s, object: object, structs: structs{}, room: room}
 	d.value(n, t, "")
 	return d.findings
 }
 
 // add reports a finding about the current value and the steps below it.
-func (d *diagnosis) add(f schema.Finding, at *yaml.Node, below ...schema.Step) {
+func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
 	if d.room == 0 {
 		return
 	}
@@ -57,7 +58,7 @@ func (d *diagnosis) add(f schema.Finding, at *yaml.Node, below ...schema.Step) {
 }
 
 // below checks a value a step below the current one.
-func (d *diagnosis) below(step schema.Step, check func()) {
+func (d *diagnosis) below(step fieldpath.Step, check func()) {
 	d.path = append(d.path, step)
 	check()
 	d.path = d.path[:len(d.path)-1]
@@ -96,9 +97,9 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 			d.wrongType(n, t)
 			return
 		}
-		for _, e := range d.keys(n, schema.Key) {
+		for _, e := range d.keys(n, fieldpath.Key) {
 			d.doubtfulKey(e)
-			d.below(schema.Key(e.name), func() { d.value(e.value, t.Elem(), "") })
+			d.below(fieldpath.Key(e.name), func() { d.value(e.value, t.Elem(), "") })
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
@@ -128,7 +129,7 @@ func (r *reading) isNull(n *yaml.Node) bool {
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
-			d.add(schema.Finding{Code: schema.CodeWrongType, Severity: schema.Error, Message: err.Error(), Help: "write " + expected(t)}, n)
+			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Help: "write " + expected(t)}, n)
 			return
 		}
 	}
@@ -146,17 +147,17 @@ func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 // fields checks the fields of a struct.
 func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 	d.around = append(d.around, frame{t, n, len(d.path)})
-	for _, e := range d.keys(n, schema.Field) {
+	for _, e := range d.keys(n, fieldpath.Field) {
 		if d.room == 0 {
 			break
 		}
 		f, ok := d.structs.field(t, e.name)
 		if !ok {
 			d.unknownField(e, t)
-			d.below(schema.Field(e.name), func() { d.untyped(e.value) })
+			d.below(fieldpath.Field(e.name), func() { d.untyped(e.value) })
 			continue
 		}
-		d.below(schema.Field(e.name), func() { d.value(e.value, f.typ, f.mergeKey) })
+		d.below(fieldpath.Field(e.name), func() { d.value(e.value, f.typ, f.mergeKey) })
 	}
 	d.around = d.around[:len(d.around)-1]
 }
@@ -169,17 +170,17 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	n = target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
-		for _, e := range d.keys(n, schema.Key) {
-			d.below(schema.Key(e.name), func() { d.untyped(e.value) })
+		for _, e := range d.keys(n, fieldpath.Key) {
+			d.below(fieldpath.Key(e.name), func() { d.untyped(e.value) })
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			d.below(schema.Index(i), func() { d.untyped(item) })
+			d.below(fieldpath.Index(i), func() { d.untyped(item) })
 		}
 	default:
 		if _, err := d.scalar(n); err != nil {
-			d.add(schema.Finding{
-				Code: schema.CodeWrongType, Severity: schema.Error,
+			d.add(finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error,
 				Message: "has a value that JSON does not have",
 				Help:    "write a number, true, false, null or a text in double quotes",
 			}, n)
@@ -188,10 +189,10 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 }
 
 // keys are the entries of a mapping that have a name; what is wrong with keys is reported.
-func (d *diagnosis) keys(n *yaml.Node, step func(string) schema.Step) []entry {
+func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry {
 	entries, clashes := d.entries(n)
 	for _, c := range clashes {
-		f := schema.Finding{Code: schema.CodeDuplicateKey, Severity: schema.Error}
+		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
 		line, written := d.source.position(c.first).Line, target(c.key).Value
 		switch {
 		case c.merge:
@@ -213,8 +214,8 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) schema.Step) []entry {
 			if d.isMerge(e.key) {
 				help = `write "<<: *name", where the anchor &name marks an object`
 			}
-			d.add(schema.Finding{
-				Code: schema.CodeWrongType, Severity: schema.Error,
+			d.add(finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error,
 				Message: firstLine(e.err.Error()), Help: help,
 			}, e.key)
 			continue
@@ -230,17 +231,17 @@ func (d *diagnosis) doubtfulKey(e entry) {
 	if e.name == key.Value || e.merged || e.clashes {
 		return
 	}
-	d.add(schema.Finding{
-		Code: schema.CodeAmbiguousWord, Severity: schema.Warning,
+	d.add(finding.Finding{
+		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.name)),
 		Help:    fmt.Sprintf("quote it: %s", quote(key.Value)),
-	}, e.key, schema.Key(e.name))
+	}, e.key, fieldpath.Key(e.name))
 }
 
 // items are the steps from a list to its items: by merge key where the list has one and the item's
 // value of it is its own, else by position.
-func (d *diagnosis) items(n *yaml.Node, mergeKey string) []schema.Step {
-	steps := make([]schema.Step, len(n.Content))
+func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
+	steps := make([]fieldpath.Step, len(n.Content))
 	values := make([]string, len(n.Content))
 	count := map[string]int{}
 	if mergeKey != "" {
@@ -255,9 +256,9 @@ func (d *diagnosis) items(n *yaml.Node, mergeKey string) []schema.Step {
 	}
 	for i := range steps {
 		if count[values[i]] == 1 && values[i] != "" {
-			steps[i] = schema.Item(mergeKey, values[i])
+			steps[i] = fieldpath.Item(mergeKey, values[i])
 		} else {
-			steps[i] = schema.Index(i)
+			steps[i] = fieldpath.Index(i)
 		}
 	}
 	return steps

@@ -15,7 +15,7 @@
 //		findings = append(findings, found...)
 //		for _, d := range documents {
 //			if job, ok := d.Object.(*trainer.TrainJob); ok {
-//				fmt.Println(d.Position(schema.Fields("spec", "suspend")), job.Name)
+//				fmt.Println(d.Position(fieldpath.Fields("spec", "suspend")), job.Name)
 //			}
 //		}
 //	}

@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -19,7 +20,7 @@ type Document struct {
 	// File is the name that was given to Decode.
 	File string
 	// ID is the object's kind, namespace and name as they are written; what is missing is empty.
-	ID schema.Object
+	ID fieldpath.Object
 	// APIVersion is the apiVersion as it is written, also where it was read as another.
 	APIVersion string
 	// Object is a *trainer.TrainJob, *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime,
@@ -33,10 +34,10 @@ type Document struct {
 	// Error. So a caller that looks for a runtime can tell a broken one from none.
 	Broken bool
 	// Findings are the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
-	Findings schema.Findings
+	Findings finding.List
 
 	source *source
-	at     schema.Path // from the root of the source to the object: nil, or the way to an item of a List
+	at     fieldpath.Path // from the root of the source to the object: nil, or the way to an item of a List
 	// raw is the object's JSON, and read the kind that it is read as; empty for kinds that are not read.
 	raw  []byte
 	read *readable
@@ -75,20 +76,20 @@ func (d *Document) Fields() (map[string]any, error) {
 //
 // It parses the document again when first asked, and keeps an index: a further position takes as many steps as
 // the path has. It is safe to call from several goroutines.
-func (d *Document) Position(p schema.Path) schema.Position {
+func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
 	return s.position(s.find(at, p))
 }
 
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
-func (d *Document) Has(p schema.Path) bool {
+func (d *Document) Has(p fieldpath.Path) bool {
 	s, at := d.place()
 	return s.value(at, p) != nil
 }
 
 // Sets reports whether the file has the field with another value than null, which the API server takes for none.
-func (d *Document) Sets(p schema.Path) bool {
+func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()
 	value := s.value(at, p)
 	return value != nil && kindOf(value, newReading(s)) != "null"
@@ -123,7 +124,7 @@ func (d *Document) Release() {
 var errNoText = errors.New("the document has no text")
 
 // place returns where the document's object stands: an empty text if nothing was decoded.
-func (d *Document) place() (*source, schema.Path) {
+func (d *Document) place() (*source, fieldpath.Path) {
 	if d == nil || d.source == nil {
 		return &source{file: &file{}}, nil
 	}
@@ -225,11 +226,11 @@ func (s *source) release() {
 }
 
 // position is the place of a node in the file; of nil it is the document's first line.
-func (s *source) position(n *yaml.Node) schema.Position {
+func (s *source) position(n *yaml.Node) fieldpath.Position {
 	if n == nil || n.Line == 0 {
-		return schema.Position{File: s.file.name, Line: s.line}
+		return fieldpath.Position{File: s.file.name, Line: s.line}
 	}
-	p := schema.Position{File: s.file.name, Line: s.line + n.Line - 1, Column: n.Column}
+	p := fieldpath.Position{File: s.file.name, Line: s.line + n.Line - 1, Column: n.Column}
 	if n.Line == 1 {
 		p.Column += s.column - 1
 	}

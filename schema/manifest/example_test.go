@@ -7,7 +7,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -31,7 +32,7 @@ spec:
 		findings = append(findings, found...)
 		for _, d := range documents {
 			if job, ok := d.Object.(*trainer.TrainJob); ok {
-				fmt.Printf("%s: %s is suspended: %t\n", d.Position(schema.Fields("spec", "suspend")), job.Name, *job.Spec.Suspend)
+				fmt.Printf("%s: %s is suspended: %t\n", d.Position(fieldpath.Fields("spec", "suspend")), job.Name, *job.Spec.Suspend)
 			}
 		}
 	}
@@ -89,8 +90,8 @@ spec:
     - name: LR
       value: "0.1"
 `))
-	fmt.Println(documents[0].Position(schema.Fields("spec", "trainer", "env").Append(schema.Item("name", "LR"), schema.Field("value"))))
-	fmt.Println(documents[0].Position(schema.Fields("spec", "trainer", "image")), "is the nearest parent")
+	fmt.Println(documents[0].Position(fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", "LR"), fieldpath.Field("value"))))
+	fmt.Println(documents[0].Position(fieldpath.Fields("spec", "trainer", "image")), "is the nearest parent")
 	// Output:
 	// llm.yaml:7:7
 	// llm.yaml:4:3 is the nearest parent
@@ -119,6 +120,6 @@ func ExampleEncode() {
 
 func ExampleTolerate() {
 	_, findings := manifest.Decode("values.yaml", []byte("replicas: 3\n"))
-	fmt.Println(findings.Err() != nil, manifest.Tolerate(findings, schema.CodeNotAnObject).Err() != nil)
+	fmt.Println(findings.Err() != nil, manifest.Tolerate(findings, finding.CodeNotAnObject).Err() != nil)
 	// Output: true false
 }

@@ -9,12 +9,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // fault returns the position of what the problem is about. The line is that of the YAML library, which reports no
 // columns and often no line: 0.
-func (s *source) fault(line int, err error, problem string) schema.Position {
+func (s *source) fault(line int, err error, problem string) fieldpath.Position {
 	text := s.text
 	var m []int
 	var trailing trailingError
@@ -50,7 +50,7 @@ func (s *source) fault(line int, err error, problem string) schema.Position {
 }
 
 // at returns the position of a byte of the text.
-func (s *source) at(offset int) schema.Position {
+func (s *source) at(offset int) fieldpath.Position {
 	line, column := 1, 1
 	for i := 0; ; line++ {
 		end, next := lineEnd(s.text, i)
@@ -63,7 +63,7 @@ func (s *source) at(offset int) schema.Position {
 	if line == 1 {
 		column += s.column - 1
 	}
-	return schema.Position{File: s.file.name, Line: s.line + line - 1, Column: column}
+	return fieldpath.Position{File: s.file.name, Line: s.line + line - 1, Column: column}
 }
 
 // columnOf returns where the problem is on a line, by what the library's scanner stops at: the first character of the line

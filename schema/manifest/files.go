@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // maxFile is the size of the largest file that is read: twenty documents of the largest size.
@@ -30,7 +31,7 @@ const Stdin = "-"
 // The file system may take any path, also absolute and relative ones that io/fs calls invalid, with
 // slashes. One that implements fs.StatFS is asked about a path without opening it, which matters for
 // named pipes. Symbolic links to files are followed, those to directories only where they are named.
-func Files(fsys fs.FS, paths []string, recursive bool) ([]string, schema.Findings) {
+func Files(fsys fs.FS, paths []string, recursive bool) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}
 	}
@@ -46,16 +47,16 @@ type listing struct {
 	recursive bool
 	seen      map[string]bool
 	files     []string
-	findings  schema.Findings
+	findings  finding.List
 }
 
 func (l *listing) fail(file, message, help string) {
 	l.findings = append(l.findings, unreadable(file, message, help))
 }
 
-func unreadable(file, message, help string) schema.Finding {
-	return schema.Finding{
-		Code: schema.CodeUnreadable, Severity: schema.Error, Position: schema.Position{File: file},
+func unreadable(file, message, help string) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: message, Help: help,
 	}
 }
@@ -196,7 +197,7 @@ func (l *listing) match(pattern string) []string {
 
 // Read reads a file, or stdin if its name is [Stdin]. A file above 64 MiB is refused without being read,
 // a stream as soon as it goes beyond.
-func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *schema.Finding) {
+func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
 	if file == Stdin {
 		if stdin == nil {
 			f := unreadable(file, "there is no standard input", "name a file")
@@ -232,7 +233,7 @@ func (noFiles) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-func readAll(file string, r io.Reader, size int64) ([]byte, *schema.Finding) {
+func readAll(file string, r io.Reader, size int64) ([]byte, *finding.Finding) {
 	var b bytes.Buffer
 	b.Grow(int(size) + bytes.MinRead)
 	_, err := b.ReadFrom(io.LimitReader(r, maxFile+1))
@@ -245,14 +246,14 @@ func readAll(file string, r io.Reader, size int64) ([]byte, *schema.Finding) {
 	return b.Bytes(), nil
 }
 
-func failed(file string, err error) *schema.Finding {
+func failed(file string, err error) *finding.Finding {
 	f := unreadable(file, "cannot be read: "+reason(err), "check that it exists and that you may read it")
 	return &f
 }
 
-func tooLarge(file string) *schema.Finding {
-	return &schema.Finding{
-		Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: file},
+func tooLarge(file string) *finding.Finding {
+	return &finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: fmt.Sprintf("is larger than %d MiB", maxFile>>20),
 		Help:    "split it into several files",
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -163,7 +163,7 @@ func TestReadStdin(t *testing.T) {
 	if data, f := manifest.Read(nil, strings.NewReader("a"), manifest.Stdin); string(data) != "a" || f != nil {
 		t.Errorf("got %q, %v", data, f)
 	}
-	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != schema.CodeUnreadable {
+	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != finding.CodeUnreadable {
 		t.Errorf("got %v without a standard input", f)
 	}
 	if _, f := manifest.Read(nil, io.MultiReader(strings.NewReader("a"), broken{}), manifest.Stdin); f == nil || f.Message != "cannot be read: the pipe broke" {

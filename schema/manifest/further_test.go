@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -67,7 +67,7 @@ func TestDecodeKinds(t *testing.T) {
 	if len(findings) > 0 {
 		t.Fatal(findings)
 	}
-	at := schema.Fields("spec", "parts").Append(schema.Key("A"), schema.Field("count"))
+	at := fieldpath.Fields("spec", "parts").Append(fieldpath.Key("A"), fieldpath.Field("count"))
 	if got := documents[0].Position(at).String(); got != "f:4:20" || documents[0].Format() != manifest.YAML {
 		t.Errorf("%s is at %s, in %s", at, got, documents[0].Format())
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -36,7 +36,7 @@ func golden(t *testing.T, file string, got []byte) {
 }
 
 // report writes findings as a person would read them, one after the other, with the place marked.
-func report(findings schema.Findings, documents []*manifest.Document) []byte {
+func report(findings finding.List, documents []*manifest.Document) []byte {
 	var b bytes.Buffer
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%s: %s %s: %s", f.Position, f.Severity, f.Code, f.Object)
@@ -65,7 +65,7 @@ func TestFindings(t *testing.T) {
 			}
 			documents, findings := manifest.Decode(filepath.Base(file), data)
 			for _, f := range findings {
-				if f.Severity == schema.Error && f.Help == "" {
+				if f.Severity == finding.Error && f.Help == "" {
 					t.Errorf("%v has no help", f)
 				}
 				if strings.Contains(f.Message+f.Help, "12345678") {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -114,7 +114,7 @@ func TestHostile(t *testing.T) {
 			if got := string(findings[0].Code) + " " + findings[0].Message; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if findings[0].Severity != schema.Error || findings[0].Help == "" {
+			if findings[0].Severity != finding.Error || findings[0].Help == "" {
 				t.Errorf("%v: it should be an error that says what to do", findings[0])
 			}
 			if len(findings) > 20_010 {

@@ -11,7 +11,8 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // identity is what tells an object from others, as it is written.
@@ -19,8 +20,8 @@ type identity struct {
 	apiVersion, kind, namespace, name string
 }
 
-func (id identity) object() schema.Object {
-	return schema.Object{Kind: id.kind, Namespace: id.namespace, Name: id.name}
+func (id identity) object() fieldpath.Object {
+	return fieldpath.Object{Kind: id.kind, Namespace: id.namespace, Name: id.name}
 }
 
 // group and version are the parts of the apiVersion; the core group is empty.
@@ -95,7 +96,7 @@ func readables(further []Kind) []readable {
 
 // recognize finds the kind of an object: how to read it, nil for a kind that is not read. The
 // finding, if any, is without its place.
-func recognize(id identity, further []Kind) (*readable, *schema.Finding) {
+func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
 	var namesake *readable
@@ -112,21 +113,21 @@ func recognize(id identity, further []Kind) (*readable, *schema.Finding) {
 		case r.version == version:
 			return &r, nil
 		case group == trainerGroup && version == oldVersion:
-			return &r, &schema.Finding{
-				Code: schema.CodeOldVersion, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+			return &r, &finding.Finding{
+				Code: finding.CodeOldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
 				Help:    "write apiVersion: " + r.apiVersion(),
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
 			// Other versions of these may be another project's: MPIJobs are.
-			return nil, &schema.Finding{
-				Code: schema.CodeUnknownVersion, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+			return nil, &finding.Finding{
+				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is no version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
 				Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion()),
 			}
 		default:
-			return nil, &schema.Finding{
-				Code: schema.CodeUnknownVersion, Severity: schema.Error, Path: schema.Fields("apiVersion"),
+			return nil, &finding.Finding{
+				Code: finding.CodeUnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is no version of %s that is read here", quote(id.apiVersion), r.kind),
 				Help:    "write apiVersion: " + r.apiVersion(),
 			}
@@ -135,19 +136,19 @@ func recognize(id identity, further []Kind) (*readable, *schema.Finding) {
 	switch {
 	case namesake != nil && namesake.group == trainerGroup:
 		// Kinds of these names are hardly anybody else's.
-		return nil, &schema.Finding{
-			Code: schema.CodeUnknownKind, Severity: schema.Warning, Path: schema.Fields("apiVersion"),
+		return nil, &finding.Finding{
+			Code: finding.CodeUnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
 			Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion()),
 		}
 	case group == trainerGroup || group == jobsetGroup:
-		f := &schema.Finding{
-			Code: schema.CodeUnknownKind, Severity: schema.Error, Path: schema.Fields("kind"),
+		f := &finding.Finding{
+			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
 			Help:    "write one of " + strings.Join(ofGroup, ", "),
 		}
 		if len(id.kind) <= longestName {
-			if near := schema.Nearest(id.kind, ofGroup); near != "" {
+			if near := finding.Nearest(id.kind, ofGroup); near != "" {
 				f.Help = fmt.Sprintf("did you mean %q?", near)
 			}
 		}

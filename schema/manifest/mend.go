@@ -7,17 +7,17 @@ import (
 	"reflect"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // mend reads what the fast way could not: it finds what is wrong with the value at the path, or reads it
 // after all. The cause is why the document could not be converted to JSON, nil if it could.
-func (d *decoder) mend(s *source, at schema.Path, from origin, cause error) {
+func (d *decoder) mend(s *source, at fieldpath.Path, from origin, cause error) {
 	root, err := s.nodes()
 	if errors.Is(err, errTooLarge) {
 		d.tooLarge(s, len(s.text))
@@ -70,11 +70,11 @@ func refuses(err error) bool {
 }
 
 // node reads a value from its nodes.
-func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from origin) {
+func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, from origin) {
 	n = target(n)
 	switch {
 	case n.Kind == yaml.SequenceNode && from.lists == 0:
-		d.items(len(n.Content), at, func(i int, p schema.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
+		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
 		return
 	case n.Kind != yaml.MappingNode:
 		if kind := kindOf(n, r); from.lists > 0 || kind != "null" {
@@ -91,7 +91,7 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 		if from.lists == maxLists {
 			d.tooManyLists(s, at)
 		} else if items != nil && target(items).Kind == yaml.SequenceNode {
-			d.items(len(target(items).Content), at.Append(schema.Field("items")), func(i int, p schema.Path) {
+			d.items(len(target(items).Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
 				d.node(s, r, p, target(items).Content[i], origin{id.item(), from.lists + 1})
 			})
 		}
@@ -115,8 +115,8 @@ func (d *decoder) node(s *source, r *reading, at schema.Path, n *yaml.Node, from
 	found := diagnose(s, id.object(), n, reflect.TypeOf(object), d.room())
 	if found.Err() == nil {
 		if err := d.decodeNode(r, n, object); err != nil {
-			found = append(found, schema.Finding{
-				Code: schema.CodeWrongType, Severity: schema.Error, Object: document.ID,
+			found = append(found, finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
 				Position: s.position(n),
 				Message:  "cannot be decoded: " + firstLine(unquoted(err.Error())),
 				Help:     "compare it with the API reference of " + id.kind,
@@ -199,8 +199,8 @@ func lines(text []byte) int {
 // syntax reports text that cannot be parsed.
 func (d *decoder) syntax(s *source, err error) {
 	line, problem := syntax(err)
-	f := schema.Finding{
-		Code: schema.CodeSyntax, Severity: schema.Error,
+	f := finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error,
 		Position: s.fault(line, err, problem),
 		Message:  "cannot be parsed: " + clip(unquoted(problem)),
 		Help:     "check the indentation and the quotes in this line and the ones before it",

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -80,7 +79,7 @@ func TestDecode_NullFields(t *testing.T) {
 	if found.Err() != nil || len(documents) != 1 {
 		t.Fatal(found)
 	}
-	path, _ := schema.ParsePath(".spec.template.spec.replicatedJobs[0].replicas")
+	path, _ := fieldpath.ParsePath(".spec.template.spec.replicatedJobs[0].replicas")
 	if documents[0].Sets(path) {
 		t.Errorf("Sets(%s) = true, want false: it is null", path)
 	}

@@ -9,8 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -48,7 +49,7 @@ type origin struct {
 const maxLists = 8
 
 // value reads one JSON value: that of the source's node at the path.
-func (d *decoder) value(s *source, at schema.Path, j []byte, from origin) {
+func (d *decoder) value(s *source, at fieldpath.Path, j []byte, from origin) {
 	j = bytes.TrimLeft(j, " \t\r\n")
 	switch {
 	case j[0] == '{':
@@ -69,7 +70,7 @@ func (d *decoder) value(s *source, at schema.Path, j []byte, from origin) {
 			d.syntax(s, err)
 			return
 		}
-		d.items(len(items), at, func(i int, p schema.Path) { d.value(s, p, items[i], origin{lists: 1}) })
+		d.items(len(items), at, func(i int, p fieldpath.Path) { d.value(s, p, items[i], origin{lists: 1}) })
 	case j[0] == 'n' && from.lists == 0:
 		// An empty document.
 	default:
@@ -78,17 +79,17 @@ func (d *decoder) value(s *source, at schema.Path, j []byte, from origin) {
 }
 
 // items reads the items of a list one by one.
-func (d *decoder) items(n int, at schema.Path, read func(i int, p schema.Path)) {
+func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.Path)) {
 	for i := range n {
 		if d.full() {
 			return
 		}
-		read(i, at.Append(schema.Index(i)))
+		read(i, at.Append(fieldpath.Index(i)))
 	}
 }
 
 // object reads an object the fast way, and leaves it to mend if that fails.
-func (d *decoder) object(s *source, at schema.Path, j []byte, from origin) {
+func (d *decoder) object(s *source, at fieldpath.Path, j []byte, from origin) {
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
 		d.mend(s, at, from, nil)
@@ -113,7 +114,7 @@ func (d *decoder) object(s *source, at schema.Path, j []byte, from origin) {
 				e.release()
 			}
 		default:
-			d.items(len(h.Items), at.Append(schema.Field("items")), func(i int, p schema.Path) {
+			d.items(len(h.Items), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
 				d.value(s, p, h.Items[i], item)
 			})
 		}
@@ -170,7 +171,7 @@ func decodes(j []byte, into any) bool {
 const patchKind = "RuntimePatch"
 
 // recognize finds the kind, which in a file of patches may be missing.
-func (d *decoder) recognize(id *identity, manager string) (*readable, *schema.Finding) {
+func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id, d.further)
 	}
@@ -192,15 +193,15 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *schema.Fi
 	return nil, f
 }
 
-func notAnObject(message string) *schema.Finding {
-	return &schema.Finding{
-		Code: schema.CodeNotAnObject, Severity: schema.Error, Message: message,
+func notAnObject(message string) *finding.Finding {
+	return &finding.Finding{
+		Code: finding.CodeNotAnObject, Severity: finding.Error, Message: message,
 		Help: "give it the apiVersion and kind of a Kubernetes object, or leave the file out",
 	}
 }
 
 // notAnObject reports a value that is no object at all.
-func (d *decoder) notAnObject(s *source, at schema.Path, message string) {
+func (d *decoder) notAnObject(s *source, at fieldpath.Path, message string) {
 	f := notAnObject(message)
 	if f.Position = s.position(s.find(at, nil)); f.Position.Column == 0 {
 		f.Position = s.at(len(s.text) - len(bytes.TrimLeft(s.text, " \t\r\n"))) // a value that only one library reads
@@ -209,7 +210,7 @@ func (d *decoder) notAnObject(s *source, at schema.Path, message string) {
 }
 
 // add appends a document and what was found of its kind. The object is nil where it is not read.
-func (d *decoder) add(s *source, at schema.Path, id identity, f *schema.Finding, object any) *Document {
+func (d *decoder) add(s *source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
 	document := &Document{
 		File: d.file.name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
 	}
@@ -217,7 +218,7 @@ func (d *decoder) add(s *source, at schema.Path, id identity, f *schema.Finding,
 		f.Object = document.ID
 		f.Position = s.position(s.find(at, f.Path))
 		d.findings = append(d.findings, *f)
-		document.Broken = f.Severity == schema.Error
+		document.Broken = f.Severity == finding.Error
 	}
 	if id.kind != "" {
 		s.inUse.Add(1)
@@ -231,17 +232,17 @@ func (d *decoder) tooLarge(s *source, size int) bool {
 	if size <= maxDocument {
 		return false
 	}
-	d.findings = append(d.findings, schema.Finding{
-		Code: schema.CodeSyntax, Severity: schema.Error, Position: s.position(nil),
+	d.findings = append(d.findings, finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(nil),
 		Message: fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
 		Help:    `split it with "---" lines, or write a large List as JSON`,
 	})
 	return true
 }
 
-func (d *decoder) tooManyLists(s *source, at schema.Path) {
-	d.findings = append(d.findings, schema.Finding{
-		Code: schema.CodeSyntax, Severity: schema.Error, Position: s.position(s.find(at, nil)),
+func (d *decoder) tooManyLists(s *source, at fieldpath.Path) {
+	d.findings = append(d.findings, finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(s.find(at, nil)),
 		Message: fmt.Sprintf("has Lists in each other, more than %d deep", maxLists),
 		Help:    "write the items into one List",
 	})

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"go.yaml.in/yaml/v3"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -52,14 +52,14 @@ func (r *reading) isOld(n *yaml.Node) bool {
 }
 
 // oldAPI says that a document is written for Trainer 2.0 or 2.1.
-func oldAPI(d *Document) schema.Finding {
-	f := schema.Finding{
-		Code: schema.CodeOldAPI, Severity: schema.Warning, Object: d.ID,
+func oldAPI(d *Document) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,
 		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then the fields act as in Trainer 2.1",
 	}
 	var names []string
 	for _, name := range legacy.Fields() {
-		path := schema.Fields("spec", name)
+		path := fieldpath.Fields("spec", name)
 		if !d.Has(path) {
 			continue
 		}

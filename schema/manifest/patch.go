@@ -3,7 +3,8 @@ package manifest
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Patch is a manager's patch and where it was found.
@@ -14,7 +15,7 @@ type Patch struct {
 	Document *Document
 	// Base is the path of the patch in its document; empty where the document is the patch. So
 	// Document.Position(Base.Append(steps...)) is the place of a field of the patch.
-	Base schema.Path
+	Base fieldpath.Path
 }
 
 // DecodePatches reads managers' patches from YAML or JSON: a RuntimePatch, a list of them, a TrainJob
@@ -22,7 +23,7 @@ type Patch struct {
 // An object of any other kind is an error, and a TrainJob without patches a warning.
 //
 // The order is that of the file, in which the patches are to be applied.
-func DecodePatches(file string, data []byte) ([]Patch, schema.Findings) {
+func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 	d := newDecoder(file, data)
 	d.patches = true
 	d.stream()
@@ -36,26 +37,26 @@ func DecodePatches(file string, data []byte) ([]Patch, schema.Findings) {
 			patches = append(patches, Patch{Patch: *o, Document: document})
 		case *trainer.TrainJob:
 			if document.Overrides != nil {
-				f := withoutPatches(document, schema.Error, "has overrides of Trainer 2.1, which are nobody's patches")
+				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1, which are nobody's patches")
 				f.Help = "rewrite it with trainweld migrate first, which makes them the patch of one manager"
 				d.findings = append(d.findings, f)
 				continue
 			}
 			if len(o.Spec.RuntimePatches) == 0 {
-				d.findings = append(d.findings, withoutPatches(document, schema.Warning, "has no spec.runtimePatches"))
+				d.findings = append(d.findings, withoutPatches(document, finding.Warning, "has no spec.runtimePatches"))
 			}
 			patches = append(patches, patchesOf(document, o)...)
 		default:
-			d.findings = append(d.findings, withoutPatches(document, schema.Error, "is no patch"))
+			d.findings = append(d.findings, withoutPatches(document, finding.Error, "is no patch"))
 		}
 	}
 	d.findings.Sort()
 	return patches, d.findings
 }
 
-func withoutPatches(d *Document, severity schema.Severity, message string) schema.Finding {
-	return schema.Finding{
-		Code: schema.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
+func withoutPatches(d *Document, severity finding.Severity, message string) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
 		Message: message, Help: "give a RuntimePatch, a list of them, or a TrainJob whose patches are taken",
 	}
 }
@@ -67,11 +68,11 @@ func patchesOf(document *Document, job *trainer.TrainJob) []Patch {
 	}
 	var patches []Patch
 	for i, p := range job.Spec.RuntimePatches {
-		step := schema.Item("manager", p.Manager)
+		step := fieldpath.Item("manager", p.Manager)
 		if p.Manager == "" || count[p.Manager] > 1 {
-			step = schema.Index(i)
+			step = fieldpath.Index(i)
 		}
-		patches = append(patches, Patch{p, document, schema.Fields("spec", "runtimePatches").Append(step)})
+		patches = append(patches, Patch{p, document, fieldpath.Fields("spec", "runtimePatches").Append(step)})
 	}
 	return patches
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -43,7 +43,7 @@ func TestDecodePatches(t *testing.T) {
 			patches, findings := manifest.DecodePatches("in", []byte(tc.in))
 			var got []string
 			for _, p := range patches {
-				got = append(got, fmt.Sprintf("%s %s %s %s", p.Patch.Manager, p.Base, p.Document.Position(p.Base.Append(schema.Field("time"))), p.Document.ID))
+				got = append(got, fmt.Sprintf("%s %s %s %s", p.Patch.Manager, p.Base, p.Document.Position(p.Base.Append(fieldpath.Field("time"))), p.Document.ID))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -73,7 +73,7 @@ func TestUnpatchable(t *testing.T) {
 		{"trainingRuntimeSpec: {template: {spec: {network: {}}}}\n", "set .spec.template.spec.network" + where},
 	} {
 		_, findings := manifest.DecodePatches("in", []byte("manager: a.io/b\n"+tc.in))
-		if len(findings) != 1 || findings[0].Code != schema.CodeUnpatchable || findings[0].Help != tc.help {
+		if len(findings) != 1 || findings[0].Code != finding.CodeUnpatchable || findings[0].Help != tc.help {
 			t.Errorf("%s\ngot  %v\nwant %s", tc.in, findings, tc.help)
 		}
 	}

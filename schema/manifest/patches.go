@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
@@ -42,7 +43,7 @@ func mirrored(t reflect.Type) reflect.Type {
 
 // unpatchable recognizes a field of the runtime that the patch API leaves out, and says which API
 // sets it.
-func (d *diagnosis) unpatchable(name string, t reflect.Type, f *schema.Finding) bool {
+func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding) bool {
 	mirror := mirrored(t)
 	if mirror == nil {
 		return false
@@ -50,7 +51,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *schema.Finding) 
 	if _, ok := d.structs.field(mirror, name); !ok {
 		return false
 	}
-	f.Code = schema.CodeUnpatchable
+	f.Code = finding.CodeUnpatchable
 	f.Message = fmt.Sprintf("no patch may set %s", name)
 	if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[legacy.TrainJob]().PkgPath()) {
 		f.Message = fmt.Sprintf("no override may set %s", name)
@@ -117,7 +118,7 @@ func (d *diagnosis) container() (name, list string) {
 func (d *diagnosis) inRuntime(name string) string {
 	for i, step := range d.path {
 		if field, ok := step.Field(); ok && field == "trainingRuntimeSpec" {
-			p := schema.Fields("spec").Append(d.path[i+1:]...).Append(schema.Field(name))
+			p := fieldpath.Fields("spec").Append(d.path[i+1:]...).Append(fieldpath.Field(name))
 			return fmt.Sprintf("set %s in the TrainingRuntime or ClusterTrainingRuntime", p)
 		}
 	}

@@ -5,12 +5,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // find returns the node to which the path leads from the object at the end of at: the key of a field, else
 // the value; or that of the nearest parent that exists. It returns nil if the text cannot be parsed.
-func (s *source) find(at, p schema.Path) *yaml.Node {
+func (s *source) find(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, value := s.indexed()
@@ -39,7 +39,7 @@ func (s *source) find(at, p schema.Path) *yaml.Node {
 }
 
 // value returns the value at the path, nil where a step of it does not exist.
-func (s *source) value(at, p schema.Path) *yaml.Node {
+func (s *source) value(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lacksLast(p) {
@@ -72,7 +72,7 @@ func (s *source) indexed() (*reading, *yaml.Node) {
 
 // lacksLast reports that the text holds no field of the path's last name, so that it need not be parsed. A false
 // says nothing. The caller holds the lock.
-func (s *source) lacksLast(p schema.Path) bool {
+func (s *source) lacksLast(p fieldpath.Path) bool {
 	if len(p) == 0 || s.root != nil {
 		return false
 	}
@@ -94,7 +94,7 @@ func (s *source) lacksLast(p schema.Path) bool {
 
 // step is one step of a path: the node whose place counts, and the value. Both are nil if the value
 // has no such part.
-func (r *reading) step(n *yaml.Node, step schema.Step) (place, value *yaml.Node) {
+func (r *reading) step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
 	n = target(n)
 	name, ok := step.Field()
 	if !ok {

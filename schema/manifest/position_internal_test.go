@@ -3,16 +3,16 @@ package manifest
 import (
 	"testing"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // TestHas asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
 // where the text does not tell.
 func TestHas(t *testing.T) {
-	spec := func(name string) schema.Path { return schema.Fields("spec", name) }
+	spec := func(name string) fieldpath.Path { return fieldpath.Fields("spec", name) }
 	for _, tc := range []struct {
 		text   string
-		path   schema.Path
+		path   fieldpath.Path
 		has    bool
 		parsed bool
 		reason string
@@ -29,7 +29,7 @@ func TestHas(t *testing.T) {
 		{"x: &x {replicas: 0}\nspec: {<<: *x}", spec("replicas"), true, true, "and so does a merge key"},
 		{"spec: {True: 0}", spec("true"), true, true, "a truth value has several spellings"},
 		{"spec: {0x10: 0}", spec("16"), true, true, "and so has a number"},
-		{"spec: {a: b}", spec("spec").Append(schema.Key("c")), false, true, "a key of a map may be anything"},
+		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true, "a key of a map may be anything"},
 		{"spec: {}", nil, true, true, "the object itself is there"},
 	} {
 		s := &source{file: &file{name: "in", data: []byte(tc.text)}, text: []byte(tc.text), line: 1, column: 1, json: tc.text[0] == '{'}

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
-func path(t *testing.T, text string) schema.Path {
+func path(t *testing.T, text string) fieldpath.Path {
 	t.Helper()
-	p, err := schema.ParsePath(text)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ spec:
 			}
 			d := documents[len(documents)-1]
 			for _, tc := range places {
-				var want schema.Position
+				var want fieldpath.Position
 				if _, err := fmt.Sscanf(tc.want, "%d:%d", &want.Line, &want.Column); err != nil {
 					t.Fatal(err)
 				}
@@ -217,7 +217,7 @@ func TestPositionsFromManyGoroutines(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			if got := documents[0].Position(schema.Fields("metadata", "name")).String(); got != "in:3:12" {
+			if got := documents[0].Position(fieldpath.Fields("metadata", "name")).String(); got != "in:3:12" {
 				t.Errorf("got %s", got)
 			}
 			if got := documents[0].SourceLine(1); got != "kind: Pod" {

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Quotes returns a function that gives the lines of a file as far as a report may repeat them, and whether it may. Reports
@@ -268,7 +268,7 @@ func extentOf(n *yaml.Node) (first, last int) {
 func isSecretKey(name string) bool {
 	lower := strings.ToLower(name)
 	return lower == "value" || strings.HasPrefix(lower, "env") || isLastApplied(name) ||
-		len(lower) <= len("binaryData")+2 && schema.Nearest(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
+		len(lower) <= len("binaryData")+2 && finding.Nearest(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
 }
 
 // isLastApplied reports whether a text names the annotation with the configuration that was applied last.

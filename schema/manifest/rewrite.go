@@ -8,13 +8,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Rewrite says how fields of an object in a file are to be replaced by another one.
 type Rewrite struct {
 	// Parent is the path of the object whose fields these are.
-	Parent schema.Path
+	Parent fieldpath.Path
 	// Remove are the names of the fields to take out. Those that the object lacks are ignored.
 	Remove []string
 	// Field is the name of the field that takes the place of the last of them, and Value its value; nil for
@@ -24,7 +24,7 @@ type Rewrite struct {
 	// Origins are the places in the object where a field of the new value may have been said before, the one
 	// that is in force first: from there it takes its comments, the order of its keys and the quotes around its
 	// text. The path starts at the object, as those that it returns do.
-	Origins func(schema.Path) []schema.Path
+	Origins func(fieldpath.Path) []fieldpath.Path
 }
 
 var (
@@ -57,7 +57,7 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	}
 	w := &rewriter{Rewrite: r, document: d, reading: newReading(d.source), value: v, used: map[*yaml.Node]bool{}}
 	if v != nil {
-		w.arrange(v, r.Parent.Append(schema.Field(r.Field)), r.Field)
+		w.arrange(v, r.Parent.Append(fieldpath.Field(r.Field)), r.Field)
 	}
 	if d.source.json {
 		return w.json()
@@ -76,7 +76,7 @@ type rewriter struct {
 }
 
 // node is the node of a path in the object: the key of a field and its value, or the item twice.
-func (w *rewriter) node(path schema.Path) (place, value *yaml.Node) {
+func (w *rewriter) node(path fieldpath.Path) (place, value *yaml.Node) {
 	value, err := w.document.source.nodes()
 	if err != nil {
 		return nil, nil

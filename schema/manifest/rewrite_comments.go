@@ -7,12 +7,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // arrange gives a new value what it had where it was said before: the order of its keys, its comments and
 // quotes. The list is the name of the nearest field, which tells the merge key of a list's items.
-func (w *rewriter) arrange(v *value, path schema.Path, list string) {
+func (w *rewriter) arrange(v *value, path fieldpath.Path, list string) {
 	v.note = w.noteOf(v, path)
 	switch v.kind {
 	case object:
@@ -27,7 +27,7 @@ func (w *rewriter) arrange(v *value, path schema.Path, list string) {
 			return cmp.Or(cmp.Compare(at(a.key), at(b.key)), cmp.Compare(rank(a.key), rank(b.key)))
 		})
 		for _, m := range v.entries {
-			w.arrange(m.value, path.Append(schema.Field(m.key)), m.key)
+			w.arrange(m.value, path.Append(fieldpath.Field(m.key)), m.key)
 		}
 	case array:
 		for i, item := range v.items {
@@ -45,7 +45,7 @@ func rank(key string) int {
 }
 
 // stepTo is the step to an item of a list of a patch: by its merge key, where the list has one.
-func stepTo(item *value, list string, i int) schema.Step {
+func stepTo(item *value, list string, i int) fieldpath.Step {
 	key := ""
 	switch list {
 	case "runtimePatches":
@@ -56,13 +56,13 @@ func stepTo(item *value, list string, i int) schema.Step {
 		key = "mountPath"
 	}
 	if name := item.member(key); name != nil {
-		return schema.Item(key, name.text)
+		return fieldpath.Item(key, name.text)
 	}
-	return schema.Index(i)
+	return fieldpath.Index(i)
 }
 
 // origins are the nodes of the places where a field was said before.
-func (w *rewriter) origins(path schema.Path) (places, values []*yaml.Node) {
+func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
 	if w.Origins == nil {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (w *rewriter) origins(path schema.Path) (places, values []*yaml.Node) {
 }
 
 // order is the order in which the origins have the keys of an object, the one written first first.
-func (w *rewriter) order(path schema.Path) []string {
+func (w *rewriter) order(path fieldpath.Path) []string {
 	var order []string
 	_, values := w.origins(path)
 	for _, n := range slices.Backward(values) {
@@ -95,7 +95,7 @@ func (w *rewriter) order(path schema.Path) []string {
 // noteOf gathers how a value was written. A value that several origins say together has the comments of all;
 // one that the first alone says, a text or an item of a list without a key, only those of that one. No comment is
 // taken twice, where one origin is for several values.
-func (w *rewriter) noteOf(v *value, path schema.Path) *note {
+func (w *rewriter) noteOf(v *value, path fieldpath.Path) *note {
 	places, values := w.origins(path)
 	if len(places) == 0 {
 		return nil

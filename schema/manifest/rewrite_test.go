@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -12,9 +12,9 @@ import (
 func TestRewrite(t *testing.T) {
 	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
 	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
-	origin := func(p schema.Path) []schema.Path { // .spec.made.x was .spec.labels.x
-		if made := schema.Fields("spec", "made"); p.HasPrefix(made) {
-			return []schema.Path{schema.Fields("spec", "labels").Append(p[len(made):]...)}
+	origin := func(p fieldpath.Path) []fieldpath.Path { // .spec.made.x was .spec.labels.x
+		if made := fieldpath.Fields("spec", "made"); p.HasPrefix(made) {
+			return []fieldpath.Path{fieldpath.Fields("spec", "labels").Append(p[len(made):]...)}
 		}
 		return nil
 	}
@@ -87,7 +87,7 @@ func TestRewrite(t *testing.T) {
 			if len(documents) == 0 {
 				t.Fatal("nothing is read")
 			}
-			r := manifest.Rewrite{Parent: schema.Fields("spec"), Remove: []string{"annotations", "labels"}, Field: "made", Value: value, Origins: origin}
+			r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: []string{"annotations", "labels"}, Field: "made", Value: value, Origins: origin}
 			if tt.remove != nil {
 				r.Remove = tt.remove
 			}

@@ -13,28 +13,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // wrongType reports a value that its field does not take.
 func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	want, got := expected(t), kindOf(n, d.reading)
-	f := schema.Finding{
-		Code: schema.CodeWrongType, Severity: schema.Error,
+	f := finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error,
 		Message: fmt.Sprintf("must be %s, not %s", want, article(got)),
 		Help:    fmt.Sprintf("write %s", want),
 	}
 	bare := n.Kind == yaml.ScalarNode && !isString(n)
 	switch {
-	case bare && t.Kind() == reflect.String && schema.IsSecret(d.path):
+	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
 		// A password may look like anything: it is not repeated.
 		f.Help = "put it in double quotes"
 		if !d.json && isAmbiguous(n.Value) {
-			f.Code = schema.CodeAmbiguousWord
+			f.Code = finding.CodeAmbiguousWord
 			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
 		}
 	case bare && !d.json && isAmbiguous(n.Value):
-		f.Code = schema.CodeAmbiguousWord
+		f.Code = finding.CodeAmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
 		if takesText(t) {
 			f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
@@ -58,7 +59,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
 		f.Help = "if it is a template, render it first"
-	} else if got == "string" && slices.Equal(d.path, schema.Fields("spec", "trainer", "numProcPerNode")) {
+	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
 		f.Help = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}

@@ -8,15 +8,16 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // unknownField reports a key that is no field of the struct, and what was probably meant.
 func (d *diagnosis) unknownField(e entry, t reflect.Type) {
 	written := target(e.key).Value
-	f := schema.Finding{
-		Code: schema.CodeUnknownField, Severity: schema.Error,
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error,
 		Message: fmt.Sprintf("unknown field %s", quote(written)),
 	}
 	switch {
@@ -25,7 +26,7 @@ func (d *diagnosis) unknownField(e entry, t reflect.Type) {
 	default:
 		f.Help = d.suggest(e.name, t)
 	}
-	d.add(f, e.key, schema.Field(e.name))
+	d.add(f, e.key, fieldpath.Field(e.name))
 }
 
 // longestName is the length from which a key is no misspelt field, so that none is sought.
@@ -38,7 +39,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) string {
 		return "remove it"
 	}
 	names := d.structs.names(t)
-	near := schema.Nearest(name, names)
+	near := finding.Nearest(name, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
@@ -46,7 +47,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) string {
 		return fmt.Sprintf("did you mean %s?", where)
 	}
 	if mirror := mirrored(t); mirror != nil {
-		if meant := schema.Nearest(name, d.structs.names(mirror)); meant != "" && !slices.Contains(names, meant) {
+		if meant := finding.Nearest(name, d.structs.names(mirror)); meant != "" && !slices.Contains(names, meant) {
 			return fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))
 		}
 	}
@@ -69,7 +70,7 @@ func (d *diagnosis) nearby(name string, t reflect.Type) string {
 	for i := len(d.around) - 2; i >= 0; i-- {
 		f := d.around[i]
 		if _, ok := d.structs.field(f.typ, name); ok {
-			return d.path[:f.deep].Append(schema.Field(name)).String()
+			return d.path[:f.deep].Append(fieldpath.Field(name)).String()
 		}
 	}
 	if way := d.under(name, t); way != "" {
@@ -113,7 +114,7 @@ func (d *diagnosis) under(name string, t reflect.Type) string {
 
 // formerField recognizes fields that earlier versions of the Trainer had (CHANGELOG/CHANGELOG-2.2.md,
 // breaking changes).
-func formerField(t reflect.Type, name string, f *schema.Finding) bool {
+func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	switch t {
 	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
 		if name == "podSpecOverrides" {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/trainjob"
 )
 
@@ -14,7 +15,7 @@ import (
 // patches, whose values only a runtime gives sense, it looks at the rest of the TrainJob.
 func TestAdmitted(t *testing.T) {
 	made := 0
-	patches := schema.Fields("spec", "runtimePatches")
+	patches := fieldpath.Fields("spec", "runtimePatches")
 	admitted := func(name string, options []trainjob.Option, generated bool) {
 		job, findings := trainjob.New("torch-distributed", options...)
 		if findings.Err() != nil {
@@ -26,7 +27,7 @@ func TestAdmitted(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, f := range admission.Check(context.Background(), admission.Input{TrainJob: fields}) {
-			if f.Severity == schema.Error && !(generated && f.Path.HasPrefix(patches)) {
+			if f.Severity == finding.Error && !(generated && f.Path.HasPrefix(patches)) {
 				t.Errorf("%s: %v", name, f)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // mostAnnotations is how many bytes the annotations of an object may have (Kubernetes v1.36).
@@ -17,25 +18,25 @@ const mostAnnotations = 256 << 10
 // checkMetadata asks for labels and annotations that Kubernetes takes.
 func (b *builder) checkMetadata() {
 	const help = "a key is a name, or a domain, a slash and a name, such as example.com/team"
-	labels := schema.Fields("metadata", "labels")
+	labels := fieldpath.Fields("metadata", "labels")
 	for _, key := range slices.Sorted(maps.Keys(b.job.Labels)) {
 		for _, problem := range validation.IsQualifiedName(key) {
-			b.refuse(schema.CodeBadMetadata, labels.Append(schema.Key(key)), help, "%q is no key of a label: %s", key, problem)
+			b.refuse(finding.CodeBadMetadata, labels.Append(fieldpath.Key(key)), help, "%q is no key of a label: %s", key, problem)
 		}
 		for _, problem := range validation.IsValidLabelValue(b.job.Labels[key]) {
-			b.refuse(schema.CodeBadMetadata, labels.Append(schema.Key(key)), "use letters, digits, hyphens, dots and underscores; other text fits into an annotation",
+			b.refuse(finding.CodeBadMetadata, labels.Append(fieldpath.Key(key)), "use letters, digits, hyphens, dots and underscores; other text fits into an annotation",
 				"%q is no value of a label: %s", b.job.Labels[key], problem)
 		}
 	}
-	annotations, size := schema.Fields("metadata", "annotations"), 0
+	annotations, size := fieldpath.Fields("metadata", "annotations"), 0
 	for _, key := range slices.Sorted(maps.Keys(b.job.Annotations)) {
 		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
-			b.refuse(schema.CodeBadMetadata, annotations.Append(schema.Key(key)), help, "%q is no key of an annotation: %s", key, problem)
+			b.refuse(finding.CodeBadMetadata, annotations.Append(fieldpath.Key(key)), help, "%q is no key of an annotation: %s", key, problem)
 		}
 		size += len(key) + len(b.job.Annotations[key])
 	}
 	if size > mostAnnotations {
-		b.refuse(schema.CodeBadMetadata, annotations, "keep long texts elsewhere", "the annotations have %d bytes, and may have %d", size, mostAnnotations)
+		b.refuse(finding.CodeBadMetadata, annotations, "keep long texts elsewhere", "the annotations have %d bytes, and may have %d", size, mostAnnotations)
 	}
 }
 
@@ -45,52 +46,52 @@ func (b *builder) checkTrainer() {
 	if t == nil {
 		return
 	}
-	at := schema.Fields("spec", "trainer")
+	at := fieldpath.Fields("spec", "trainer")
 	if t.Image != nil {
 		switch n := len(*t.Image); {
 		case n == 0:
-			b.refuse(schema.CodeBadValue, at.Append(schema.Field("image")), "leave it out to run the runtime's", "the image is empty")
+			b.refuse(finding.CodeBadValue, at.Append(fieldpath.Field("image")), "leave it out to run the runtime's", "the image is empty")
 		case n > longestImage:
-			b.refuse(schema.CodeBadValue, at.Append(schema.Field("image")), "give a shorter one", "the image has %d characters, and may have %d", n, longestImage)
+			b.refuse(finding.CodeBadValue, at.Append(fieldpath.Field("image")), "give a shorter one", "the image has %d characters, and may have %d", n, longestImage)
 		}
 	}
-	b.checkWords(at.Append(schema.Field("command")), t.Command)
-	b.checkWords(at.Append(schema.Field("args")), t.Args)
+	b.checkWords(at.Append(fieldpath.Field("command")), t.Command)
+	b.checkWords(at.Append(fieldpath.Field("args")), t.Args)
 	if t.NumNodes != nil && *t.NumNodes < 1 {
-		b.refuse(schema.CodeBadValue, at.Append(schema.Field("numNodes")), "give 1 or more, or leave it out to run the runtime's number",
+		b.refuse(finding.CodeBadValue, at.Append(fieldpath.Field("numNodes")), "give 1 or more, or leave it out to run the runtime's number",
 			"%d is no number of nodes", *t.NumNodes)
 	}
-	list := at.Append(schema.Field("env"))
+	list := at.Append(fieldpath.Field("env"))
 	if len(t.Env) > mostVariables {
-		b.refuse(schema.CodeBadValue, list, "keep the values in a ConfigMap, and mount it", "there are %d variables, and may be %d", len(t.Env), mostVariables)
+		b.refuse(finding.CodeBadValue, list, "keep the values in a ConfigMap, and mount it", "there are %d variables, and may be %d", len(t.Env), mostVariables)
 	}
 	seen := map[string]bool{}
 	for i, v := range t.Env {
-		item := list.Append(schema.Item("name", v.Name))
+		item := list.Append(fieldpath.Item("name", v.Name))
 		if v.Name == "" {
-			b.refuse(schema.CodeEnvWithoutName, list.Append(schema.Index(i)), "give it one", "a variable has no name")
+			b.refuse(finding.CodeEnvWithoutName, list.Append(fieldpath.Index(i)), "give it one", "a variable has no name")
 			continue
 		}
 		for _, problem := range validation.IsRelaxedEnvVarName(v.Name) {
-			b.refuse(schema.CodeEnv, item, "name it as shells do, such as NCCL_DEBUG", "%q is no name of a variable: %s", v.Name, problem)
+			b.refuse(finding.CodeEnv, item, "name it as shells do, such as NCCL_DEBUG", "%q is no name of a variable: %s", v.Name, problem)
 		}
 		if seen[v.Name] {
-			b.refuse(schema.CodeDuplicateItem, item, "give it once", "the variable %s is given twice", v.Name)
+			b.refuse(finding.CodeDuplicateItem, item, "give it once", "the variable %s is given twice", v.Name)
 		}
 		seen[v.Name] = true
 		if v.ValueFrom != nil && !known(v.ValueFrom) {
-			b.refuse(schema.CodeEnv, item.Append(schema.Field("valueFrom")), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+			b.refuse(finding.CodeEnv, item.Append(fieldpath.Field("valueFrom")), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
 		}
 	}
 }
 
-func (b *builder) checkWords(path schema.Path, words []string) {
+func (b *builder) checkWords(path fieldpath.Path, words []string) {
 	if len(words) > mostWords {
-		b.refuse(schema.CodeBadValue, path, "put them into a script", "there are %d words, and may be %d", len(words), mostWords)
+		b.refuse(finding.CodeBadValue, path, "put them into a script", "there are %d words, and may be %d", len(words), mostWords)
 	}
 	for i, word := range words {
 		if len(word) > longestWord {
-			b.refuse(schema.CodeBadValue, path.Append(schema.Index(i)), "put it into a file", "the word has %d bytes, and may have %d", len(word), longestWord)
+			b.refuse(finding.CodeBadValue, path.Append(fieldpath.Index(i)), "put it into a file", "the word has %d bytes, and may have %d", len(word), longestWord)
 		}
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // The types that a patch is made of have the SDK's names. They are the API's own, so that whoever holds
@@ -42,7 +43,7 @@ type RuntimePatch struct {
 	// Written tells of a field of the patch whether it stands in the text that the patch was read from.
 	// An empty value of a variable is one that stands there; Go does not know the difference, so where
 	// Written is nil it counts as none.
-	Written func(schema.Path) bool
+	Written func(fieldpath.Path) bool
 }
 
 func (o RuntimePatch) apply(b *builder) {
@@ -57,7 +58,7 @@ func (o RuntimePatch) apply(b *builder) {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		b.refuse(schema.CodeWrongType, schema.PatchPath(manager), "mend the patch", "the patch cannot be written as JSON: %v", err)
+		b.refuse(finding.CodeWrongType, merge.PatchPath(manager), "mend the patch", "the patch cannot be written as JSON: %v", err)
 		return
 	}
 	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
@@ -67,9 +68,9 @@ func (o RuntimePatch) apply(b *builder) {
 // checkPatches asks for what the SDK asks for, and for what the cluster does whatever the runtime is.
 func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
-	list := schema.Fields("spec", "runtimePatches")
+	list := fieldpath.Fields("spec", "runtimePatches")
 	if len(patches) > mostPatches {
-		b.refuse(schema.CodeBadValue, list, "merge patches of your own into one", "there are %d patches, and may be %d", len(patches), mostPatches)
+		b.refuse(finding.CodeBadValue, list, "merge patches of your own into one", "there are %d patches, and may be %d", len(patches), mostPatches)
 	}
 	b.findings = append(b.findings, check.Patches(templateOf(patches), patches)...)
 	count := map[string]int{}
@@ -77,21 +78,21 @@ func (b *builder) checkPatches() {
 		count[patches[i].Manager]++
 	}
 	for i := range patches {
-		step := schema.Item("manager", patches[i].Manager)
+		step := fieldpath.Item("manager", patches[i].Manager)
 		if count[patches[i].Manager] > 1 {
-			step = schema.Index(i)
+			step = fieldpath.Index(i)
 		}
 		for path, pod := range pods(&patches[i]) {
 			c := containers{b, list.Append(step), b.written[i]}
-			c.check(path.Append(schema.Field("initContainers")), pod.InitContainers)
-			c.check(path.Append(schema.Field("containers")), pod.Containers)
+			c.check(path.Append(fieldpath.Field("initContainers")), pod.InitContainers)
+			c.check(path.Append(fieldpath.Field("containers")), pod.Containers)
 		}
 	}
 }
 
 // pods yields the Pods that a patch patches, each with its path in the patch.
-func pods(patch *trainer.RuntimePatch) func(yield func(schema.Path, *PodSpecPatch) bool) {
-	return func(yield func(schema.Path, *PodSpecPatch) bool) {
+func pods(patch *trainer.RuntimePatch) func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
+	return func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
 			return
 		}
@@ -101,8 +102,8 @@ func pods(patch *trainer.RuntimePatch) func(yield func(schema.Path, *PodSpecPatc
 			if t == nil || t.Spec == nil || t.Spec.Template == nil || t.Spec.Template.Spec == nil {
 				continue
 			}
-			path := schema.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[i].Name, i)).
-				Append(schema.Fields("template", "spec", "template", "spec")...)
+			path := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(itemOf(jobs[i].Name, i)).
+				Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 			if !yield(path, t.Spec.Template.Spec) {
 				return
 			}
@@ -111,11 +112,11 @@ func pods(patch *trainer.RuntimePatch) func(yield func(schema.Path, *PodSpecPatc
 }
 
 // itemOf is an item of a list by its name, or by its place where it has none.
-func itemOf(name string, i int) schema.Step {
+func itemOf(name string, i int) fieldpath.Step {
 	if name == "" {
-		return schema.Index(i)
+		return fieldpath.Index(i)
 	}
-	return schema.Item("name", name)
+	return fieldpath.Item("name", name)
 }
 
 // templateOf is a template that has whatever the patches name, so that nothing that check.Patches finds
@@ -169,24 +170,24 @@ func addContainers(list *[]corev1.Container, patches []ContainerPatch) {
 // containers checks the containers of one patch.
 type containers struct {
 	*builder
-	patch   schema.Path
-	written func(schema.Path) bool
+	patch   fieldpath.Path
+	written func(fieldpath.Path) bool
 }
 
-func (c containers) check(list schema.Path, patches []ContainerPatch) {
+func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
 	for i := range patches {
 		p := &patches[i]
 		at := list.Append(itemOf(p.Name, i))
 		// An empty name is check.Patches's: an item without its key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
-			c.refuse(schema.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
+			c.refuse(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
 		}
-		c.env(at.Append(schema.Field("env")), p.Env)
-		c.mounts(at.Append(schema.Field("volumeMounts")), p.VolumeMounts)
+		c.env(at.Append(fieldpath.Field("env")), p.Env)
+		c.mounts(at.Append(fieldpath.Field("volumeMounts")), p.VolumeMounts)
 	}
 }
 
-func (c containers) env(list schema.Path, env []corev1.EnvVar) {
+func (c containers) env(list fieldpath.Path, env []corev1.EnvVar) {
 	for i := range env {
 		v := &env[i]
 		at := list.Append(itemOf(v.Name, i))
@@ -194,27 +195,27 @@ func (c containers) env(list schema.Path, env []corev1.EnvVar) {
 		case v.Name == "": // check.Patches reports it
 		case v.ValueFrom != nil:
 			if !known(v.ValueFrom) {
-				c.refuse(schema.CodeEnv, c.patch.Append(at.Append(schema.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
+				c.refuse(finding.CodeEnv, c.patch.Append(at.Append(fieldpath.Field("valueFrom"))...), sourcesHelp(), "the source of the variable %s is none that the SDK knows", v.Name)
 			}
-		case v.Value == "" && (c.written == nil || !c.written(at.Append(schema.Field("value")))):
-			c.refuse(schema.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
+		case v.Value == "" && (c.written == nil || !c.written(at.Append(fieldpath.Field("value")))):
+			c.refuse(finding.CodeEnv, c.patch.Append(at...), "give it a value or a valueFrom", "the variable %s has neither a value nor a valueFrom", v.Name)
 		}
 	}
 }
 
-func (c containers) mounts(list schema.Path, mounts []corev1.VolumeMount) {
+func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 	for i := range mounts {
 		m := &mounts[i]
-		at := c.patch.Append(list.Append(schema.Index(i))...)
+		at := c.patch.Append(list.Append(fieldpath.Index(i))...)
 		if m.MountPath != "" {
-			at = c.patch.Append(list.Append(schema.Item("mountPath", m.MountPath))...)
+			at = c.patch.Append(list.Append(fieldpath.Item("mountPath", m.MountPath))...)
 		}
 		if m.Name == "" {
-			c.refuse(schema.CodeMount, at, "name the volume that is mounted", "the mount has no name")
+			c.refuse(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
 		}
 		// A mount without a path is check.Patches's: an item without its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
-			c.refuse(schema.CodeMount, at.Append(schema.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
+			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
 		}
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // ResourcesPerNode are the resources of every training node, by name: resources_per_node of the SDK's
@@ -59,14 +60,14 @@ func (b *builder) resources() {
 	if len(b.given) == 0 {
 		return
 	}
-	at := schema.Fields("spec", "trainer", "resourcesPerNode", "limits")
+	at := fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits")
 	list, from := corev1.ResourceList{}, map[string]string{}
 	var profiles []string
 	for _, given := range slices.Sorted(maps.Keys(b.given)) {
 		name := resourceName(given)
-		path := at.Append(schema.Key(name))
+		path := at.Append(fieldpath.Key(name))
 		if first, twice := from[name]; twice {
-			b.refuse(schema.CodeResources, path, "give it once", "%q and %q are one resource, %s", first, given, name)
+			b.refuse(finding.CodeResources, path, "give it once", "%q and %q are one resource, %s", first, given, name)
 			continue
 		}
 		from[name] = given
@@ -78,36 +79,36 @@ func (b *builder) resources() {
 		}
 	}
 	if len(profiles) > 1 {
-		b.refuse(schema.CodeResources, at, "leave one of them", "several MIG profiles at once are not taken: %s", strings.Join(profiles, ", "))
+		b.refuse(finding.CodeResources, at, "leave one of them", "several MIG profiles at once are not taken: %s", strings.Join(profiles, ", "))
 	}
 	if _, gpus := from[gpu]; gpus && len(profiles) > 0 {
-		b.refuse(schema.CodeResources, at, "leave one of the two out", "whole GPUs, %s, and parts of one, %s, cannot be had together", gpu, profiles[0])
+		b.refuse(finding.CodeResources, at, "leave one of the two out", "whole GPUs, %s, and parts of one, %s, cannot be had together", gpu, profiles[0])
 	}
 	b.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: list, Requests: list.DeepCopy()}
 }
 
 // quantity reads how much is asked of a resource.
-func (b *builder) quantity(path schema.Path, given, name string) (resource.Quantity, bool) {
+func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Quantity, bool) {
 	extended := strings.Contains(name, "/")
 	if !extended && !slices.Contains(plainResources(), name) && !strings.HasPrefix(name, hugePages) {
 		help := "name another one by its domain, such as " + gpu
-		if near := schema.Nearest(given, plainResources()); near != "" {
+		if near := finding.Nearest(given, plainResources()); near != "" {
 			help = "did you mean " + near + "?"
 		}
-		b.refuse(schema.CodeResources, path, help, "there is no resource %q", given)
+		b.refuse(finding.CodeResources, path, help, "there is no resource %q", given)
 		return resource.Quantity{}, false
 	}
 	for _, problem := range validation.IsQualifiedName(name) {
-		b.refuse(schema.CodeResources, path, "name a resource that nodes have, such as "+gpu, "%q is no name of a resource: %s", given, problem)
+		b.refuse(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "%q is no name of a resource: %s", given, problem)
 	}
 	q, err := quantity.Parse(b.given[given])
 	switch {
 	case err != nil:
-		b.refuse(schema.CodeResources, path, "write it as 4, 500m, 16Gi or 1G", "%q is no quantity of %s", b.given[given], given)
+		b.refuse(finding.CodeResources, path, "write it as 4, 500m, 16Gi or 1G", "%q is no quantity of %s", b.given[given], given)
 	case q.Sign() < 0:
-		b.refuse(schema.CodeResources, path, "give 0 or more", "%q of %s is less than nothing", b.given[given], given)
+		b.refuse(finding.CodeResources, path, "give 0 or more", "%q of %s is less than nothing", b.given[given], given)
 	case extended && q.MilliValue()%1000 != 0:
-		b.refuse(schema.CodeResources, path, "give a whole number", "%q of %s cannot be had: it comes whole", b.given[given], given)
+		b.refuse(finding.CodeResources, path, "give a whole number", "%q of %s cannot be had: it comes whole", b.given[given], given)
 	default:
 		return q, true
 	}

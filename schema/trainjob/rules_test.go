@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/schema/trainjob"
 )
 
@@ -33,94 +34,94 @@ func variable(v corev1.EnvVar) trainjob.RuntimePatch {
 var refusals = map[string]struct {
 	reason string
 	option trainjob.Option
-	code   schema.Code
+	code   finding.Code
 	path   string
 	says   string
 }{
 	"container without name": {"SDK: the name of a container is not empty", container(trainjob.ContainerPatch{}),
-		schema.CodeNoMergeKey, podPath + ".containers[0]", "name"},
+		finding.CodeNoMergeKey, podPath + ".containers[0]", "name"},
 	"container with blank name": {"SDK: nor is it blank", container(trainjob.ContainerPatch{Name: " \t"}),
-		schema.CodeBadName, podPath + ".containers[name=\" \\t\"]", "blank"},
+		finding.CodeBadName, podPath + ".containers[name=\" \\t\"]", "blank"},
 	"init container with blank name": {"SDK: init containers are patched by the same type", patchOf("node", &trainjob.PodSpecPatch{InitContainers: []trainjob.ContainerPatch{{Name: " "}}}),
-		schema.CodeBadName, podPath + `.initContainers[name=" "]`, "blank"},
+		finding.CodeBadName, podPath + `.initContainers[name=" "]`, "blank"},
 	"env without name": {"SDK: a variable has a name", variable(corev1.EnvVar{Value: "x"}),
-		schema.CodeEnvWithoutName, podPath + `.containers[name="metrics"].env[0]`, "name"},
+		finding.CodeEnvWithoutName, podPath + `.containers[name="metrics"].env[0]`, "name"},
 	"env without value": {"SDK: a variable has a value or a valueFrom", variable(corev1.EnvVar{Name: "A"}),
-		schema.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"]`, "neither a value nor a valueFrom"},
+		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"]`, "neither a value nor a valueFrom"},
 	"env from nowhere": {"SDK: a valueFrom has a source", variable(corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{}}),
-		schema.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
+		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
 	"env from a file": {"SDK: fileKeyRef is no source that it knows", variable(corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}}),
-		schema.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
+		finding.CodeEnv, podPath + `.containers[name="metrics"].env[name="A"].valueFrom`, "none that the SDK knows"},
 	"env with both": {"cluster: the Job API takes one of value and valueFrom", variable(corev1.EnvVar{Name: "A", Value: "x", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}}),
-		schema.CodeValueAndValueFrom, podPath + `.containers[name="metrics"].env[name="A"]`, "valueFrom"},
+		finding.CodeValueAndValueFrom, podPath + `.containers[name="metrics"].env[name="A"]`, "valueFrom"},
 	"env of the trainer": {"cluster: the webhook keeps the trainer's variables to spec.trainer", container(trainjob.ContainerPatch{Name: "node", Env: []corev1.EnvVar{{Name: "A", Value: "x"}}}),
-		schema.CodeEnvOnMain, podPath + `.containers[name="node"].env`, "no patch may set env"},
+		finding.CodeEnvOnMain, podPath + `.containers[name="node"].env`, "no patch may set env"},
 	"mount without name": {"SDK: a mount names its volume", mount(corev1.VolumeMount{MountPath: "/data"}),
-		schema.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="/data"]`, "no name"},
+		finding.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="/data"]`, "no name"},
 	"mount without path": {"SDK: a mount has a path", mount(corev1.VolumeMount{Name: "data"}),
-		schema.CodeNoMergeKey, podPath + `.containers[name="metrics"].volumeMounts[0]`, "mountPath"},
+		finding.CodeNoMergeKey, podPath + `.containers[name="metrics"].volumeMounts[0]`, "mountPath"},
 	"mount at a relative path": {"SDK: and an absolute one", mount(corev1.VolumeMount{Name: "data", MountPath: "data"}),
-		schema.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="data"].mountPath`, "no absolute path"},
+		finding.CodeMount, podPath + `.containers[name="metrics"].volumeMounts[mountPath="data"].mountPath`, "no absolute path"},
 	"job without name": {"SDK: its type has no default for the name; cluster: nor an empty one", patchOfJobs(trainjob.ReplicatedJobPatch{}),
-		schema.CodeNoMergeKey, patched + "[0]", "name"},
+		finding.CodeNoMergeKey, patched + "[0]", "name"},
 	"manager without domain": {"cluster: a manager is a domain and a path", trainjob.RuntimePatch{Manager: "me"},
-		schema.CodeBadManager, ".spec.runtimePatches[0].manager", `"me" is no name for a manager`},
+		finding.CodeBadManager, ".spec.runtimePatches[0].manager", `"me" is no name for a manager`},
 	"no kind of runtime": {"API: there are two kinds", trainjob.RuntimeKind("TrainingRuntimes"),
-		schema.CodeUnknownRuntime, ".spec.runtimeRef.kind", "is no kind of a runtime"},
+		finding.CodeUnknownRuntime, ".spec.runtimeRef.kind", "is no kind of a runtime"},
 	"name in capitals": {"cluster: the definition's rule for metadata.name", trainjob.Name("Nightly"),
-		schema.CodeBadMetadata, ".metadata.name", "is no name for a TrainJob"},
+		finding.CodeBadMetadata, ".metadata.name", "is no name for a TrainJob"},
 	"name that begins with a digit": {"cluster: RFC 1035", trainjob.Name("7b"),
-		schema.CodeBadMetadata, ".metadata.name", "is no name for a TrainJob"},
+		finding.CodeBadMetadata, ".metadata.name", "is no name for a TrainJob"},
 	"name that is too long": {"cluster: 63 characters", trainjob.Name(strings.Repeat("a", 64)),
-		schema.CodeBadMetadata, ".metadata.name", "63"},
+		finding.CodeBadMetadata, ".metadata.name", "63"},
 	"no name": {"here: the SDK's random one would differ each time", trainjob.Name(""),
-		schema.CodeNoName, ".metadata.name", "has no name"},
+		finding.CodeNoName, ".metadata.name", "has no name"},
 	"namespace": {"cluster: RFC 1123", trainjob.Namespace("team_a"),
-		schema.CodeBadMetadata, ".metadata.namespace", "is no name for a namespace"},
+		finding.CodeBadMetadata, ".metadata.namespace", "is no name for a namespace"},
 	"label key": {"cluster: keys are qualified names", trainjob.Labels{"a b": "x"},
-		schema.CodeBadMetadata, `.metadata.labels["a b"]`, "is no key of a label"},
+		finding.CodeBadMetadata, `.metadata.labels["a b"]`, "is no key of a label"},
 	"label value": {"cluster: values are short and plain", trainjob.Labels{"a": "x y"},
-		schema.CodeBadMetadata, `.metadata.labels["a"]`, "is no value of a label"},
+		finding.CodeBadMetadata, `.metadata.labels["a"]`, "is no value of a label"},
 	"annotation key": {"cluster: keys are qualified names", trainjob.Annotations{"a b": "x"},
-		schema.CodeBadMetadata, `.metadata.annotations["a b"]`, "is no key of an annotation"},
+		finding.CodeBadMetadata, `.metadata.annotations["a b"]`, "is no key of an annotation"},
 	"annotations that are too long": {"cluster: 256 KiB", trainjob.Annotations{"a": strings.Repeat("x", 256<<10)},
-		schema.CodeBadMetadata, ".metadata.annotations", "bytes"},
+		finding.CodeBadMetadata, ".metadata.annotations", "bytes"},
 	"empty image": {"SDK: an empty image is not sent, so it cannot be meant", trainjob.TrainerImage(""),
-		schema.CodeBadValue, ".spec.trainer.image", "is empty"},
+		finding.CodeBadValue, ".spec.trainer.image", "is empty"},
 	"long image": {"cluster: 500 characters", trainjob.TrainerImage(strings.Repeat("i", 501)),
-		schema.CodeBadValue, ".spec.trainer.image", "501"},
+		finding.CodeBadValue, ".spec.trainer.image", "501"},
 	"no nodes": {"SDK: 0 is not sent, so it cannot be meant", trainjob.NumNodes(0),
-		schema.CodeBadValue, ".spec.trainer.numNodes", "no number of nodes"},
+		finding.CodeBadValue, ".spec.trainer.numNodes", "no number of nodes"},
 	"less than no nodes": {"cluster: the Job is refused", trainjob.NumNodes(-2),
-		schema.CodeBadValue, ".spec.trainer.numNodes", "no number of nodes"},
+		finding.CodeBadValue, ".spec.trainer.numNodes", "no number of nodes"},
 	"many words": {"cluster: 128 of them", trainjob.TrainerArgs(make([]string, 129)),
-		schema.CodeBadValue, ".spec.trainer.args", "129"},
+		finding.CodeBadValue, ".spec.trainer.args", "129"},
 	"long word": {"cluster: 1 MiB each", trainjob.TrainerCommand{"sh", strings.Repeat("x", 1<<20+1)},
-		schema.CodeBadValue, ".spec.trainer.command[1]", "bytes"},
+		finding.CodeBadValue, ".spec.trainer.command[1]", "bytes"},
 	"trainer env without name": {"SDK: TrainerEnvFrom's name is not empty", trainjob.TrainerEnvFrom{Source: corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"}}},
-		schema.CodeEnvWithoutName, ".spec.trainer.env[0]", "no name"},
+		finding.CodeEnvWithoutName, ".spec.trainer.env[0]", "no name"},
 	"trainer env with a bad name": {"cluster: the Pod is refused", trainjob.TrainerEnv{Name: "A=B", Value: "x"},
-		schema.CodeEnv, `.spec.trainer.env[name="A=B"]`, "no name of a variable"},
+		finding.CodeEnv, `.spec.trainer.env[name="A=B"]`, "no name of a variable"},
 	"trainer env from nowhere": {"cluster: the Pod is refused", trainjob.TrainerEnvFrom{Name: "A"},
-		schema.CodeEnv, `.spec.trainer.env[name="A"].valueFrom`, "none that the SDK knows"},
+		finding.CodeEnv, `.spec.trainer.env[name="A"].valueFrom`, "none that the SDK knows"},
 	"no deadline": {"SDK: 1 or more", trainjob.ActiveDeadlineSeconds(0),
-		schema.CodeBadValue, ".spec.activeDeadlineSeconds", "positive"},
+		finding.CodeBadValue, ".spec.activeDeadlineSeconds", "positive"},
 	"GPU and MIG": {"SDK: whole GPUs and parts of one exclude each other", trainjob.ResourcesPerNode{"gpu": "1", "mig-1g.5gb": "1"},
-		schema.CodeResources, limits, "cannot be had together"},
+		finding.CodeResources, limits, "cannot be had together"},
 	"two MIG profiles": {"SDK: one profile at most", trainjob.ResourcesPerNode{"mig-1g.5gb": "1", "nvidia.com/mig-2g.10gb": "1"},
-		schema.CodeResources, limits, "several MIG profiles"},
+		finding.CodeResources, limits, "several MIG profiles"},
 	"one resource by two names": {"here: the SDK takes the last one in silence", trainjob.ResourcesPerNode{"gpu": "1", "nvidia.com/gpu": "2"},
-		schema.CodeResources, limits + `["nvidia.com/gpu"]`, "are one resource"},
+		finding.CodeResources, limits + `["nvidia.com/gpu"]`, "are one resource"},
 	"unknown resource": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"gpus": "1"},
-		schema.CodeResources, limits + `["gpus"]`, `no resource "gpus"`},
+		finding.CodeResources, limits + `["gpus"]`, `no resource "gpus"`},
 	"bad resource name": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"example.com/a b": "1"},
-		schema.CodeResources, limits + `["example.com/a b"]`, "no name of a resource"},
+		finding.CodeResources, limits + `["example.com/a b"]`, "no name of a resource"},
 	"no quantity": {"cluster: the TrainJob is refused", trainjob.ResourcesPerNode{"memory": "16 GB"},
-		schema.CodeResources, limits + `["memory"]`, "is no quantity"},
+		finding.CodeResources, limits + `["memory"]`, "is no quantity"},
 	"less than nothing": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"cpu": "-1"},
-		schema.CodeResources, limits + `["cpu"]`, "less than nothing"},
+		finding.CodeResources, limits + `["cpu"]`, "less than nothing"},
 	"part of a GPU": {"cluster: the Job is refused", trainjob.ResourcesPerNode{"gpu": "500m"},
-		schema.CodeResources, limits + `["nvidia.com/gpu"]`, "comes whole"},
+		finding.CodeResources, limits + `["nvidia.com/gpu"]`, "comes whole"},
 }
 
 // TestRefusals wants one finding for each, with its place and what to do, and no TrainJob.
@@ -132,10 +133,10 @@ func TestRefusals(t *testing.T) {
 				t.Fatalf("%s: made %v, found %v", c.reason, job, findings)
 			}
 			f := findings[0]
-			if f.Code != c.code || f.Path.String() != c.path || !strings.Contains(f.Message, c.says) || f.Help == "" || f.Severity != schema.Error {
+			if f.Code != c.code || f.Path.String() != c.path || !strings.Contains(f.Message, c.says) || f.Help == "" || f.Severity != finding.Error {
 				t.Errorf("%s: found %v\nwant %s at %s: … %s …", c.reason, f, c.code, c.path, c.says)
 			}
-			if f.Object.Kind != schema.TrainJobKind {
+			if f.Object.Kind != finding.TrainJobKind {
 				t.Errorf("it is found in %v", f.Object)
 			}
 		})
@@ -151,13 +152,13 @@ func TestAllFindings(t *testing.T) {
 	if job != nil {
 		t.Errorf("made %v", job)
 	}
-	count := map[schema.Code]int{}
+	count := map[finding.Code]int{}
 	for _, f := range findings {
 		count[f.Code]++
 	}
-	for code, want := range map[schema.Code]int{
-		schema.CodeNoName: 1, schema.CodeMissingField: 1, schema.CodeBadMetadata: 2, schema.CodeBadValue: 1,
-		schema.CodeMount: 2, schema.CodeDuplicateManager: 1, schema.CodeDuplicateItem: 1,
+	for code, want := range map[finding.Code]int{
+		finding.CodeNoName: 1, finding.CodeMissingField: 1, finding.CodeBadMetadata: 2, finding.CodeBadValue: 1,
+		finding.CodeMount: 2, finding.CodeDuplicateManager: 1, finding.CodeDuplicateItem: 1,
 	} {
 		if count[code] != want {
 			t.Errorf("%d findings of %s, want %d", count[code], code, want)
@@ -167,7 +168,7 @@ func TestAllFindings(t *testing.T) {
 		t.Errorf("%d findings:\n%v", len(findings), findings)
 	}
 	for _, f := range findings {
-		if f.Code == schema.CodeMount && !strings.HasPrefix(f.Path.String(), ".spec.runtimePatches[0].") {
+		if f.Code == finding.CodeMount && !strings.HasPrefix(f.Path.String(), ".spec.runtimePatches[0].") {
 			t.Errorf("the mount of the first patch is said to stand at %s", f.Path)
 		}
 	}
@@ -178,7 +179,7 @@ func TestWritten(t *testing.T) {
 	patch := variable(corev1.EnvVar{Name: "A"})
 	const at = `.trainingRuntimeSpec.template.spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="metrics"].env[name="A"].value`
 	var asked []string
-	patch.Written = func(p schema.Path) bool { asked = append(asked, p.String()); return p.String() == at }
+	patch.Written = func(p fieldpath.Path) bool { asked = append(asked, p.String()); return p.String() == at }
 	if job, findings := trainjob.New("torch-distributed", trainjob.Name("nightly"), patch); job == nil || len(findings) > 0 {
 		t.Errorf("found %v, and asked for %v", findings, asked)
 	}
@@ -189,7 +190,7 @@ func TestWarnings(t *testing.T) {
 	job, findings := trainjob.New("torch-distributed", trainjob.Name("nightly"), trainjob.RuntimePatch{
 		TrainingRuntimeSpec: &trainjob.TrainingRuntimeSpecPatch{Template: &trainjob.JobSetTemplatePatch{Metadata: &metav1.ObjectMeta{Name: "other"}}},
 	})
-	if job == nil || len(findings) != 1 || findings[0].Code != schema.CodeIgnoredMetadata || findings[0].Severity != schema.Warning {
+	if job == nil || len(findings) != 1 || findings[0].Code != finding.CodeIgnoredMetadata || findings[0].Severity != finding.Warning {
 		t.Errorf("made %v, found %v", job, findings)
 	}
 }

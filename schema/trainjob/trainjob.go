@@ -28,11 +28,11 @@ package trainjob
 import (
 	"fmt"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // SDKManager is the manager of the SDK's patches (Kubeflow SDK, kubeflow/trainer/options/kubernetes.py).
@@ -59,7 +59,7 @@ type Option interface {
 // It returns all findings at once, and no TrainJob where one of them is an error: what the SDK refuses,
 // and what the cluster does. Warnings are those of check.Patches. The TrainJob shares no memory with the
 // options.
-func New(runtime string, options ...Option) (*trainer.TrainJob, schema.Findings) {
+func New(runtime string, options ...Option) (*trainer.TrainJob, finding.List) {
 	b := &builder{job: &trainer.TrainJob{}}
 	b.job.APIVersion = trainer.GroupVersion.String()
 	b.job.Kind = trainer.TrainJobKind
@@ -72,7 +72,7 @@ func New(runtime string, options ...Option) (*trainer.TrainJob, schema.Findings)
 	b.check()
 	for i := range b.findings {
 		f := &b.findings[i]
-		f.Object = schema.Object{Kind: trainer.TrainJobKind, Namespace: b.job.Namespace, Name: b.job.Name}
+		f.Object = fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: b.job.Namespace, Name: b.job.Name}
 	}
 	if b.findings.Err() != nil {
 		return nil, b.findings
@@ -85,8 +85,8 @@ type builder struct {
 	job      *trainer.TrainJob
 	given    ResourcesPerNode
 	deadline *int64
-	written  []func(schema.Path) bool // of each patch, see RuntimePatch
-	findings schema.Findings
+	written  []func(fieldpath.Path) bool // of each patch, see RuntimePatch
+	findings finding.List
 }
 
 // trainer is spec.trainer, which is there once something is said of it.
@@ -97,9 +97,9 @@ func (b *builder) trainer() *trainer.Trainer {
 	return b.job.Spec.Trainer
 }
 
-func (b *builder) refuse(code schema.Code, path schema.Path, help, message string, args ...any) {
-	b.findings = append(b.findings, schema.Finding{
-		Code: code, Severity: schema.Error, Path: path, Message: fmt.Sprintf(message, args...), Help: help,
+func (b *builder) refuse(code finding.Code, path fieldpath.Path, help, message string, args ...any) {
+	b.findings = append(b.findings, finding.Finding{
+		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...), Help: help,
 	})
 }
 
@@ -111,7 +111,7 @@ func (b *builder) check() {
 	if s := b.deadline; s != nil {
 		b.job.Spec.ActiveDeadlineSeconds = *s
 		if *s < 1 {
-			b.refuse(schema.CodeBadValue, schema.Fields("spec", "activeDeadlineSeconds"), "give 1 or more, or leave it out",
+			b.refuse(finding.CodeBadValue, fieldpath.Fields("spec", "activeDeadlineSeconds"), "give 1 or more, or leave it out",
 				"the deadline is %d seconds, and is to be a positive number", *s)
 		}
 	}
@@ -120,29 +120,29 @@ func (b *builder) check() {
 
 // checkNames asks for what the TrainJob's definition asks for: a name of RFC 1035, and a runtime.
 func (b *builder) checkNames() {
-	name := schema.Fields("metadata", "name")
+	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {
-		b.refuse(schema.CodeNoName, name, "give it one: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
+		b.refuse(finding.CodeNoName, name, "give it one: names of Jobs, Pods and addresses are made from it, and a random one would not be the same twice",
 			"the TrainJob has no name")
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
-			b.refuse(schema.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
+			b.refuse(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
 				"%q is no name for a TrainJob: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
-			b.refuse(schema.CodeBadMetadata, schema.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
+			b.refuse(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
 				"%q is no name for a namespace: %s", b.job.Namespace, problem)
 		}
 	}
 	ref := b.job.Spec.RuntimeRef
-	runtime := schema.Fields("spec", "runtimeRef", "name")
+	runtime := fieldpath.Fields("spec", "runtimeRef", "name")
 	switch {
 	case ref.Name == "":
-		b.refuse(schema.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
+		b.refuse(finding.CodeMissingField, runtime, "name a runtime, such as torch-distributed", "the TrainJob names no runtime")
 	case len(ref.Name) > longestRuntimeName:
-		b.refuse(schema.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters, and may have %d", len(ref.Name), longestRuntimeName)
+		b.refuse(finding.CodeBadValue, runtime, "name a runtime that exists", "the runtime's name has %d characters, and may have %d", len(ref.Name), longestRuntimeName)
 	}
 	if ref.Kind == nil {
 		return
@@ -154,8 +154,8 @@ func (b *builder) checkNames() {
 		}
 	}
 	help := "use " + kinds[0] + " or " + kinds[1]
-	if near := schema.Nearest(*ref.Kind, kinds); near != "" {
+	if near := finding.Nearest(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.refuse(schema.CodeUnknownRuntime, schema.Fields("spec", "runtimeRef", "kind"), help, "%q is no kind of a runtime", *ref.Kind)
+	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "%q is no kind of a runtime", *ref.Kind)
 }

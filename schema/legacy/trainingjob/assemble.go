@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // assemble makes the new objects of what the job's kind decided.
@@ -83,7 +83,7 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 	}
 	for i := range spec.Template.Spec.InitContainers {
 		container := &spec.Template.Spec.InitContainers[i]
-		path := r.path(schema.Field("initContainers"), schema.Item("name", container.Name))
+		path := r.path(fieldpath.Field("initContainers"), fieldpath.Item("name", container.Name))
 		c.namePorts(container, path)
 		container.Env = c.withEnv(container.Env, nil, path)
 	}
@@ -91,7 +91,7 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 	for i := range containers {
 		container := &containers[i]
 		old := c.oldName(r, container.Name)
-		path := r.path(schema.Field("containers"), schema.Item("name", old))
+		path := r.path(fieldpath.Field("containers"), fieldpath.Item("name", old))
 		injected := r.env(old)
 		c.namePorts(container, path)
 		if r.trains && old == r.main {
@@ -116,7 +116,7 @@ const (
 
 // fillTrainer moves what changes from run to run from the container that trains into spec.trainer: command,
 // arguments, variables and resources; the image is in both. What a TrainJob does not take stays.
-func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container, injected []corev1.EnvVar, path schema.Path) {
+func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container, injected []corev1.EnvVar, path fieldpath.Path) {
 	if len(container.Image) <= maxImage {
 		image := container.Image
 		t.Image = &image
@@ -139,7 +139,7 @@ func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container
 }
 
 // withoutReserved drops the variables that the policy sets over them, as the old controller did.
-func (c *conversion) withoutReserved(env []corev1.EnvVar, path schema.Path) []corev1.EnvVar {
+func (c *conversion) withoutReserved(env []corev1.EnvVar, path fieldpath.Path) []corev1.EnvVar {
 	if c.ml.Torch == nil {
 		return env
 	}
@@ -149,7 +149,7 @@ func (c *conversion) withoutReserved(env []corev1.EnvVar, path schema.Path) []co
 			kept = append(kept, e)
 			continue
 		}
-		c.add(schema.CodeEnvReplaced, schema.Warning, path.Append(schema.Field("env"), schema.Item("name", e.Name)),
+		c.add(finding.CodeEnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)),
 			"the old controller sets it over this one, and the torch policy does now", "remove it")
 	}
 	return kept
@@ -200,16 +200,16 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 
 // checkMetadata reports what of the metadata stays behind.
 func (c *conversion) checkMetadata() {
-	metadata := schema.Fields("metadata")
+	metadata := fieldpath.Fields("metadata")
 	if len(c.meta.OwnerReferences) > 0 {
-		c.dropped(schema.Warning, metadata.Append(schema.Field("ownerReferences")), "the owner made the old job, and does not know the new one: it is not deleted with its owner", "let the owner make a TrainJob")
+		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("ownerReferences")), "the owner made the old job, and does not know the new one: it is not deleted with its owner", "let the owner make a TrainJob")
 	}
 	if len(c.meta.Finalizers) > 0 {
-		c.dropped(schema.Warning, metadata.Append(schema.Field("finalizers")), "whoever waits for the end of the old job does not know the new one", "remove it")
+		c.dropped(finding.Warning, metadata.Append(fieldpath.Field("finalizers")), "whoever waits for the end of the old job does not know the new one", "remove it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.meta.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
-			c.dropped(schema.Warning, metadata.Append(schema.Field("labels"), schema.Key(name)), "it is a label of the old controller", "remove it")
+			c.dropped(finding.Warning, metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)), "it is a label of the old controller", "remove it")
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (c *conversion) checkNames() {
 		}
 		name := fmt.Sprintf("%s-%s-%d-%d%s", c.meta.Name, r.name, job, pod, randomSuffix)
 		if over := len(name) - maxLabel; over > 0 {
-			c.refuse(schema.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
+			c.refuse(fieldpath.Fields("metadata", "name"), fmt.Sprintf("the Pods of job %s would be called like %q, which has %d characters more than a name may", r.name, name, over),
 				fmt.Sprintf("give the job a name of at most %d characters", len(c.meta.Name)-over))
 			return
 		}

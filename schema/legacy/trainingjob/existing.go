@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // defaultManager is whose patch fits the runtime to the job: the one of whoever writes TrainJobs.
@@ -26,7 +26,7 @@ const defaultManager = "trainer.kubeflow.org/kubeflow-sdk"
 func (c *conversion) useRuntime(job *trainer.TrainJob) {
 	kind := cmp.Or(c.opts.RuntimeKind, trainer.ClusterTrainingRuntimeKind)
 	job.Spec.RuntimeRef.Name, job.Spec.RuntimeRef.Kind = c.opts.RuntimeName, &kind
-	specs := schema.Fields("spec", c.specs)
+	specs := fieldpath.Fields("spec", c.specs)
 	switch {
 	case c.ml.MPI != nil:
 		c.onlyRuntime(specs, "a TrainJob gives the launcher an image and a command, and has no word for those of the nodes")
@@ -38,7 +38,7 @@ func (c *conversion) useRuntime(job *trainer.TrainJob) {
 		c.onlyRuntime(specs, fmt.Sprintf("the variables of the replica types of a %s differ, and a TrainJob has one kind of Pods", c.framework.kind))
 		return
 	case c.label == "torch" && c.ml.Torch == nil:
-		c.onlyRuntime(schema.Fields("spec"), "the job sets variables that a runtime of policy torch sets itself, such as those of an elasticPolicy")
+		c.onlyRuntime(fieldpath.Fields("spec"), "the job sets variables that a runtime of policy torch sets itself, such as those of an elasticPolicy")
 		return
 	}
 	r := c.roles[0]
@@ -48,7 +48,7 @@ func (c *conversion) useRuntime(job *trainer.TrainJob) {
 	if main == nil {
 		return // its name is taken, which is reported
 	}
-	path := r.path(schema.Field("containers"), schema.Item("name", r.main))
+	path := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main))
 	c.fillTrainer(job.Spec.Trainer, main, r.env(r.main), path)
 	c.checkContainer(main, found.container, path)
 	c.checkPod(&template.Spec, found.pod, r)
@@ -70,7 +70,7 @@ func (c *conversion) existing() found {
 	if c.opts.Runtime == nil {
 		return found{job: node}
 	}
-	at := schema.Fields("spec", c.specs)
+	at := fieldpath.Fields("spec", c.specs)
 	jobs := c.opts.Runtime.Template.Spec.ReplicatedJobs
 	i := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Template.Labels[ancestorLabel] == ancestor })
 	if i < 0 {
@@ -103,13 +103,13 @@ func policyName(p trainer.MLPolicySource) string {
 }
 
 // onlyRuntime reports what only a runtime of the job's own can say.
-func (c *conversion) onlyRuntime(path schema.Path, message string) {
-	c.add(schema.CodeRuntimeOnly, schema.Error, path, message, "leave the name of the runtime out, and have a runtime made for the job")
+func (c *conversion) onlyRuntime(path fieldpath.Path, message string) {
+	c.add(finding.CodeRuntimeOnly, finding.Error, path, message, "leave the name of the runtime out, and have a runtime made for the job")
 }
 
 // decides reports what the existing runtime says, be it otherwise.
-func (c *conversion) decides(path schema.Path, message string) {
-	c.add(schema.CodeRuntimeDecides, schema.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
+func (c *conversion) decides(path fieldpath.Path, message string) {
+	c.add(finding.CodeRuntimeDecides, finding.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
 }
 
 // fate says how a field of a Pod reaches one of an existing runtime.
@@ -143,7 +143,7 @@ func containerFates() map[string]fate {
 
 // checkContainer reports what of the container that trains a TrainJob cannot say. What spec.trainer took is
 // out of it already, but for the image.
-func (c *conversion) checkContainer(container, has *corev1.Container, path schema.Path) {
+func (c *conversion) checkContainer(container, has *corev1.Container, path fieldpath.Path) {
 	rest := *container
 	if len(rest.Image) <= maxImage {
 		rest.Image = ""
@@ -152,7 +152,7 @@ func (c *conversion) checkContainer(container, has *corev1.Container, path schem
 	mounts := map[string]bool{}
 	for _, m := range container.VolumeMounts {
 		if mounts[m.Name] {
-			c.onlyRuntime(path.Append(schema.Field("volumeMounts")), fmt.Sprintf("volume %q is mounted twice, and a patch takes each volume once", m.Name))
+			c.onlyRuntime(path.Append(fieldpath.Field("volumeMounts")), fmt.Sprintf("volume %q is mounted twice, and a patch takes each volume once", m.Name))
 		}
 		mounts[m.Name] = true
 	}
@@ -166,7 +166,7 @@ func (c *conversion) checkPod(pod, has *corev1.PodSpec, r *role) {
 	c.checkFields(rest, has, r.path(), podFates())
 	for i := range pod.Containers {
 		if name := pod.Containers[i].Name; name != node && !containsEqual(has, &pod.Containers[i]) {
-			c.onlyRuntime(r.path(schema.Field("containers"), schema.Item("name", name)), "a TrainJob cannot add a container to those of a runtime")
+			c.onlyRuntime(r.path(fieldpath.Field("containers"), fieldpath.Item("name", name)), "a TrainJob cannot add a container to those of a runtime")
 		}
 	}
 }
@@ -177,10 +177,10 @@ func containsEqual(pod *corev1.PodSpec, container *corev1.Container) bool {
 
 // checkFields reports the fields that are not to be carried and that the runtime has otherwise, or that it
 // may have otherwise where it is not known. has is a nil pointer then.
-func (c *conversion) checkFields(fields, has any, path schema.Path, fates map[string]fate) {
+func (c *conversion) checkFields(fields, has any, path fieldpath.Path, fates map[string]fate) {
 	mine, theirs := asMap(fields), asMap(has)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
-		at := path.Append(schema.Field(name))
+		at := path.Append(fieldpath.Field(name))
 		switch f := fates[name]; {
 		case f == byPatch || f == elsewhere || reflect.DeepEqual(mine[name], theirs[name]):
 		case f == harmless:
@@ -209,9 +209,9 @@ func asMap(v any) map[string]any {
 
 // checkRunsAlike compares how Jobs restart and end.
 func (c *conversion) checkRunsAlike(r *role, f found) {
-	run := schema.Fields("spec", "runPolicy")
+	run := fieldpath.Fields("spec", "runPolicy")
 	if c.gangScheduler() != "" && (f.replicas == nil || c.opts.Runtime.PodGroupPolicy == nil) {
-		c.decides(run.Append(schema.Field("schedulingPolicy")), "the runtime's podGroupPolicy is in force, if it has one")
+		c.decides(run.Append(fieldpath.Field("schedulingPolicy")), "the runtime's podGroupPolicy is in force, if it has one")
 	}
 	if f.replicas == nil {
 		c.decides(run, fmt.Sprintf("the runtime decides how Pods restart and when the job is done: a runtime of the job's own would have restartPolicy %s, and %s",
@@ -222,13 +222,13 @@ func (c *conversion) checkRunsAlike(r *role, f found) {
 	for _, field := range []struct {
 		name      string
 		want, has any
-		at        schema.Path
+		at        fieldpath.Path
 	}{
-		{"restartPolicy", podRestart(r.replica.spec.RestartPolicy), cmp.Or(f.pod.RestartPolicy, corev1.RestartPolicyOnFailure), r.replica.path.Append(schema.Field("restartPolicy"))},
-		{"backoffLimit", want.BackoffLimit, orSix(has.BackoffLimit), run.Append(schema.Field("backoffLimit"))},
-		{"podFailurePolicy", want.PodFailurePolicy, has.PodFailurePolicy, r.replica.path.Append(schema.Field("restartPolicy"))},
-		{"successPolicy", want.SuccessPolicy, has.SuccessPolicy, schema.Fields("spec", c.specs)},
-		{"ttlSecondsAfterFinished", want.TTLSecondsAfterFinished, has.TTLSecondsAfterFinished, run.Append(schema.Field("ttlSecondsAfterFinished"))},
+		{"restartPolicy", podRestart(r.replica.spec.RestartPolicy), cmp.Or(f.pod.RestartPolicy, corev1.RestartPolicyOnFailure), r.replica.path.Append(fieldpath.Field("restartPolicy"))},
+		{"backoffLimit", want.BackoffLimit, orSix(has.BackoffLimit), run.Append(fieldpath.Field("backoffLimit"))},
+		{"podFailurePolicy", want.PodFailurePolicy, has.PodFailurePolicy, r.replica.path.Append(fieldpath.Field("restartPolicy"))},
+		{"successPolicy", want.SuccessPolicy, has.SuccessPolicy, fieldpath.Fields("spec", c.specs)},
+		{"ttlSecondsAfterFinished", want.TTLSecondsAfterFinished, has.TTLSecondsAfterFinished, run.Append(fieldpath.Field("ttlSecondsAfterFinished"))},
 	} {
 		if !reflect.DeepEqual(field.want, field.has) {
 			c.decides(field.at, fmt.Sprintf("%s of the runtime's Job is not what the old job had", field.name))

@@ -3,12 +3,12 @@ package trainingjob
 import (
 	"fmt"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // volcanoScheduler is how Pods name that scheduler.
@@ -39,7 +39,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	if scheduler == "" {
 		return nil, nil
 	}
-	path := schema.Fields("spec", "runPolicy", "schedulingPolicy")
+	path := fieldpath.Fields("spec", "runPolicy", "schedulingPolicy")
 	for _, r := range c.roles {
 		if r.apart && r.count > 1 {
 			c.refuse(path, fmt.Sprintf("master and %s differ, so that each Pod of %s is a Job of its own, and the Trainer's gang would count only one of the %d", r.name, r.name, r.count),
@@ -61,15 +61,15 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 		return policy, nil
 	}
 	if p.MinAvailable != nil && *p.MinAvailable != c.total() {
-		c.refuse(path.Append(schema.Field("minAvailable")), fmt.Sprintf("the Trainer's gang always waits for all Pods, which are %d, and not for %d", c.total(), *p.MinAvailable),
+		c.refuse(path.Append(fieldpath.Field("minAvailable")), fmt.Sprintf("the Trainer's gang always waits for all Pods, which are %d, and not for %d", c.total(), *p.MinAvailable),
 			"remove it to wait for all")
 	}
 	if p.MinResources != nil {
-		c.refuse(path.Append(schema.Field("minResources")), "the Trainer adds the resources of the gang up from the requests of its Pods, and takes no others",
+		c.refuse(path.Append(fieldpath.Field("minResources")), "the Trainer adds the resources of the gang up from the requests of its Pods, and takes no others",
 			"remove it, and let the Pods request what they need")
 	}
 	ignored := func(name string) {
-		c.dropped(schema.Warning, path.Append(schema.Field(name)), fmt.Sprintf("%s has no such setting; the old controller ignored it as well", scheduler),
+		c.dropped(finding.Warning, path.Append(fieldpath.Field(name)), fmt.Sprintf("%s has no such setting; the old controller ignored it as well", scheduler),
 			"remove it, or name the other gang scheduler")
 	}
 	if p.ScheduleTimeoutSeconds != nil {
@@ -95,7 +95,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 // ganged gives the Pods of a gang their scheduler and priority class.
 func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 	if c.gangScheduler() == Coscheduling && pod.SchedulerName == "" {
-		c.changed(r.path(schema.Field("schedulerName")), fmt.Sprintf("the old operator wrote the name of its gang scheduler into the Pods, and the Trainer leaves those of %s to the cluster's default scheduler", r.name),
+		c.changed(r.path(fieldpath.Field("schedulerName")), fmt.Sprintf("the old operator wrote the name of its gang scheduler into the Pods, and the Trainer leaves those of %s to the cluster's default scheduler", r.name),
 			"name the scheduler that runs the coscheduling plugin, unless the default one does")
 	}
 	if c.gangScheduler() != Volcano {
@@ -108,7 +108,7 @@ func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 		return
 	}
 	class := c.run.SchedulingPolicy.PriorityClass
-	path := schema.Fields("spec", "runPolicy", "schedulingPolicy", "priorityClass")
+	path := fieldpath.Fields("spec", "runPolicy", "schedulingPolicy", "priorityClass")
 	switch pod.PriorityClassName {
 	case class:
 	case "":

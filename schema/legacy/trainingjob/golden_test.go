@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
@@ -93,7 +93,7 @@ func golden(t *testing.T, file string) {
 	}
 }
 
-func findingsText(findings schema.Findings) string {
+func findingsText(findings finding.List) string {
 	var b strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%s %s\n", f.Severity, f.Error())

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Labels of the Pods of a JobSet that say what those of the old controller said.
@@ -62,11 +63,11 @@ func (c *conversion) newValue(label, value string) (string, bool) {
 }
 
 // labels takes the old controller's own labels off a template: it writes them over whatever stands there.
-func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata schema.Path) {
+func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata fieldpath.Path) {
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
 			delete(t.Labels, name)
-			c.dropped(schema.Warning, metadata.Append(schema.Field("labels"), schema.Key(name)), "the old controller writes this label itself, and nothing reads it now",
+			c.dropped(finding.Warning, metadata.Append(fieldpath.Field("labels"), fieldpath.Key(name)), "the old controller writes this label itself, and nothing reads it now",
 				c.labelHelp(name))
 		}
 	}
@@ -109,7 +110,7 @@ func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 			{"podAffinity", required(a.PodAffinity), preferred(a.PodAffinity)},
 			{"podAntiAffinity", antiRequired(a.PodAntiAffinity), antiPreferred(a.PodAntiAffinity)},
 		} {
-			path := r.path(schema.Fields("affinity", terms.field)...)
+			path := r.path(fieldpath.Fields("affinity", terms.field)...)
 			for i := range terms.required {
 				c.selector(terms.required[i].LabelSelector, path)
 				c.keys(terms.required[i].MatchLabelKeys, path)
@@ -123,7 +124,7 @@ func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 		}
 	}
 	for i := range pod.TopologySpreadConstraints {
-		path := r.path(schema.Field("topologySpreadConstraints"), schema.Index(i))
+		path := r.path(fieldpath.Field("topologySpreadConstraints"), fieldpath.Index(i))
 		c.selector(pod.TopologySpreadConstraints[i].LabelSelector, path)
 		c.keys(pod.TopologySpreadConstraints[i].MatchLabelKeys, path)
 	}
@@ -157,7 +158,7 @@ func antiPreferred(a *corev1.PodAntiAffinity) []corev1.WeightedPodAffinityTerm {
 	return a.PreferredDuringSchedulingIgnoredDuringExecution
 }
 
-func (c *conversion) selector(s *metav1.LabelSelector, path schema.Path) {
+func (c *conversion) selector(s *metav1.LabelSelector, path fieldpath.Path) {
 	if s == nil {
 		return
 	}
@@ -195,7 +196,7 @@ func (c *conversion) selector(s *metav1.LabelSelector, path schema.Path) {
 	}
 }
 
-func (c *conversion) keys(keys []string, path schema.Path) {
+func (c *conversion) keys(keys []string, path fieldpath.Path) {
 	for i, key := range keys {
 		if !strings.HasPrefix(key, oldPrefix) {
 			continue
@@ -208,7 +209,7 @@ func (c *conversion) keys(keys []string, path schema.Path) {
 	}
 }
 
-func (c *conversion) noSelector(label string, path schema.Path) {
+func (c *conversion) noSelector(label string, path fieldpath.Path) {
 	c.refuse(path, fmt.Sprintf("Pods are chosen by the label %s, and no label of the new Pods says the same", label),
 		fmt.Sprintf("choose them by %s, %s or a label of your own", jobSetName, replicatedJob))
 }

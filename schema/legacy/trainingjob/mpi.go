@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // What the launcher needs to reach the nodes by SSH, for the root of an image that has OpenSSH.
@@ -41,11 +41,11 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 		},
 	}, job.ObjectMeta, run, job.Spec.MPIReplicaSpecs)
 	if p := job.Spec.CleanPodPolicy; p != nil && *p != *run.CleanPodPolicy {
-		c.dropped(schema.Warning, schema.Fields("spec", "cleanPodPolicy"), "the one of the runPolicy is in force, in the old API as well", "remove it")
+		c.dropped(finding.Warning, fieldpath.Fields("spec", "cleanPodPolicy"), "the one of the runPolicy is in force, in the old API as well", "remove it")
 	}
 	c.exactlyOne(launcher)
 	if c.replica(launcher) == nil {
-		c.invalid(schema.Fields("spec", "mpiReplicaSpecs"), "an MPIJob has a Launcher", "add it")
+		c.invalid(fieldpath.Fields("spec", "mpiReplicaSpecs"), "an MPIJob has a Launcher", "add it")
 	}
 	if c.findings.Err() != nil {
 		return
@@ -75,7 +75,7 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	if mainContainer != "" {
 		n.main = mainContainer
 		if containerOf(worker.pod(), mainContainer) == nil {
-			c.invalid(schema.Fields("spec", "mainContainer"), fmt.Sprintf("the workers have no container %q", mainContainer), "name the one that runs MPI")
+			c.invalid(fieldpath.Fields("spec", "mainContainer"), fmt.Sprintf("the workers have no container %q", mainContainer), "name the one that runs MPI")
 		}
 	}
 	n.env = func(string) []corev1.EnvVar { return nil }
@@ -131,7 +131,7 @@ func (c *conversion) serveSSH(r *role) {
 	if first := &r.replica.pod().Containers[0]; first != container && len(first.Command) == 0 {
 		first.Command, first.Args = []string{"sleep"}, []string{"365d"} // as the old controller did
 	}
-	field := r.path(schema.Field("containers"), schema.Item("name", r.main), schema.Field("command"))
+	field := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main), fieldpath.Field("command"))
 	words := strings.Fields(strings.Join(slices.Concat(container.Command, container.Args), " "))
 	sleeps := slices.DeleteFunc(slices.Clone(words), func(w string) bool { // sh -c "sleep 365d"
 		return strings.HasPrefix(w, "-") || path.Base(w) == "sh" || path.Base(w) == "bash"
@@ -166,23 +166,23 @@ const rshAgent = "OMPI_MCA_plm_rsh_agent"
 func (c *conversion) checkMPIPod(r *role) {
 	for i := range r.replica.pod().Containers {
 		container := &r.replica.pod().Containers[i]
-		at := r.path(schema.Field("containers"), schema.Item("name", container.Name))
+		at := r.path(fieldpath.Field("containers"), fieldpath.Item("name", container.Name))
 		texts := map[string][]string{"command": container.Command, "args": container.Args}
 		for _, field := range []string{"command", "args"} {
 			for k, text := range texts[field] {
 				for _, name := range gone() {
 					if strings.Contains(text, name) {
-						c.refuse(at.Append(schema.Field(field), schema.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
+						c.refuse(at.Append(fieldpath.Field(field), fieldpath.Index(k)), goneReason(name), "train with a fixed number of nodes, listed in /etc/mpi/hostfile")
 					}
 				}
 			}
 		}
 		var kept []corev1.EnvVar
 		for _, e := range container.Env {
-			field := at.Append(schema.Field("env"), schema.Item("name", e.Name))
+			field := at.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name))
 			switch {
 			case e.Name == rshAgent && r.trains && container.Name == r.main:
-				c.add(schema.CodeEnvReplaced, schema.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
+				c.add(finding.CodeEnvReplaced, finding.Warning, field, "the old controller set it over this one, and now SSH starts the processes", "remove it")
 				continue
 			case strings.HasPrefix(e.Name, "I_MPI_"):
 				c.refuse(field, "it is for Intel MPI, and the Trainer's policy sets up Open MPI only", "use Open MPI, or write a runtime for Intel MPI by hand")
@@ -211,8 +211,8 @@ func (c *conversion) checkSSH() {
 	if len(c.roles) == 1 && !*c.ml.MPI.RunLauncherAsNode {
 		return
 	}
-	at := schema.Fields("spec", "mpiReplicaSpecs")
-	c.add(schema.CodeNeedsSSH, schema.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
+	at := fieldpath.Fields("spec", "mpiReplicaSpecs")
+	c.add(finding.CodeNeedsSSH, finding.Warning, at, "the launcher starts its processes by SSH, where it used kubectl exec: the images need OpenSSH, its client in the launcher's and sshd in the workers'",
 		fmt.Sprintf("see that the images have them, and that root may log in with a key; else change the command of job %s in the runtime", node))
 	for _, r := range c.roles {
 		pod := r.replica.pod()
@@ -221,25 +221,25 @@ func (c *conversion) checkSSH() {
 			continue
 		}
 		if other := notRoot(pod, main); other != nil {
-			c.add(schema.CodeNeedsSSH, schema.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
+			c.add(finding.CodeNeedsSSH, finding.Warning, r.path(other...), fmt.Sprintf("the Pods do not run as root, and the SSH keys are mounted at %s", sshHome),
 				"set .spec.mlPolicy.mpi.sshAuthMountPath of the runtime to the .ssh folder of that user, and let sshd run as that user on a port above 1024")
 		}
 	}
 }
 
 // notRoot is the field by which the container runs as another user than root; nil where it does not.
-func notRoot(pod *corev1.PodSpec, container *corev1.Container) schema.Path {
+func notRoot(pod *corev1.PodSpec, container *corev1.Container) fieldpath.Path {
 	other := func(user *int64, not *bool) bool {
 		return user != nil && *user != 0 || user == nil && not != nil && *not
 	}
 	if s := container.SecurityContext; s != nil && (s.RunAsUser != nil || s.RunAsNonRoot != nil) {
 		if other(s.RunAsUser, s.RunAsNonRoot) {
-			return schema.Path{schema.Field("containers"), schema.Item("name", container.Name), schema.Field("securityContext")}
+			return fieldpath.Path{fieldpath.Field("containers"), fieldpath.Item("name", container.Name), fieldpath.Field("securityContext")}
 		}
 		return nil
 	}
 	if s := pod.SecurityContext; s != nil && other(s.RunAsUser, s.RunAsNonRoot) {
-		return schema.Path{schema.Field("securityContext")}
+		return fieldpath.Path{fieldpath.Field("securityContext")}
 	}
 	return nil
 }

@@ -6,7 +6,8 @@ import (
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer 2.3 has no
@@ -89,11 +90,11 @@ func (c *conversion) paddleElastic(policy *kubeflow.PaddleElasticPolicy) {
 	if policy == nil {
 		return
 	}
-	path := schema.Fields("spec", "elasticPolicy")
+	path := fieldpath.Fields("spec", "elasticPolicy")
 	if len(policy.Metrics) > 0 {
-		c.refuse(path.Append(schema.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		c.refuse(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 		return
 	}
-	c.dropped(schema.Warning, path, "without metrics the old controller does nothing with it, and the number of Pods stays as it is", "remove it")
+	c.dropped(finding.Warning, path, "without metrics the old controller does nothing with it, and the number of Pods stays as it is", "remove it")
 }

@@ -6,21 +6,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // template is the Pods' template of a job, with the names that changed written anew. Where rename is set,
 // the container that trains gets the name that the Trainer asks for.
 func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 	t := r.replica.spec.Template.DeepCopy()
-	metadata := r.replica.path.Append(schema.Fields("template", "metadata")...)
+	metadata := r.replica.path.Append(fieldpath.Fields("template", "metadata")...)
 	if other := t.ObjectMeta; other.Name != "" || other.GenerateName != "" || other.Namespace != "" || len(other.OwnerReferences) > 0 {
-		c.dropped(schema.Note, metadata, "the old controller gives the Pods their names, and the Job controller does now", "")
+		c.dropped(finding.Note, metadata, "the old controller gives the Pods their names, and the Job controller does now", "")
 	}
 	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations, Finalizers: t.Finalizers}
 	c.labels(t, metadata)
 	if t.Spec.RestartPolicy != "" {
-		c.dropped(schema.Note, r.path(schema.Field("restartPolicy")), "the replica type's restartPolicy is the one in force, in the old API as well", "")
+		c.dropped(finding.Note, r.path(fieldpath.Field("restartPolicy")), "the replica type's restartPolicy is the one in force, in the old API as well", "")
 	}
 	t.Spec.RestartPolicy = podRestart(r.replica.spec.RestartPolicy)
 	for _, gone := range []struct {
@@ -28,7 +29,7 @@ func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 		value *string
 	}{{"hostname", &t.Spec.Hostname}, {"subdomain", &t.Spec.Subdomain}} {
 		if *gone.value != "" {
-			c.changed(r.path(schema.Field(gone.name)), fmt.Sprintf("the Pods get their own %s, by which they find each other", gone.name), "remove it")
+			c.changed(r.path(fieldpath.Field(gone.name)), fmt.Sprintf("the Pods get their own %s, by which they find each other", gone.name), "remove it")
 			*gone.value = ""
 		}
 	}
@@ -48,7 +49,7 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	for _, list := range [][]corev1.Container{t.Spec.Containers, t.Spec.InitContainers} {
 		for i := range list {
 			if list[i].Name == node {
-				c.refuse(r.path(schema.Field("containers")).Append(schema.Item("name", node)),
+				c.refuse(r.path(fieldpath.Field("containers")).Append(fieldpath.Item("name", node)),
 					fmt.Sprintf("container %q must take this name, since the Trainer trains in a container called %q", old, node), "rename the container that has it")
 				return
 			}
@@ -80,17 +81,17 @@ func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
 	}{{"initContainers", t.Spec.InitContainers}, {"containers", t.Spec.Containers}} {
 		for i := range list.containers {
 			container := &list.containers[i]
-			path := r.path(schema.Field(list.field), schema.Item("name", c.oldName(r, container.Name)))
+			path := r.path(fieldpath.Field(list.field), fieldpath.Item("name", c.oldName(r, container.Name)))
 			for _, texts := range []struct {
 				field string
 				list  []string
 			}{{"command", container.Command}, {"args", container.Args}} {
 				for k := range texts.list {
-					c.readdress(&texts.list[k], path.Append(schema.Field(texts.field), schema.Index(k)))
+					c.readdress(&texts.list[k], path.Append(fieldpath.Field(texts.field), fieldpath.Index(k)))
 				}
 			}
 			for k := range container.Env {
-				c.readdress(&container.Env[k].Value, path.Append(schema.Field("env"), schema.Item("name", container.Env[k].Name), schema.Field("value")))
+				c.readdress(&container.Env[k].Value, path.Append(fieldpath.Field("env"), fieldpath.Item("name", container.Env[k].Name), fieldpath.Field("value")))
 			}
 		}
 	}
@@ -106,10 +107,10 @@ func (c *conversion) oldName(r *role, name string) string {
 	return name
 }
 
-func (c *conversion) readdress(text *string, path schema.Path) {
+func (c *conversion) readdress(text *string, path fieldpath.Path) {
 	if now := c.rehost(*text); now != *text {
 		*text = now
-		c.add(schema.CodeReaddressed, schema.Note, path, "the old address of a Pod in it is written as the new one", "")
+		c.add(finding.CodeReaddressed, finding.Note, path, "the old address of a Pod in it is written as the new one", "")
 	}
 }
 
@@ -172,12 +173,12 @@ func eachDownwardFile(pod *corev1.PodSpec, visit func(*corev1.DownwardAPIVolumeF
 
 // namePorts gives the unnamed ports of a container names: Trainer 2.3 takes all unnamed ports for one, and
 // writes its own over it. Two ports of one number it takes for one as well.
-func (c *conversion) namePorts(container *corev1.Container, path schema.Path) {
+func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path) {
 	taken, numbers := map[string]bool{}, map[int32]bool{}
 	for _, p := range container.Ports {
 		taken[p.Name] = true
 		if numbers[p.ContainerPort] {
-			c.refuse(path.Append(schema.Field("ports")), fmt.Sprintf("port %d is there twice, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
+			c.refuse(path.Append(fieldpath.Field("ports")), fmt.Sprintf("port %d is there twice, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
 				"remove one of the two: a port needs no declaration to be reached")
 		}
 		numbers[p.ContainerPort] = true
@@ -196,7 +197,7 @@ func (c *conversion) namePorts(container *corev1.Container, path schema.Path) {
 
 // withEnv appends the variables of the old controller to those of the container. A name that is there
 // twice keeps its last value, which is the one that a container sees.
-func (c *conversion) withEnv(own, injected []corev1.EnvVar, path schema.Path) []corev1.EnvVar {
+func (c *conversion) withEnv(own, injected []corev1.EnvVar, path fieldpath.Path) []corev1.EnvVar {
 	last := map[string]int{}
 	all := append(append([]corev1.EnvVar{}, own...), injected...)
 	for i, e := range all {
@@ -212,7 +213,7 @@ func (c *conversion) withEnv(own, injected []corev1.EnvVar, path schema.Path) []
 		if last[e.Name] >= len(own) {
 			why = "the old controller sets it over this one"
 		}
-		c.add(schema.CodeEnvReplaced, schema.Warning, path.Append(schema.Field("env"), schema.Item("name", e.Name)), fmt.Sprintf("%s, so that it has no effect", why), "remove it")
+		c.add(finding.CodeEnvReplaced, finding.Warning, path.Append(fieldpath.Field("env"), fieldpath.Item("name", e.Name)), fmt.Sprintf("%s, so that it has no effect", why), "remove it")
 	}
 	return kept
 }

@@ -8,7 +8,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // retryable is the first exit code that the restart policy ExitCode takes for retryable; those below are
@@ -29,7 +30,7 @@ func podRestart(p kubeflow.RestartPolicy) corev1.RestartPolicy {
 // checkRestarts reports restart policies that no Job has.
 func (c *conversion) checkRestarts() {
 	for _, r := range c.replicas {
-		path := r.path.Append(schema.Field("restartPolicy"))
+		path := r.path.Append(fieldpath.Field("restartPolicy"))
 		switch r.spec.RestartPolicy {
 		case kubeflow.RestartPolicyNever, kubeflow.RestartPolicyOnFailure, kubeflow.RestartPolicyExitCode:
 		case kubeflow.RestartPolicyAlways:
@@ -135,14 +136,14 @@ func (c *conversion) cleanPods() kubeflow.CleanPodPolicy {
 
 // checkRunPolicy reports what of the run policy is carried otherwise, and what is not.
 func (c *conversion) checkRunPolicy() {
-	run := schema.Fields("spec", "runPolicy")
+	run := fieldpath.Fields("spec", "runPolicy")
 	c.checkRestarts()
 	c.checkCleanPods(run)
 	if s := c.run.ActiveDeadlineSeconds; s != nil && *s < 1 {
-		c.refuse(run.Append(schema.Field("activeDeadlineSeconds")), fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s), "remove it, or write how long the job may run")
+		c.refuse(run.Append(fieldpath.Field("activeDeadlineSeconds")), fmt.Sprintf("a deadline of %d seconds: a TrainJob takes 1 or more", *s), "remove it, or write how long the job may run")
 	}
 	if b := c.run.BackoffLimit; b != nil {
-		path := run.Append(schema.Field("backoffLimit"))
+		path := run.Append(fieldpath.Field("backoffLimit"))
 		switch jobs := c.jobs(); {
 		case *b < 0:
 			c.refuse(path, fmt.Sprintf("a backoff limit of %d: a Job takes 0 or more", *b), "remove it")
@@ -151,7 +152,7 @@ func (c *conversion) checkRunPolicy() {
 		}
 	}
 	if t := c.run.TTLSecondsAfterFinished; t != nil {
-		path := run.Append(schema.Field("ttlSecondsAfterFinished"))
+		path := run.Append(fieldpath.Field("ttlSecondsAfterFinished"))
 		message := fmt.Sprintf("finished Jobs and their Pods go after %d seconds; the JobSet and the TrainJob stay", *c.ttl())
 		if !c.anyEnds() {
 			message = "it is left out: of several Jobs one that is deleted early would run again, so nothing is deleted"
@@ -159,7 +160,7 @@ func (c *conversion) checkRunPolicy() {
 		c.changed(path, message, "delete finished TrainJobs yourself; a ttlSecondsAfterFinished of the JobSet lets a failed TrainJob run again")
 	}
 	if m := c.run.ManagedBy; m != nil && *m != kubeflow.KubeflowJobsController && *m != kubeflow.MultiKueueController {
-		c.invalid(run.Append(schema.Field("managedBy")), fmt.Sprintf("%q is no manager of training jobs", *m),
+		c.invalid(run.Append(fieldpath.Field("managedBy")), fmt.Sprintf("%q is no manager of training jobs", *m),
 			fmt.Sprintf("write %s or %s", kubeflow.KubeflowJobsController, kubeflow.MultiKueueController))
 	}
 }
@@ -188,12 +189,12 @@ func (c *conversion) anyEnds() bool {
 
 // checkCleanPods reports what becomes of Pods when the job is done. JobSet v0.12.0 deletes those that
 // still run, which is the policy Running.
-func (c *conversion) checkCleanPods(run schema.Path) {
-	path := run.Append(schema.Field("cleanPodPolicy"))
+func (c *conversion) checkCleanPods(run fieldpath.Path) {
+	path := run.Append(fieldpath.Field("cleanPodPolicy"))
 	switch c.cleanPods() {
 	case kubeflow.CleanPodPolicyRunning:
 	case kubeflow.CleanPodPolicyNone, kubeflow.CleanPodPolicyUndefined:
-		c.add(schema.CodeMappedOtherwise, schema.Note, path, "Pods that still run when the job is done are deleted; under None, which is the default, the old controller left them", "")
+		c.add(finding.CodeMappedOtherwise, finding.Note, path, "Pods that still run when the job is done are deleted; under None, which is the default, the old controller left them", "")
 	case kubeflow.CleanPodPolicyAll:
 		message := fmt.Sprintf("Pods that still run when the job is done are deleted at once, finished ones after %d seconds", leastTTL)
 		if !c.anyEnds() {

@@ -6,12 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // pyTorch converts a PyTorchJob (training-operator v1.9.3 pkg/controller.v1/pytorch).
@@ -24,7 +23,7 @@ func (c *conversion) pyTorch(job *kubeflow.PyTorchJob) {
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.PyTorchReplicaSpecs)
 	c.exactlyOne(kubeflow.PyTorchJobReplicaTypeMaster)
 	if w := c.replica(kubeflow.PyTorchJobReplicaTypeWorker); w != nil && w.count() < 1 {
-		c.invalid(w.path.Append(schema.Field("replicas")), "a PyTorchJob has at least one worker, or none at all", "write 1 or more, or remove the workers")
+		c.invalid(w.path.Append(fieldpath.Field("replicas")), "a PyTorchJob has at least one worker, or none at all", "write 1 or more, or remove the workers")
 	}
 	p := &pyTorch{conversion: c, spec: &job.Spec, master: c.replica(kubeflow.PyTorchJobReplicaTypeMaster)}
 	p.checkProcs()
@@ -161,18 +160,18 @@ func (p *pyTorch) checkElastic() {
 	if policy == nil {
 		return
 	}
-	path := schema.Fields("spec", "elasticPolicy")
+	path := fieldpath.Fields("spec", "elasticPolicy")
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
 	if worker == nil {
 		p.invalid(path, "an elasticPolicy asks for workers, and the job has none", "remove it, or add workers")
 		return
 	}
 	if len(policy.Metrics) > 0 {
-		p.refuse(path.Append(schema.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
+		p.refuse(path.Append(fieldpath.Field("metrics")), "the Trainer has no autoscaler: a JobSet keeps its number of Pods",
 			"remove it, and write as many replicas as the job is to have")
 	}
 	if policy.NProcPerNode != nil && p.spec.NprocPerNode != nil {
-		p.invalid(path.Append(schema.Field("nProcPerNode")), "nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
+		p.invalid(path.Append(fieldpath.Field("nProcPerNode")), "nProcPerNode and .spec.nprocPerNode are both there", "keep .spec.nprocPerNode")
 	}
 	if least, most := p.elasticRange(); least != most || most != worker.count() {
 		p.changed(path, fmt.Sprintf("torchrun still takes %d to %d nodes, and starts again when one is lost; but the number of Pods stays %d, since a JobSet cannot be scaled", least, most, p.total()),
@@ -215,7 +214,7 @@ func (p *pyTorch) procsForWorld() int {
 
 func (p *pyTorch) checkProcs() {
 	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil && !slices.Contains(words, p.procsPerNode()) {
-		p.invalid(schema.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is no number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
+		p.invalid(fieldpath.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is no number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
 	}
 }
 
@@ -252,7 +251,7 @@ func (p *pyTorch) checkAuto(r *role) {
 	if p.procs != nil || hasGPU(containerOf(r.replica.pod(), r.main)) {
 		return
 	}
-	p.changed(schema.Fields("spec", "nprocPerNode"),
+	p.changed(fieldpath.Fields("spec", "nprocPerNode"),
 		"torchrun starts as many processes as the container has CPUs in its requests, else in its limits, and at least one; before, auto was as many as it found on the machine",
 		"write the number as nprocPerNode, if the program is run by torchrun")
 }

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Names and marks of Trainer v2.3.0 (pkg/constants) and of JobSet v0.12.0.
@@ -49,7 +49,7 @@ type member struct {
 }
 
 // path is the field of the old job with the Pods' template.
-func (r *role) path(steps ...schema.Step) schema.Path { return r.replica.podPath(steps...) }
+func (r *role) path(steps ...fieldpath.Step) fieldpath.Path { return r.replica.podPath(steps...) }
 
 // one makes one job of all replica types, in their order.
 func (c *conversion) one() *role {

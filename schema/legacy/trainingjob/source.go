@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // framework is what a kind of the old API says of itself.
@@ -39,10 +39,10 @@ type framework struct {
 
 // conversion is one job on its way.
 type conversion struct {
-	findings schema.Findings
+	findings finding.List
 	opts     Options
 	framework
-	object   schema.Object
+	object   fieldpath.Object
 	meta     metav1.ObjectMeta
 	run      kubeflow.RunPolicy
 	replicas []*replica
@@ -64,13 +64,13 @@ type conversion struct {
 type replica struct {
 	typ  kubeflow.ReplicaType
 	spec *kubeflow.ReplicaSpec
-	path schema.Path
+	path fieldpath.Path
 }
 
 func (r *replica) pod() *corev1.PodSpec { return &r.spec.Template.Spec }
 
-func (r *replica) podPath(steps ...schema.Step) schema.Path {
-	return r.path.Append(schema.Fields("template", "spec")...).Append(steps...)
+func (r *replica) podPath(steps ...fieldpath.Step) fieldpath.Path {
+	return r.path.Append(fieldpath.Fields("template", "spec")...).Append(steps...)
 }
 
 func (r *replica) count() int32 { return *r.spec.Replicas }
@@ -82,16 +82,16 @@ func (r *replica) lower() string { return strings.ToLower(string(r.typ)) }
 // (training-operator v1.9.3 pkg/apis/kubeflow.org/v1, pkg/webhooks).
 func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunPolicy, specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) {
 	c.framework, c.meta, c.run = f, meta, run
-	c.object = schema.Object{Kind: f.kind, Namespace: meta.Namespace, Name: meta.Name}
+	c.object = fieldpath.Object{Kind: f.kind, Namespace: meta.Namespace, Name: meta.Name}
 	c.checkName()
-	specsPath := schema.Fields("spec", f.specs)
+	specsPath := fieldpath.Fields("spec", f.specs)
 	if len(specs) == 0 {
 		c.invalid(specsPath, "no replica type is there", fmt.Sprintf("write one of %s", names(f.types)))
 	}
 	byType := map[kubeflow.ReplicaType]*replica{}
 	for _, written := range slices.Sorted(maps.Keys(specs)) {
 		i := slices.IndexFunc(f.types, func(t kubeflow.ReplicaType) bool { return strings.EqualFold(string(t), string(written)) })
-		path := specsPath.Append(schema.Key(string(written)))
+		path := specsPath.Append(fieldpath.Key(string(written)))
 		switch {
 		case i < 0 && specs[written] != nil:
 			c.invalid(path, fmt.Sprintf("%s has no replica type %q", f.kind, written), fmt.Sprintf("write one of %s", names(f.types)))
@@ -127,19 +127,19 @@ func (c *conversion) defaults(r *replica) {
 		r.spec.Replicas = &n
 	}
 	if n := r.count(); n < 0 || n > maxReplicas {
-		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas), "write how many Pods there are")
+		c.invalid(r.path.Append(fieldpath.Field("replicas")), fmt.Sprintf("%d replicas: want 0 to %d", n, maxReplicas), "write how many Pods there are")
 	}
 	if r.spec.RestartPolicy == "" {
 		r.spec.RestartPolicy = c.framework.restart
 	}
-	containers := r.podPath(schema.Field("containers"))
+	containers := r.podPath(fieldpath.Field("containers"))
 	if len(r.pod().Containers) == 0 {
 		c.invalid(containers, "the Pods have no container", "write the container that trains")
 		return
 	}
 	for i := range r.pod().Containers {
 		if r.pod().Containers[i].Image == "" {
-			c.invalid(containers.Append(schema.Index(i), schema.Field("image")), "a container without an image", "name its image")
+			c.invalid(containers.Append(fieldpath.Index(i), fieldpath.Field("image")), "a container without an image", "name its image")
 		}
 	}
 	if c.container != "" && containerOf(r.pod(), c.container) == nil {
@@ -150,10 +150,10 @@ func (c *conversion) defaults(r *replica) {
 
 // checkName asks for a name of which the addresses of Pods can be made.
 func (c *conversion) checkName() {
-	path := schema.Fields("metadata", "name")
+	path := fieldpath.Fields("metadata", "name")
 	switch {
 	case c.meta.Name == "" && c.meta.GenerateName != "":
-		c.refuse(schema.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
+		c.refuse(fieldpath.Fields("metadata", "generateName"), "the addresses of the Pods, which the new objects spell out, are made of the job's name, and generateName leaves it to the cluster",
 			"write a name")
 	case c.meta.Name == "":
 		c.invalid(path, "the job has no name", "give it one")
@@ -165,7 +165,7 @@ func (c *conversion) checkName() {
 // exactlyOne reports a replica type that must have one Pod.
 func (c *conversion) exactlyOne(t kubeflow.ReplicaType) {
 	if r := c.replica(t); r != nil && r.count() != 1 {
-		c.invalid(r.path.Append(schema.Field("replicas")), fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t), "write replicas: 1")
+		c.invalid(r.path.Append(fieldpath.Field("replicas")), fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t), "write replicas: 1")
 	}
 }
 
@@ -237,28 +237,28 @@ func names(types []kubeflow.ReplicaType) string {
 	return strings.Join(words, ", ")
 }
 
-func (c *conversion) add(code schema.Code, severity schema.Severity, path schema.Path, message, help string) {
-	c.findings = append(c.findings, schema.Finding{
+func (c *conversion) add(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
+	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path, Message: message, Help: help,
 	})
 }
 
 // refuse reports what cannot be carried.
-func (c *conversion) refuse(path schema.Path, message, help string) {
-	c.add(schema.CodeNotCarried, schema.Error, path, message, help)
+func (c *conversion) refuse(path fieldpath.Path, message, help string) {
+	c.add(finding.CodeNotCarried, finding.Error, path, message, help)
 }
 
 // invalid reports what the old API refuses as well.
-func (c *conversion) invalid(path schema.Path, message, help string) {
-	c.add(schema.CodeOldInvalid, schema.Error, path, message, help)
+func (c *conversion) invalid(path fieldpath.Path, message, help string) {
+	c.add(finding.CodeOldInvalid, finding.Error, path, message, help)
 }
 
 // changed reports what is carried with another meaning.
-func (c *conversion) changed(path schema.Path, message, help string) {
-	c.add(schema.CodeMappedOtherwise, schema.Warning, path, message, help)
+func (c *conversion) changed(path fieldpath.Path, message, help string) {
+	c.add(finding.CodeMappedOtherwise, finding.Warning, path, message, help)
 }
 
 // dropped reports what is left out since it does nothing, or since the cluster writes it.
-func (c *conversion) dropped(severity schema.Severity, path schema.Path, message, help string) {
-	c.add(schema.CodeDroppedField, severity, path, message, help)
+func (c *conversion) dropped(severity finding.Severity, path fieldpath.Path, message, help string) {
+	c.add(finding.CodeDroppedField, severity, path, message, help)
 }

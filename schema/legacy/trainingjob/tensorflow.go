@@ -7,7 +7,7 @@ import (
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3 has no
@@ -21,17 +21,17 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 		restart: kubeflow.TFJobDefaultRestartPolicy,
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.TFReplicaSpecs)
 	if c.replica(chief) != nil && c.replica(master) != nil {
-		c.invalid(schema.Fields("spec", "tfReplicaSpecs"), "a job has a Chief or a Master, and not both", "keep one of the two")
+		c.invalid(fieldpath.Fields("spec", "tfReplicaSpecs"), "a job has a Chief or a Master, and not both", "keep one of the two")
 	}
 	if job.Spec.EnableDynamicWorker {
-		c.refuse(schema.Fields("spec", "enableDynamicWorker"),
+		c.refuse(fieldpath.Fields("spec", "enableDynamicWorker"),
 			"TF_CONFIG of dynamic workers is written anew for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
 	}
 	allWorkers := false
 	if p := job.Spec.SuccessPolicy; p != nil && *p != kubeflow.SuccessPolicyDefault {
 		allWorkers = *p == kubeflow.SuccessPolicyAllWorkers
 		if !allWorkers {
-			c.invalid(schema.Fields("spec", "successPolicy"), fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
+			c.invalid(fieldpath.Fields("spec", "successPolicy"), fmt.Sprintf("there is no success policy %q", *p), "write AllWorkers, or remove it")
 		}
 	}
 	if c.findings.Err() != nil {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Group and Version are those of the old API.
@@ -101,7 +101,7 @@ func (r *Result) Objects() []any {
 //
 // The result is nil where a finding is an error. All findings name the old job and a field of it, or of
 // what the field becomes.
-func Convert(job runtime.Object, opts Options) (*Result, schema.Findings) {
+func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 	c := &conversion{opts: opts}
 	switch job := job.(type) {
 	case *kubeflow.PyTorchJob:
@@ -117,8 +117,8 @@ func Convert(job runtime.Object, opts Options) (*Result, schema.Findings) {
 	case *kubeflow.PaddleJob:
 		c.paddle(job.DeepCopy())
 	default:
-		c.findings = append(c.findings, schema.Finding{
-			Code: schema.CodeUnknownKind, Severity: schema.Error, Path: schema.Fields("kind"),
+		c.findings = append(c.findings, finding.Finding{
+			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%T is no training job of %s/%s", job, Group, Version),
 			Help:    "give one of " + strings.Join(Kinds(), ", "),
 		})

@@ -3,12 +3,11 @@ package trainingjob
 import (
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	kubeflow "github.com/kubeflow/training-operator/pkg/apis/kubeflow.org/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // xgBoost converts an XGBoostJob (training-operator v1.9.3 pkg/controller.v1/xgboost).
@@ -21,7 +20,7 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 	}, job.ObjectMeta, job.Spec.RunPolicy, job.Spec.XGBReplicaSpecs)
 	c.exactlyOne(master)
 	if c.replica(master) == nil {
-		c.invalid(schema.Fields("spec", "xgbReplicaSpecs"), "an XGBoostJob has a Master", "add it")
+		c.invalid(fieldpath.Fields("spec", "xgbReplicaSpecs"), "an XGBoostJob has a Master", "add it")
 	}
 	if c.findings.Err() != nil {
 		return

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // FuzzFormats puts any text into every part of a finding. Each format has to stay what it is, to hold
@@ -18,17 +20,17 @@ func FuzzFormats(f *testing.F) {
 		f.Add(text, 3)
 	}
 	f.Fuzz(func(t *testing.T, text string, column int) {
-		position := schema.Position{File: text, Line: 2, Column: column}
-		finding := schema.Finding{
-			Code: schema.CodeSyntax, Severity: schema.Error, Object: schema.Object{Kind: "TrainJob", Name: text},
-			Path: schema.Fields("metadata", "labels").Append(schema.Key(text)), Position: position,
-			Claims:  []schema.Claim{{Layer: schema.Manager(text), Value: text, Source: schema.Fields(text), Position: position}},
+		position := fieldpath.Position{File: text, Line: 2, Column: column}
+		found := finding.Finding{
+			Code: finding.CodeSyntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
+			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
+			Claims:  []engine.Claim{{Layer: engine.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},
 			Message: text, Help: "h" + text,
 		}
 		line := strings.ReplaceAll(text, "\n", " ")
-		opts := report.Options{Line: func(schema.Position) string { return line }, Quote: func(schema.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}
+		opts := report.Options{Line: func(fieldpath.Position) string { return line }, Quote: func(fieldpath.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}
 		for _, format := range report.Formats() {
-			got := written(t, format, schema.Findings{finding}, opts)
+			got := written(t, format, finding.List{found}, opts)
 			if !utf8.ValidString(got) {
 				t.Errorf("%s writes what is no UTF-8: %q", format, got)
 			}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // githubShows is how many annotations of each severity GitHub takes of one step.
@@ -16,9 +16,9 @@ const githubShows = 10
 
 // writeGitHub writes a workflow command for each finding, errors first: of each severity GitHub shows
 // the first ten of a step beside the lines that they are about, and the rest in the log only.
-func writeGitHub(w io.Writer, findings schema.Findings, opts Options) error {
+func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	ordered := slices.Clone(findings)
-	slices.SortStableFunc(ordered, func(a, b schema.Finding) int { return -cmp.Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(ordered, func(a, b finding.Finding) int { return -cmp.Compare(a.Severity, b.Severity) })
 	out := bufio.NewWriter(w)
 	ordered, left := forPerson(ordered)
 	for _, f := range ordered {
@@ -48,11 +48,11 @@ func writeGitHub(w io.Writer, findings schema.Findings, opts Options) error {
 	return out.Flush()
 }
 
-func githubCommand(s schema.Severity) string {
+func githubCommand(s finding.Severity) string {
 	switch s {
-	case schema.Error:
+	case finding.Error:
 		return "error"
-	case schema.Warning:
+	case finding.Warning:
 		return "warning"
 	default:
 		return "notice"
@@ -66,9 +66,9 @@ var (
 )
 
 // githubRest says how many findings GitHub does not show beside their lines, "" when it shows all.
-func githubRest(count map[schema.Severity]int) string {
+func githubRest(count map[finding.Severity]int) string {
 	var parts []string
-	for _, severity := range []schema.Severity{schema.Error, schema.Warning} {
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if n := count[severity] - githubShows; n > 0 {
 			parts = append(parts, Count(n, severity.String()))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // command is a workflow command as GitHub's runner reads it.
@@ -78,16 +78,16 @@ func TestGitHub(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	many := func(errors, warnings, notes int) schema.Findings {
+	many := func(errors, warnings, notes int) finding.List {
 		return slices.Concat(
-			slices.Repeat(schema.Findings{{Severity: schema.Error}}, errors),
-			slices.Repeat(schema.Findings{{Severity: schema.Warning}}, warnings),
-			slices.Repeat(schema.Findings{{Severity: schema.Note}}, notes),
+			slices.Repeat(finding.List{{Severity: finding.Error}}, errors),
+			slices.Repeat(finding.List{{Severity: finding.Warning}}, warnings),
+			slices.Repeat(finding.List{{Severity: finding.Note}}, notes),
 		)
 	}
 	for _, tc := range []struct {
 		format   string
-		findings schema.Findings
+		findings finding.List
 		want     string
 	}{
 		{"text", nil, ""},

@@ -8,18 +8,20 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // jsonFinding is a finding as a program reads it. A place that is not known has line 0 and column 0.
 type jsonFinding struct {
-	Code     schema.Code     `json:"code"`
-	Severity schema.Severity `json:"severity"`
-	Object   string          `json:"object"`
-	Path     string          `json:"path"`
-	Message  string          `json:"message"`
-	Help     string          `json:"help"`
-	Claims   []jsonClaim     `json:"claims"`
+	Code     finding.Code     `json:"code"`
+	Severity finding.Severity `json:"severity"`
+	Object   string           `json:"object"`
+	Path     string           `json:"path"`
+	Message  string           `json:"message"`
+	Help     string           `json:"help"`
+	Claims   []jsonClaim      `json:"claims"`
 	jsonPosition
 }
 
@@ -27,7 +29,7 @@ type jsonFinding struct {
 // the layer only named an item or an empty struct, and Masked where the value is a mask. Field leads from the path of the
 // finding to the field of the claim, where that is another one.
 type jsonClaim struct {
-	Layer   schema.Layer `json:"layer"`
+	Layer   engine.Layer `json:"layer"`
 	Value   any          `json:"value"`
 	Present bool         `json:"present,omitempty"`
 	Masked  bool         `json:"masked,omitempty"`
@@ -42,7 +44,7 @@ type jsonPosition struct {
 }
 
 // writeJSON writes one object with the list of findings.
-func writeJSON(w io.Writer, findings schema.Findings, opts Options) error {
+func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 	list := make([]jsonFinding, len(findings))
 	for i, f := range findings {
 		claims := make([]jsonClaim, len(f.Claims))
@@ -56,19 +58,19 @@ func writeJSON(w io.Writer, findings schema.Findings, opts Options) error {
 	}{list})
 }
 
-func (o Options) jsonClaim(f schema.Finding, c schema.Claim) jsonClaim {
+func (o Options) jsonClaim(f finding.Finding, c engine.Claim) jsonClaim {
 	claim := jsonClaim{Layer: c.Layer, Value: c.Value, jsonPosition: jsonPosition(c.Position)}
 	if tail := tailOf(f, c); len(tail) > 0 {
 		claim.Field = tail.String()
 	}
 	path := pathOf(f, c)
 	switch {
-	case c.Value == any(schema.Presence{}):
+	case c.Value == any(engine.Presence{}):
 		claim.Value, claim.Present = nil, true
-	case c.Value != nil && !o.ShowValues && schema.IsSecretOf(c.Layer, path):
-		claim.Value, claim.Masked = schema.FormatClaim(path, c, false), true
+	case c.Value != nil && !o.ShowValues && merge.IsSecretOf(c.Layer, path):
+		claim.Value, claim.Masked = merge.FormatClaim(path, c, false), true
 	case !o.ShowValues:
-		claim.Value = schema.HideSecrets(path, c.Value)
+		claim.Value = finding.HideSecrets(path, c.Value)
 	}
 	return claim
 }

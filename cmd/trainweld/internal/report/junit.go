@@ -6,7 +6,7 @@ import (
 	"encoding/xml"
 	"io"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The types are the elements of JUnit's reports that continuous integration reads. There is no time:
@@ -55,7 +55,7 @@ const noFile = "inputs"
 // a case for each finding. An error is a failure. A warning is skipped: that is what viewers count and
 // show without failing anything; under Options.Strict it is a failure, too. A note passes. A file
 // without findings is one case that passes.
-func writeJUnit(w io.Writer, findings schema.Findings, opts Options) error {
+func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 	report := junitReport{Name: "trainweld"}
 	for _, file := range opts.Files {
 		if file != "" {
@@ -117,7 +117,7 @@ func (s *junitSuite) add(c junitCase) {
 	}
 }
 
-func (o Options) junitCase(f schema.Finding) junitCase {
+func (o Options) junitCase(f finding.Finding) junitCase {
 	c := junitCase{Name: title(f.Code), Class: noFile, Line: f.Position.Line}
 	if where := place(f); where != "" {
 		c.Name += " in " + printable(where)
@@ -128,9 +128,9 @@ func (o Options) junitCase(f schema.Finding) junitCase {
 	}
 	outcome := junitOutcome{Message: printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
 	switch {
-	case f.Severity >= schema.Error, f.Severity == schema.Warning && o.Strict:
+	case f.Severity >= finding.Error, f.Severity == finding.Warning && o.Strict:
 		c.Failure = &outcome
-	case f.Severity == schema.Warning:
+	case f.Severity == finding.Warning:
 		// The attribute is all that some viewers show, the text all that others do.
 		c.SystemOut, outcome.Text, outcome.Type = outcome.Text, "", ""
 		c.Skipped = &outcome
@@ -141,7 +141,7 @@ func (o Options) junitCase(f schema.Finding) junitCase {
 }
 
 // plainText is the finding as the text report has it, without colours.
-func (o Options) plainText(f schema.Finding) string {
+func (o Options) plainText(f finding.Finding) string {
 	var b bytes.Buffer
 	o.Color = false
 	t := text{w: bufio.NewWriter(&b), opts: o}

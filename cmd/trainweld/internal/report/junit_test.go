@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // suites is a JUnit report as its readers understand it.
@@ -73,7 +73,7 @@ func TestJUnitCounts(t *testing.T) {
 	strict := options()
 	strict.Strict = true
 	for _, tc := range []struct {
-		findings schema.Findings
+		findings finding.List
 		opts     report.Options
 		want     counts
 		reason   string

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 const (
@@ -14,12 +14,12 @@ const (
 )
 
 // limited returns the first MaxFindings findings, and one that counts the others.
-func limited(findings schema.Findings) schema.Findings {
+func limited(findings finding.List) finding.List {
 	if len(findings) <= MaxFindings {
 		return findings
 	}
-	rest := schema.Finding{
-		Code: schema.CodeSyntax, Severity: schema.Note,
+	rest := finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Note,
 		Message: fmt.Sprintf("the run has %d findings, and the report the first %d", len(findings), MaxFindings),
 		Help:    "fix these first, or check fewer files in one run",
 	}
@@ -32,7 +32,7 @@ func limited(findings schema.Findings) schema.Findings {
 // kind is a code in a file.
 type kind struct {
 	file string
-	code schema.Code
+	code finding.Code
 }
 
 // rest counts the findings of a kind that are not shown.
@@ -44,10 +44,10 @@ type rest struct {
 func (r rest) String() string { return Count(r.count, "more finding") + " of " + string(r.code) }
 
 // forPerson returns the findings without those beyond MaxShown of one code in one file, and how many these are.
-func forPerson(findings schema.Findings) (shown schema.Findings, left []rest) {
+func forPerson(findings finding.List) (shown finding.List, left []rest) {
 	count := map[kind]int{}
 	at := map[kind]int{}
-	shown = make(schema.Findings, 0, len(findings))
+	shown = make(finding.List, 0, len(findings))
 	for _, f := range findings {
 		k := kind{f.Position.File, f.Code}
 		if count[k]++; count[k] <= MaxShown {

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // many returns n findings of one code in one file.
-func many(n int) schema.Findings {
-	all := make(schema.Findings, n)
+func many(n int) finding.List {
+	all := make(finding.List, n)
 	for i := range all {
-		all[i] = schema.Finding{
-			Code: schema.CodeWrongType, Severity: schema.Error, Message: fmt.Sprintf("m%d", i), Help: "h",
-			Position: schema.Position{File: "a.yaml", Line: i + 1, Column: 1},
+		all[i] = finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Help: "h",
+			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
 		}
 	}
 	return all
@@ -23,8 +24,8 @@ func many(n int) schema.Findings {
 
 // TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
 func TestWrite_Limits(t *testing.T) {
-	all := append(many(report.MaxShown+20), schema.Finding{
-		Code: schema.CodeWrongType, Severity: schema.Error, Message: "other", Help: "h", Position: schema.Position{File: "b.yaml", Line: 1, Column: 1},
+	all := append(many(report.MaxShown+20), finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Help: "h", Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
 	})
 	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
 		text := written(t, format, all, report.Options{})

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/trainweld/trainweld/docs"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // prose is what there is to say of a finding besides its place, a line each, for formats that have a
 // field for a text: the message, the object and the field, every claim, and what to do.
-func (o Options) prose(f schema.Finding) []string {
+func (o Options) prose(f finding.Finding) []string {
 	lines := []string{printable(f.Message)}
 	if where := place(f); where != "" {
 		lines = append(lines, "in "+printable(where))
@@ -31,7 +31,7 @@ func (o Options) prose(f schema.Finding) []string {
 }
 
 // title is the code with what it means in a few words.
-func title(code schema.Code) string {
+func title(code finding.Code) string {
 	page, ok := docs.Of(code)
 	if !ok {
 		return string(code)

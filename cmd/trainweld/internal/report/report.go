@@ -26,7 +26,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // Options says what to show. The zero value shows errors and warnings, masks values, and knows
@@ -42,10 +43,10 @@ type Options struct {
 	Strict bool
 	// Line returns the line of a file in which a position is, without its end, and "" where it is not
 	// known. It is measured, and never written.
-	Line func(schema.Position) string
+	Line func(fieldpath.Position) string
 	// Quote returns as much of that line as may be written, with or without the values of secrets, and false where
 	// nothing may. Nil leaves source lines out.
-	Quote func(p schema.Position, values bool) (string, bool)
+	Quote func(p fieldpath.Position, values bool) (string, bool)
 	// Version is the version of this program, for formats that name it.
 	Version string
 	// Files are the files that were read, as positions name them, in the order of reading.
@@ -55,7 +56,7 @@ type Options struct {
 // formats are the formats by their names, in the order in which help lists them.
 var formats = []struct {
 	name  string
-	write func(io.Writer, schema.Findings, Options) error
+	write func(io.Writer, finding.List, Options) error
 }{
 	{"text", writeText},
 	{"json", writeJSON},
@@ -79,7 +80,7 @@ func Formats() []string {
 //
 // A report holds at most MaxFindings, and what a person reads at most MaxShown of one code in one file: it counts the
 // rest.
-func Write(w io.Writer, format string, findings schema.Findings, opts Options) error {
+func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	for _, f := range formats {
 		if f.name == format {
 			return f.write(w, limited(opts.shown(findings)), opts)
@@ -90,9 +91,9 @@ func Write(w io.Writer, format string, findings schema.Findings, opts Options) e
 
 // Distinct leaves out what was found before: what is wrong with a runtime is found once for each of
 // its TrainJobs.
-func Distinct(findings schema.Findings) schema.Findings {
+func Distinct(findings finding.List) finding.List {
 	seen := map[string]bool{}
-	var once schema.Findings
+	var once finding.List
 	for _, f := range findings {
 		if text := f.Error(); !seen[text] {
 			seen[text] = true
@@ -104,10 +105,10 @@ func Distinct(findings schema.Findings) schema.Findings {
 
 // Summary says how many errors and warnings there are, "" when there is neither. It is for a line of
 // its own, beside a report in the named format.
-func Summary(format string, findings schema.Findings) string {
+func Summary(format string, findings finding.List) string {
 	count := countBySeverity(findings)
 	var parts []string
-	for _, severity := range []schema.Severity{schema.Error, schema.Warning} {
+	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if n := count[severity]; n > 0 {
 			parts = append(parts, Count(n, severity.String()))
 		}
@@ -119,8 +120,8 @@ func Summary(format string, findings schema.Findings) string {
 	return text
 }
 
-func countBySeverity(findings schema.Findings) map[schema.Severity]int {
-	count := map[schema.Severity]int{}
+func countBySeverity(findings finding.List) map[finding.Severity]int {
+	count := map[finding.Severity]int{}
 	for _, f := range findings {
 		count[f.Severity]++
 	}
@@ -136,8 +137,8 @@ func Count(n int, what string) string {
 }
 
 // shown leaves out the notes that nobody asked for.
-func (o Options) shown(findings schema.Findings) schema.Findings {
-	return slices.DeleteFunc(slices.Clone(findings), func(f schema.Finding) bool {
-		return f.Severity <= schema.Note && !o.ShowNotes
+func (o Options) shown(findings finding.List) finding.List {
+	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
+		return f.Severity <= finding.Note && !o.ShowNotes
 	})
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/jsonschema"
-	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/schema/manifest"
 )
 
@@ -43,7 +45,7 @@ spec:
 	"jobs/größe 50%.yaml": "a:\tb: c\n日本語: ✓ pool: 一\n" + strings.Repeat("x", 200) + ": {" + strings.Repeat("y ", 100) + "}\n\x1b[31mred\x00 \u202eevil\u009b\n",
 }
 
-func line(p schema.Position) string {
+func line(p fieldpath.Position) string {
 	lines := strings.Split(sources[p.File], "\n")
 	if p.Line < 1 || p.Line > len(lines) {
 		return ""
@@ -52,16 +54,16 @@ func line(p schema.Position) string {
 }
 
 // quote lets the lines of what is no object through, to see how each is shown.
-func quote(p schema.Position, values bool) (string, bool) {
+func quote(p fieldpath.Position, values bool) (string, bool) {
 	if p.File == "jobs/llm.yaml" {
 		return manifest.Quotes([]byte(sources[p.File]))(p.Line, values)
 	}
 	return line(p), line(p) != ""
 }
 
-func path(t *testing.T, text string) schema.Path {
+func path(t *testing.T, text string) fieldpath.Path {
 	t.Helper()
-	p, err := schema.ParsePath(text)
+	p, err := fieldpath.ParsePath(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,74 +74,74 @@ func path(t *testing.T, text string) schema.Path {
 const hostile = "a\nb\r::error file=x::y %0A%25 ]]> <b>&amp; \x1b[2J\x1b]0;t\x07 \x00 \x7f \u009b \u202e \xff\xfe [z](http://x) {0} \"q\" ,;:"
 
 // findings are of every severity, with and without claims and places.
-func findings(t *testing.T) schema.Findings {
+func findings(t *testing.T) finding.List {
 	const llm, größe = "jobs/llm.yaml", "jobs/größe 50%.yaml"
-	job := schema.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"}
+	job := fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"}
 	pod := `.spec.replicatedJobs[name="node"].template.spec.template.spec`
 	env := pod + `.containers[name="sidecar"].env[name="TOKEN"]`
-	patch := func(manager, rest string) schema.Path {
+	patch := func(manager, rest string) fieldpath.Path {
 		return path(t, `.spec.runtimePatches[manager="`+manager+`"].trainingRuntimeSpec.template`+rest)
 	}
-	return schema.Findings{
+	return finding.List{
 		{
-			Code: schema.CodeOverlap, Severity: schema.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
-			Position: schema.Position{File: llm, Line: 15, Column: 11},
-			Claims: []schema.Claim{
-				{Layer: schema.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: schema.Position{File: llm, Line: 15, Column: 11}},
-				{Layer: schema.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: schema.Position{File: größe, Line: 2, Column: 13}},
+			Code: finding.CodeOverlap, Severity: finding.Error, Object: job, Path: path(t, pod+`.nodeSelector["pool"]`),
+			Position: fieldpath.Position{File: llm, Line: 15, Column: 11},
+			Claims: []engine.Claim{
+				{Layer: engine.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
+				{Layer: engine.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
 			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Help: "agree on one value",
 		},
 		{
-			Code: schema.CodeUnion, Severity: schema.Error, Object: job, Path: path(t, env),
-			Position: schema.Position{File: llm, Line: 8, Column: 14},
-			Claims: []schema.Claim{
-				{Layer: schema.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: schema.Position{File: llm, Line: 8, Column: 14}},
-				{Layer: schema.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+			Code: finding.CodeUnion, Severity: finding.Error, Object: job, Path: path(t, env),
+			Position: fieldpath.Position{File: llm, Line: 8, Column: 14},
+			Claims: []engine.Claim{
+				{Layer: engine.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
+				{Layer: engine.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
 			},
 			Message: "managers set different members of one union", Help: "keep the one member that is meant",
 		},
 		{
-			Code: schema.CodeUnknownField, Severity: schema.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
-			Position: schema.Position{File: llm, Line: 9, Column: 45},
+			Code: finding.CodeUnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
+			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
 			Message:  "the place stands behind a value on one line, so the line is not shown", Help: "none",
 		},
 		{
-			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: llm, Line: 13, Column: 3},
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
 			Message: "the place is within the text of a value, so the line is not shown", Help: "none",
 		},
 		{
-			Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: größe, Line: 1, Column: 7},
+			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
 			Message: "a tab is before the column", Help: "none",
 		},
 		{
-			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 2, Column: 7},
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
 			Message: "wide characters are before the column", Help: "none",
 		},
 		{
-			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 3, Column: 201},
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
 			Message: "the column is in the middle of a long line", Help: "none",
 		},
 		{
-			Code: schema.CodeSyntax, Severity: schema.Warning, Position: schema.Position{File: größe, Line: 4, Column: 6},
+			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
 			Message: "control characters are in the line", Help: "none",
 		},
 		{
-			Code: schema.CodeAmbiguousWord, Severity: schema.Warning, Position: schema.Position{File: llm, Line: 14},
+			Code: finding.CodeAmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
 			Message: "a line without a column", Help: "none",
 		},
 		{
-			Code: schema.CodeOldVersion, Severity: schema.Note, Object: job, Position: schema.Position{File: llm, Line: 1, Column: 13},
+			Code: finding.CodeOldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
 			Message: "a note",
 		},
 		{
-			Code: schema.CodeNoTrainJob, Severity: schema.Error,
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files",
 		},
 		{
-			Code: schema.CodeUnreadable, Severity: schema.Error, Object: schema.Object{Kind: "TrainJob", Name: hostile},
-			Path: schema.Fields("metadata", "labels").Append(schema.Key(hostile)), Position: schema.Position{File: hostile, Line: 3, Column: 4},
-			Claims:  []schema.Claim{{Layer: schema.Manager(hostile), Value: hostile, Source: schema.Fields("metadata", "name"), Position: schema.Position{File: hostile, Line: 9, Column: 9}}},
+			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
+			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
+			Claims:  []engine.Claim{{Layer: engine.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
 			Message: hostile, Help: hostile,
 		},
 	}
@@ -152,7 +154,7 @@ func options() report.Options {
 	}
 }
 
-func written(t *testing.T, format string, findings schema.Findings, opts report.Options) string {
+func written(t *testing.T, format string, findings finding.List, opts report.Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := report.Write(&b, format, findings, opts); err != nil {

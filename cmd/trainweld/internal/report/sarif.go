@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/docs"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The types are the part of SARIF 2.1.0 that is used. What may be empty is left out when it is: GitHub
@@ -93,7 +94,7 @@ type sarifLogicalLocation struct {
 }
 
 // writeSARIF writes one run, with the rules that occur, by their codes.
-func writeSARIF(w io.Writer, findings schema.Findings, opts Options) error {
+func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	s := sarif{opts: opts, rules: rulesOf(findings), seen: map[string]int{}}
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "trainweld", Version: opts.Version, Rules: s.rules}},
@@ -111,8 +112,8 @@ func writeSARIF(w io.Writer, findings schema.Findings, opts Options) error {
 }
 
 // rulesOf are the codes that occur, each with its page and the worst severity that it occurs with.
-func rulesOf(findings schema.Findings) []sarifRule {
-	worst := map[schema.Code]schema.Severity{}
+func rulesOf(findings finding.List) []sarifRule {
+	worst := map[finding.Code]finding.Severity{}
 	for _, f := range findings {
 		worst[f.Code] = max(worst[f.Code], f.Severity)
 	}
@@ -134,11 +135,11 @@ func rulesOf(findings schema.Findings) []sarifRule {
 	return rules
 }
 
-func sarifLevel(s schema.Severity) string {
+func sarifLevel(s finding.Severity) string {
 	switch s {
-	case schema.Error:
+	case finding.Error:
 		return "error"
-	case schema.Warning:
+	case finding.Warning:
 		return "warning"
 	default:
 		return "note"
@@ -151,7 +152,7 @@ type sarif struct {
 	seen  map[string]int // how often a fingerprint occurred
 }
 
-func (s sarif) result(f schema.Finding) sarifResult {
+func (s sarif) result(f finding.Finding) sarifResult {
 	location := sarifLocation{Physical: s.physical(s.opts.somewhere(f.Position))}
 	if where := place(f); where != "" {
 		location.Logical = []sarifLogicalLocation{{Name: where}}
@@ -178,7 +179,7 @@ func (s sarif) result(f schema.Finding) sarifResult {
 }
 
 // physical is a position as a region that reaches to the end of its line, where that is known.
-func (s sarif) physical(p schema.Position) sarifPhysicalLocation {
+func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	region := sarifRegion{StartLine: max(p.Line, 1), StartColumn: max(p.Column, 1), EndLine: max(p.Line, 1)}
 	if s.opts.Line != nil && p.Line > 0 {
 		if end := utf8.RuneCountInString(strings.TrimRight(s.opts.Line(p), " \t\r")); end >= region.StartColumn {
@@ -193,21 +194,21 @@ func (s sarif) physical(p schema.Position) sarifPhysicalLocation {
 
 // somewhere is the position, or, for a finding on the inputs as a whole, the beginning of the first of
 // them: GitHub shows no result without a location.
-func (o Options) somewhere(p schema.Position) schema.Position {
+func (o Options) somewhere(p fieldpath.Position) fieldpath.Position {
 	switch {
 	case p.File != "":
 		return p
 	case len(o.Files) > 0:
-		return schema.Position{File: o.Files[0]}
+		return fieldpath.Position{File: o.Files[0]}
 	default:
-		return schema.Position{File: "."}
+		return fieldpath.Position{File: "."}
 	}
 }
 
 // fingerprint tells a finding from others, and does not change when lines move. It is of the file, the
 // code, the object, the field and who claims it; findings that have all that in common are numbered.
 // GitHub makes its own fingerprint from the line besides, and warns of one that is not the same.
-func (s sarif) fingerprint(f schema.Finding) string {
+func (s sarif) fingerprint(f finding.Finding) string {
 	parts := []string{slashed(f.Position.File), string(f.Code), f.Object.String(), f.Path.String()}
 	for _, c := range f.Claims {
 		parts = append(parts, string(c.Layer))

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // sarifLog is what the tests look at. That the files are SARIF is for the tests of fuzz/upstream to
@@ -116,7 +117,7 @@ func noneEmpty(t *testing.T, at string, value any) {
 // TestSARIFFingerprints wants fingerprints that differ, that stay when lines move, and that say nothing
 // of values.
 func TestSARIFFingerprints(t *testing.T) {
-	fingerprints := func(edit func(*schema.Finding)) []string {
+	fingerprints := func(edit func(*finding.Finding)) []string {
 		all := append(findings(t), findings(t)[0])
 		for i := range all {
 			edit(&all[i])
@@ -127,7 +128,7 @@ func TestSARIFFingerprints(t *testing.T) {
 		}
 		return prints
 	}
-	before := fingerprints(func(*schema.Finding) {})
+	before := fingerprints(func(*finding.Finding) {})
 	seen := map[string]bool{}
 	for _, print := range before {
 		if print == "" || seen[print] {
@@ -135,7 +136,7 @@ func TestSARIFFingerprints(t *testing.T) {
 		}
 		seen[print] = true
 	}
-	after := fingerprints(func(f *schema.Finding) {
+	after := fingerprints(func(f *finding.Finding) {
 		f.Position.Line += 7
 		f.Position.Column++
 		for i := range f.Claims {
@@ -167,8 +168,8 @@ func TestSARIFURI(t *testing.T) {
 		want[file] = uri
 	}
 	for file, uri := range want {
-		finding := schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: file, Line: 1, Column: 1}, Message: "m", Help: "h"}
-		got := parseSARIF(t, written(t, "sarif", schema.Findings{finding}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
+		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Help: "h"}
+		got := parseSARIF(t, written(t, "sarif", finding.List{found}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
 		if got != uri {
 			t.Errorf("the URI of %q is %q, want %q", file, got, uri)
 		}

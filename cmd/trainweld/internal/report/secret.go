@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // longestLine is the longest line of which a part is shown, in bytes. Longer ones are no text for a
@@ -11,7 +11,7 @@ import (
 const longestLine = 1 << 16
 
 // source returns as much of the line of a position as may be shown, and whether the position is on it.
-func (o Options) source(p schema.Position) (string, bool) {
+func (o Options) source(p fieldpath.Position) (string, bool) {
 	if o.Quote == nil || p.Line <= 0 {
 		return "", false
 	}

@@ -8,7 +8,7 @@ import (
 
 	eastasian "golang.org/x/text/width"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // The longest part of a source line that is shown, in columns of a terminal, and how much of it
@@ -22,7 +22,7 @@ const (
 // snippet writes the source line of a finding with a caret under its column. The number of the line
 // stands in front so that no line of a file can pass for one of the report, or, in the log of a
 // workflow, for a command.
-func (t text) snippet(f schema.Finding) {
+func (t text) snippet(f finding.Finding) {
 	line, ok := t.opts.source(f.Position)
 	if !ok {
 		return

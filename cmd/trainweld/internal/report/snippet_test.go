@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // snippet is the source line and the line of the caret of a finding at a column of the last line of a
@@ -13,16 +14,16 @@ import (
 func snippet(t *testing.T, text string, column int) string {
 	t.Helper()
 	lines := strings.Split(text, "\n")
-	opts := report.Options{Quote: func(p schema.Position, _ bool) (string, bool) {
+	opts := report.Options{Quote: func(p fieldpath.Position, _ bool) (string, bool) {
 		if p.File != "f.yaml" || p.Line < 1 || p.Line > len(lines) {
 			t.Errorf("asked for line %d of %s", p.Line, p.File)
 			return "", false
 		}
 		return lines[p.Line-1], true
 	}}
-	finding := schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Help: "h"}
+	found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Help: "h"}
 	var shown []string
-	for line := range strings.Lines(written(t, "text", schema.Findings{finding}, opts)) {
+	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
 		if _, rest, ok := strings.Cut(line, " | "); ok {
 			shown = append(shown, rest)
 		}
@@ -67,7 +68,7 @@ func TestSnippet(t *testing.T) {
 }
 
 func TestSnippet_Masked(t *testing.T) {
-	quote := func(_ schema.Position, values bool) (string, bool) {
+	quote := func(_ fieldpath.Position, values bool) (string, bool) {
 		if values {
 			return "value: s3cret", true
 		}
@@ -83,8 +84,8 @@ func TestSnippet_Masked(t *testing.T) {
 		{12, false, "", "behind it there is nothing to point at"},
 		{12, true, "  1 | value: s3cret\n    |            ^\n", "shown on request"},
 	} {
-		finding := schema.Finding{Code: schema.CodeSyntax, Severity: schema.Error, Position: schema.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
-		got := written(t, "text", schema.Findings{finding}, report.Options{ShowValues: tc.show, Quote: quote})
+		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f", Line: 1, Column: tc.column}, Message: "m"}
+		got := written(t, "text", finding.List{found}, report.Options{ShowValues: tc.show, Quote: quote})
 		if _, got, _ = strings.Cut(got, "\n"); got != tc.want {
 			t.Errorf("at %d:\n%s\nwant\n%s: %s", tc.column, got, tc.want, tc.reason)
 		}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // Test is one test and how it ended.
@@ -20,7 +20,7 @@ type Test struct {
 // TestFailure is something that failed in a test.
 type TestFailure struct {
 	// Position is the file that it is about, and the place there if it has one; Message is what is wrong.
-	Position schema.Position
+	Position fieldpath.Position
 	Message  string
 	// Lines say more.
 	Lines []string

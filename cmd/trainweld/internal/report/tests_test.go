@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // tests hold what would end a line, a command or an element, if it were written as it is.
 var tests = []report.Test{
 	{Suite: "a", Name: "passes"},
 	{Suite: "a", Name: "x,y::z", Failures: []report.TestFailure{
-		{Position: schema.Position{File: "a/x,y.yaml", Line: 3, Column: 5}, Message: "first\n::error::not me", Lines: []string{"- \x1b[31m</failure>", "+ 100%"}},
-		{Position: schema.Position{File: "a/z"}, Message: "second"},
+		{Position: fieldpath.Position{File: "a/x,y.yaml", Line: 3, Column: 5}, Message: "first\n::error::not me", Lines: []string{"- \x1b[31m</failure>", "+ 100%"}},
+		{Position: fieldpath.Position{File: "a/z"}, Message: "second"},
 	}},
 	{Suite: "b", Name: "passes"},
 }

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 // writeText writes for a person: the place and what is wrong on the first line, then the object and
 // the field, the source line, every claim with its value and its place, and what to do.
-func writeText(w io.Writer, findings schema.Findings, opts Options) error {
+func writeText(w io.Writer, findings finding.List, opts Options) error {
 	t := text{w: bufio.NewWriter(w), opts: opts}
 	shown, left := forPerson(findings)
 	for _, f := range shown {
@@ -31,7 +31,7 @@ type text struct {
 	opts Options
 }
 
-func (t text) finding(f schema.Finding) {
+func (t text) finding(f finding.Finding) {
 	if place := f.Position.String(); place != "" {
 		fmt.Fprintf(t.w, "%s: ", t.paint(bold, line(place)))
 	}
@@ -47,7 +47,7 @@ func (t text) finding(f schema.Finding) {
 }
 
 // claims writes a table of who set what, and where.
-func (t text) claims(f schema.Finding) {
+func (t text) claims(f finding.Finding) {
 	all := claims(f)
 	rows := make([][]string, len(all))
 	var widths []int
@@ -77,11 +77,11 @@ const (
 	cyan   = "1;36"
 )
 
-func colorOf(s schema.Severity) string {
+func colorOf(s finding.Severity) string {
 	switch s {
-	case schema.Error:
+	case finding.Error:
 		return red
-	case schema.Warning:
+	case finding.Warning:
 		return yellow
 	default:
 		return cyan

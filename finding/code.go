@@ -1,4 +1,4 @@
-package schema
+package finding
 
 // Code is the stable name of a kind of finding: TW and a number. docs/findings.md has a section
 // for each. The first digit says which stage found it: 1 reading, 2 the patches, 3 the merge and

@@ -1,9 +1,16 @@
-package schema
+// Package fieldpath answers which field of which object is meant: it names, prints and reads the way to a field.
+//
+//	env := fieldpath.Fields("spec", "containers").Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
+//	fmt.Println(env) // .spec.containers[name="node"].env
+//
+// Paths are written as Kubernetes writes them in conflicts, and ParsePath reads what a person copies from a manifest.
+package fieldpath
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,7 +99,27 @@ func decoded(text string) any {
 	if d.Decode(&value) != nil {
 		return text
 	}
-	return plain(value)
+	byName, ok := value.(map[string]any)
+	if !ok {
+		return scalar(value)
+	}
+	for name, value := range byName {
+		byName[name] = scalar(value)
+	}
+	return byName
+}
+
+// scalar is a decoded value with int64 or float64 in place of a number's text.
+func scalar(value any) any {
+	number, ok := value.(json.Number)
+	if !ok {
+		return value
+	}
+	if i, err := number.Int64(); err == nil {
+		return i
+	}
+	f, _ := number.Float64()
+	return f
 }
 
 // Key is the step to an entry of a map such as labels: ["key"].
@@ -124,7 +151,7 @@ func (s Step) Keys() []ItemKey {
 	}
 	byName, _ := decoded(s.value).(map[string]any)
 	keys := make([]ItemKey, 0, len(byName))
-	for _, name := range sortedKeys(byName) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		keys = append(keys, ItemKey{name, byName[name]})
 	}
 	return keys
@@ -185,11 +212,6 @@ func Fields(names ...string) Path {
 		p[i] = Field(name)
 	}
 	return p
-}
-
-// PatchPath is where a manager's patch of the JobSet template stands in a TrainJob.
-func PatchPath(manager string) Path {
-	return Path{Field("spec"), Field("runtimePatches"), Item("manager", manager), Field("trainingRuntimeSpec"), Field("template")}
 }
 
 // Append returns the path with the steps added. It never changes p, nor shares memory with it.

@@ -1,4 +1,4 @@
-package schema_test
+package finding_test
 
 import (
 	"encoding/json"
@@ -10,18 +10,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 func TestFormatValue(t *testing.T) {
-	env, err := schema.ParsePath(`.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="n"].template.spec.template.spec.containers[name="c"].env[name="TOKEN"].value`)
+	env, err := fieldpath.ParsePath(`.spec.runtimePatches[manager="a.example.com/x"].trainingRuntimeSpec.template.spec.replicatedJobs[name="n"].template.spec.template.spec.containers[name="c"].env[name="TOKEN"].value`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	label := schema.Fields("metadata", "labels").Append(schema.Key("value"))
+	label := fieldpath.Fields("metadata", "labels").Append(fieldpath.Key("value"))
 	quantity := resource.MustParse("1024Mi")
 	for _, tc := range []struct {
-		path   schema.Path
+		path   fieldpath.Path
 		value  any
 		show   bool
 		want   string
@@ -30,7 +32,7 @@ func TestFormatValue(t *testing.T) {
 		{label, "a", false, `"a"`, "as JSON"},
 		{label, 3, false, `3`, "as JSON"},
 		{label, nil, false, `null`, "a null empties the field"},
-		{label, schema.Presence{}, false, `present`, "only named"},
+		{label, engine.Presence{}, false, `present`, "only named"},
 		{label, &quantity, false, `"1Gi"`, "as the API writes it"},
 		{label, []corev1.Toleration{{Key: "k"}}, false, `[{"key":"k"}]`, "compact"},
 		{label, strings.Repeat("ä", 100), false, `"` + strings.Repeat("ä", 62) + "…", "cut by characters"},
@@ -42,10 +44,10 @@ func TestFormatValue(t *testing.T) {
 		{env, "hunter2", true, `"hunter2"`, "on request"},
 		{env, 7, false, `***`, "whatever its type"},
 		{env, nil, false, `null`, "there is nothing to hide in a null"},
-		{env, schema.Presence{}, false, `present`, "nor in a presence"},
+		{env, engine.Presence{}, false, `present`, "nor in a presence"},
 		{nil, "a", false, `"a"`, "no path is no secret"},
 	} {
-		if got := schema.FormatValue(tc.path, tc.value, tc.show); got != tc.want {
+		if got := finding.FormatValue(tc.path, tc.value, tc.show); got != tc.want {
 			t.Errorf("FormatValue(%v, %v, %v) = %s, want %s: %s", tc.path, tc.value, tc.show, got, tc.want, tc.reason)
 		}
 	}
@@ -55,11 +57,11 @@ func TestHideSecrets(t *testing.T) {
 	value := map[string]any{"containers": []any{map[string]any{"name": "a", "env": []any{map[string]any{"name": "A", "value": "secret"}}}}, "env": map[string]any{"A": "secret"}}
 	before := fmt.Sprint(value)
 	const want = `{"containers":[{"env":[{"name":"A","value":"*** (6 characters)"}],"name":"a"}],"env":{"A":"*** (6 characters)"}}`
-	got, err := json.Marshal(schema.HideSecrets(schema.Fields("spec"), value))
+	got, err := json.Marshal(finding.HideSecrets(fieldpath.Fields("spec"), value))
 	if err != nil || string(got) != want || fmt.Sprint(value) != before {
 		t.Errorf("HideSecrets gives %s (%v), want %s; the value is %v", got, err, want, value)
 	}
-	if got := schema.FormatValue(schema.Fields("spec"), []any{value}, false); strings.Contains(got, "secret") {
+	if got := finding.FormatValue(fieldpath.Fields("spec"), []any{value}, false); strings.Contains(got, "secret") {
 		t.Errorf("FormatValue shows %s", got)
 	}
 }
@@ -81,11 +83,11 @@ func TestIsSecret(t *testing.T) {
 		{`.value`, false},
 		{``, false},
 	} {
-		path, err := schema.ParsePath(tc.path)
+		path, err := fieldpath.ParsePath(tc.path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := schema.IsSecret(path); got != tc.want {
+		if got := finding.IsSecret(path); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.path, got, tc.want)
 		}
 	}

@@ -1,11 +1,12 @@
-package schema
+package finding
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // longestValue is the number of characters from which a value is cut in reports.
@@ -13,11 +14,11 @@ const longestValue = 64
 
 // FormatValue writes a claimed value for a report: as compact JSON, cut when it is long. The literal
 // value of an environment variable is masked unless show is set, since reports end up in logs. null, the value of a claim that empties a field, reads "null".
-func FormatValue(path Path, value any, show bool) string {
+func FormatValue(path fieldpath.Path, value any, show bool) string {
 	switch v := value.(type) {
 	case nil:
 		return "null"
-	case Presence:
+	case engine.Presence:
 		return v.String()
 	}
 	if !show {
@@ -33,25 +34,9 @@ func FormatValue(path Path, value any, show bool) string {
 	return shorten(string(text))
 }
 
-// FormatClaim is FormatValue for the value of a claim on a field. What a controller made is no secret, and shown.
-func FormatClaim(path Path, c Claim, show bool) string {
-	return FormatValue(path, c.Value, show || c.Layer.isController())
-}
-
-// SameValue reports whether two values of claims are equal: by their encoding, as the cluster sees them,
-// so that 1Gi is 1024Mi.
-func SameValue(a, b any) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
 // IsSecret reports whether a field holds what may be a password: the literal value of an environment variable, also where
 // the variables are a map, or the configuration that was applied last, which has such values in it.
-func IsSecret(path Path) bool {
+func IsSecret(path fieldpath.Path) bool {
 	n := len(path)
 	if n == 0 {
 		return false
@@ -66,7 +51,7 @@ func IsSecret(path Path) bool {
 }
 
 // nameOf is the name of a field or the key of an entry, "" for an item.
-func nameOf(s Step) string {
+func nameOf(s fieldpath.Step) string {
 	if name, ok := s.Field(); ok {
 		return name
 	}
@@ -78,7 +63,7 @@ func nameOf(s Step) string {
 
 // HideSecrets returns a value of a field with what IsSecret tells of within it replaced by asterisks. It is for values that are
 // JSON: objects are map[string]any and lists are []any. The value is not changed.
-func HideSecrets(path Path, value any) any {
+func HideSecrets(path fieldpath.Path, value any) any {
 	if value != nil && IsSecret(path) {
 		return mask(value)
 	}
@@ -86,21 +71,18 @@ func HideSecrets(path Path, value any) any {
 	case map[string]any:
 		hidden := make(map[string]any, len(v))
 		for name, field := range v {
-			hidden[name] = HideSecrets(path.Append(Key(name)), field)
+			hidden[name] = HideSecrets(path.Append(fieldpath.Key(name)), field)
 		}
 		return hidden
 	case []any:
 		hidden := make([]any, len(v))
 		for i, item := range v {
-			hidden[i] = HideSecrets(path.Append(Index(i)), item)
+			hidden[i] = HideSecrets(path.Append(fieldpath.Index(i)), item)
 		}
 		return hidden
 	}
 	return value
 }
-
-// IsSecretOf is IsSecret for what a layer wrote into the field: controllers write no secrets there.
-func IsSecretOf(layer Layer, path Path) bool { return !layer.isController() && IsSecret(path) }
 
 // lastApplied is the annotation in which kubectl keeps a whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"

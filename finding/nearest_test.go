@@ -1,9 +1,9 @@
-package schema_test
+package finding_test
 
 import (
 	"testing"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/finding"
 )
 
 func TestNearest(t *testing.T) {
@@ -25,7 +25,7 @@ func TestNearest(t *testing.T) {
 		{"a", nil, "", "no candidates"},
 		{"replicatedJob", []string{"replicatedJobs"}, "replicatedJobs", "a plural"},
 	} {
-		if got := schema.Nearest(tc.name, tc.candidates); got != tc.want {
+		if got := finding.Nearest(tc.name, tc.candidates); got != tc.want {
 			t.Errorf("Nearest(%q, %q) = %q, want %q: %s", tc.name, tc.candidates, got, tc.want, tc.reason)
 		}
 	}

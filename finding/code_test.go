@@ -1,4 +1,4 @@
-package schema_test
+package finding_test
 
 import (
 	"go/ast"
@@ -16,7 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/schema"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 )
 
 const repository = ".."
@@ -85,7 +86,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 	for _, code := range order {
 		if names[code] == "" {
-			t.Errorf("docs/findings.md has a section for %s, and schema has no such code", code)
+			t.Errorf("docs/findings.md has a section for %s, and finding has no such code", code)
 		}
 	}
 }
@@ -99,12 +100,12 @@ func TestStricterCodesAreDocumented(t *testing.T) {
 	}
 	_, section, found := strings.Cut(string(text), "\n## Stricter than admission\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	var documented []schema.Code
+	var documented []finding.Code
 	for _, row := range regexp.MustCompile(`(?m)^\| (TW[0-9]+) \| \S.* \|$`).FindAllStringSubmatch(section, -1) {
-		documented = append(documented, schema.Code(row[1]))
+		documented = append(documented, finding.Code(row[1]))
 	}
-	if diff := cmp.Diff(documented, schema.StricterCodes()); !found || diff != "" {
-		t.Errorf("docs/differences.md (-documented +schema.StricterCodes):\n%s", diff)
+	if diff := cmp.Diff(documented, finding.StricterCodes()); !found || diff != "" {
+		t.Errorf("docs/differences.md (-documented +finding.StricterCodes):\n%s", diff)
 	}
 }
 
@@ -112,19 +113,19 @@ func TestStricterCodesAreDocumented(t *testing.T) {
 func TestStricter(t *testing.T) {
 	for _, tc := range []struct {
 		kind   string
-		code   schema.Code
+		code   finding.Code
 		want   bool
 		reason string
 	}{
-		{"TrainJob", schema.CodeBadManager, false, "the webhook refuses it"},
-		{"TrainJob", schema.CodeNoMerge, false, "the webhook crashes, and so refuses it"},
-		{"TrainJob", schema.CodeNoMergeKey, true, "the cluster takes it"},
-		{"TrainingRuntime", schema.CodeBadValue, false, "the definition refuses it"},
-		{"JobSet", schema.CodeBadValue, true, "the JobSet is made later, and the TrainJob is taken"},
-		{"ClusterTrainingRuntime", schema.CodeTwoSources, true, "the Job API refuses it"},
-		{"", schema.CodeUnknownKind, false, "an object of no known kind is refused"},
+		{"TrainJob", finding.CodeBadManager, false, "the webhook refuses it"},
+		{"TrainJob", finding.CodeNoMerge, false, "the webhook crashes, and so refuses it"},
+		{"TrainJob", finding.CodeNoMergeKey, true, "the cluster takes it"},
+		{"TrainingRuntime", finding.CodeBadValue, false, "the definition refuses it"},
+		{"JobSet", finding.CodeBadValue, true, "the JobSet is made later, and the TrainJob is taken"},
+		{"ClusterTrainingRuntime", finding.CodeTwoSources, true, "the Job API refuses it"},
+		{"", finding.CodeUnknownKind, false, "an object of no known kind is refused"},
 	} {
-		f := schema.Finding{Object: schema.Object{Kind: tc.kind}, Code: tc.code, Severity: schema.Error}
+		f := finding.Finding{Object: fieldpath.Object{Kind: tc.kind}, Code: tc.code, Severity: finding.Error}
 		if got := f.Stricter(); got != tc.want {
 			t.Errorf("%s on a %q: Stricter is %v, want %v: %s", tc.code, tc.kind, got, tc.want, tc.reason)
 		}
@@ -142,7 +143,7 @@ func TestCodesAreUsed(t *testing.T) {
 			return err
 		case entry.IsDir() && path != repository && (strings.HasPrefix(name, ".") || name == "fuzz" || name == "testdata"):
 			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "schema", "code.go"):
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || path == filepath.Join(repository, "finding", "code.go"):
 			return nil
 		}
 		text, err := os.ReadFile(path)
