@@ -25,7 +25,7 @@ test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -timeout 20m ./...
 	TRAINWELD_CASES=100 go test -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./cmd/... ./fuzz
-	go test $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./schema/manifest ./render
+	go test $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
 	cd fuzz/upstream && go test -count=1 ./...
 	cd fuzz/upstream21 && go test -count=1 ./...
 	cd fuzz/trainingoperator && go test -count=1 ./...
@@ -61,7 +61,7 @@ lint:
 	cd fuzz/crds && go vet ./...
 	cd hosts && go vet ./...
 	go run $(STATICCHECK) ./...
-	GOOS=js GOARCH=wasm go build ./schema/... ./merge/... ./conflict/... ./render/... ./docs
+	GOOS=js GOARCH=wasm go build ./merge/... ./manifest/... ./legacy/... ./trainjob/... ./render/... ./docs
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
 	cd fuzz/upstream21 && go mod tidy -diff
@@ -101,4 +101,4 @@ demo:
 # what tests compare with: look at the difference before you commit it.
 generate:
 	go run ./render/admission/generate
-	go test ./schema/manifest ./schema/legacy/trainingjob ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update
+	go test ./manifest ./legacy/trainingjob ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update

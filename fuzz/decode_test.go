@@ -14,13 +14,13 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // FuzzDecode reads any bytes. Nothing may panic; what is found has a place in the file and says what to
 // do; and what decodes, encodes to something that decodes to the same.
 func FuzzDecode(f *testing.F) {
-	for _, pattern := range []string{"../schema/manifest/testdata/*.yaml", "../schema/manifest/testdata/*/*.yaml"} {
+	for _, pattern := range []string{"../manifest/testdata/*.yaml", "../manifest/testdata/*/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)

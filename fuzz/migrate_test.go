@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is refused for a reason that one patch really

@@ -10,7 +10,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/schema/legacy"
+	"github.com/trainweld/trainweld/legacy"
 )
 
 // OldPair is a TrainJob of Trainer 2.1 and its runtime.

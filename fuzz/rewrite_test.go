@@ -12,9 +12,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // TestRewrite rewrites the text of generated TrainJobs with comments wherever a line can have one. The new text reads as

@@ -7,7 +7,7 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/schema/legacy"
+	"github.com/trainweld/trainweld/legacy"
 )
 
 // The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).

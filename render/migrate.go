@@ -14,8 +14,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema/legacy"
 )
 
 // Migration is what a TrainJob of Trainer 2.1 says in today's API.

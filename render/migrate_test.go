@@ -14,9 +14,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 const legacyFolder = "../testdata/legacy"

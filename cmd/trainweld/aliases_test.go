@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // TestAliases wants the limit of aliases to be that of all files together, and the files without any to be read.

@@ -10,8 +10,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // BenchmarkPods writes 100,000 Pods of one JobSet as YAML, and the same Pods with sigs.k8s.io/yaml

@@ -13,10 +13,10 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // blameFlags are the flags of blame. Those that it shares with render mean the same.

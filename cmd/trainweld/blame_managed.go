@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // managedEntry is one entry of metadata.managedFields.

@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/schema/manifest"
-	"github.com/trainweld/trainweld/schema/trainjob"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/trainjob"
 )
 
 // createFlags are the flags of create.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // exitDiffers is diff's status for differences.

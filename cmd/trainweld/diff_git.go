@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // gitVersions are the paths as they are in a revision, and as they are in the working tree or in another

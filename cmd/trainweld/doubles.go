@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // withoutDoubles removes admission findings that repeat a finding of reading the document: both find unknown

@@ -10,8 +10,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // feed reads what render renders, however many files there are, and holds few of them at a time. A TrainJob

@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 func (p *program) fnCommand() *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // framing writes objects that are encoded one by one as manifest.Encode writes them together: YAML documents

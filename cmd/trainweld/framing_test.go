@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // TestFraming holds objects that are encoded one by one against the same ones encoded together.

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/internal/jsonschema"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // hostile is what may stand in any text of an input: what a terminal acts on, what ends a line of a comment and begins an

@@ -18,9 +18,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // input is everything that a command read: the TrainJobs in the order of the files, the runtimes

@@ -14,9 +14,9 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // judge sends what check reads through admission: first it reads everything, since a runtime may stand

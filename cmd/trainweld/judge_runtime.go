@@ -12,9 +12,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // heldRuntime is a runtime that TrainJobs may name. It is admitted once, when it is first asked for.

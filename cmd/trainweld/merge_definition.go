@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // definitionKind is a CustomResourceDefinition.

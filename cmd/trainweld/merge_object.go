@@ -19,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/unions"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another

@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // migrateFlags are the flags of migrate.

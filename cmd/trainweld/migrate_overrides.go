@@ -12,9 +12,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and what the file's text must say after

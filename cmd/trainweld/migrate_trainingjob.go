@@ -14,9 +14,9 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy/trainingjob"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // existingFlags say what the training jobs of kubeflow.org/v1 run on.

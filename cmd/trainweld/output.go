@@ -7,7 +7,7 @@ import (
 	"iter"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // commented is an object with a comment before it. JSON has no comments, and drops it.

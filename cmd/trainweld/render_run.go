@@ -19,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // renderRun is one run of render: from the files to the JobSets and their text, on all cores and in order, and

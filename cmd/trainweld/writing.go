@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // writing are changes to the files of several directories, all or none of which are made.

@@ -19,7 +19,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fuzz"
-	"github.com/trainweld/trainweld/schema/legacy"
+	"github.com/trainweld/trainweld/legacy"
 )
 
 type question struct {

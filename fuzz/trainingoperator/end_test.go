@@ -9,7 +9,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fuzz/trainingoperator"
-	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
+	"github.com/trainweld/trainweld/legacy/trainingjob"
 )
 
 // TestEnd lets Pods of generated jobs succeed, some or all of them, and wants the JobSet to be done when the

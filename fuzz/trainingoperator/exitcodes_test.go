@@ -9,7 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
+	"github.com/trainweld/trainweld/legacy/trainingjob"
 )
 
 // TestExitCodes asks the operator of every exit code whether ExitCode tries again, and wants of the new Job the

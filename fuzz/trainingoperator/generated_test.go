@@ -11,8 +11,8 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/render/admission"
-	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
 )
 
 // TestGenerated converts generated jobs. What is refused is refused by name; of the rest the Pods are those

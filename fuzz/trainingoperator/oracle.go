@@ -12,7 +12,7 @@
 //	}
 //
 // The tests beside it convert the examples of that module and jobs of their own with package
-// schema/legacy/trainingjob, render the result, and compare Pod by Pod. Generated jobs are numbered:
+// legacy/trainingjob, render the result, and compare Pod by Pod. Generated jobs are numbered:
 //
 //	TRAINWELD_JOB=42 go test -run TestGenerated .       one job
 //	TRAINWELD_JOBS=20000 go test -run TestGenerated .   more of them

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz/trainingoperator"
+	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/legacy/trainingjob"
 )
 
 // examples are the folder of the training operator's own examples.

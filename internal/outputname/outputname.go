@@ -13,7 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // Of is the name of a TrainJob's file: no namespace and no name holds an underscore, so two TrainJobs

@@ -9,10 +9,10 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // TestEveryLineHasItsField blames generated JobSets and holds that the lines are those of the encoded

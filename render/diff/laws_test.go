@@ -18,9 +18,9 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // TestLaws holds the laws of the package for generated pairs of a TrainJob and a runtime, for each of

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // Op says which object a Line belongs to. The zero Op is invalid.

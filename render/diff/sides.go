@@ -13,8 +13,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/schema"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // sides are two objects of one type as their JSON says, and their schema. An absent object is nil.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/explain"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // TestWriters holds the table of writers against what the layers write: for every recorded case and every

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // wanted is an object of a file of want.

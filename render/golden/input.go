@@ -16,9 +16,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // mentionsTrainJob says whether a file holds a TrainJob, or what would be one if it could be read.

@@ -17,10 +17,10 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // object is one rendered object, and who set its fields.

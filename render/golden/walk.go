@@ -10,8 +10,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/policy"
-	"github.com/trainweld/trainweld/schema/manifest"
 )
 
 // Start is a case to begin with: a folder's name, and its files by their names.

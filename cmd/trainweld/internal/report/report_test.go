@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/jsonschema"
-	"github.com/trainweld/trainweld/schema/manifest"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -1,0 +1,213 @@
+package manifest_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// machine takes every path, as the program's own file system does.
+type machine struct{ root string }
+
+func (m machine) Open(name string) (fs.File, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(m.root, name)
+	}
+	return os.Open(name)
+}
+
+// tree writes empty files below a new directory; a name that ends in / is a directory.
+func tree(t *testing.T, names ...string) machine {
+	t.Helper()
+	root := t.TempDir()
+	for _, name := range names {
+		p := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(p, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(p, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return machine{root}
+}
+
+func TestFiles(t *testing.T) {
+	fsys := tree(t, "b.yaml", "a.yml", "c.json", "notes.txt", ".hidden.yaml", "dir/e.yaml", "dir/d.yaml", "dir/sub/f.yaml",
+		".git/g.yaml", "empty/", "odd[1].yaml", "deep/er/h.yaml", "x/1/m.yaml", "x/2/m.yaml", "x/-")
+	for _, link := range [][2]string{{"dir/d.yaml", "link.yaml"}, {"..", "deep/up"}, {"gone", "deep/dangling.yaml"}} {
+		if err := os.Symlink(link[0], filepath.Join(fsys.root, link[1])); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	for _, tc := range []struct {
+		name      string
+		paths     []string
+		recursive bool
+		want      []string
+		findings  []string
+		reason    string
+	}{
+		{"none", nil, false, nil, nil, "nothing was asked for"},
+		{"files", []string{"b.yaml", "notes.txt", "a.yml"}, false, []string{"b.yaml", "notes.txt", "a.yml"}, nil, "as given, whatever their names"},
+		{"stdin", []string{"-", "a.yml", "-"}, false, []string{"-", "a.yml"}, nil, "standard input is read once"},
+		{"a file named like stdin", []string{"-", "x/../x/-"}, false, []string{"-", "x/../x/-"}, nil, "only a bare dash is standard input"},
+		{"directory", []string{"."}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files and directories"},
+		{"recursive", []string{"dir"}, true, []string{"dir/d.yaml", "dir/e.yaml", "dir/sub/f.yaml"}, nil, "sorted within each directory"},
+		{"not recursive", []string{"dir"}, false, []string{"dir/d.yaml", "dir/e.yaml"}, nil, "kubectl's default"},
+		{"recursive past links", []string{"deep"}, true, []string{"deep/dangling.yaml", "deep/er/h.yaml"}, nil, "a link to a directory could lead in circles; a dangling one fails when read"},
+		{"hidden by name", []string{".hidden.yaml", ".git"}, false, []string{".hidden.yaml", ".git/g.yaml"}, nil, "what is named is meant"},
+		{"twice", []string{"a.yml", "./a.yml", "dir/../a.yml", ".", "a.yml"}, false, []string{"a.yml", "b.yaml", "c.json", "link.yaml", "odd[1].yaml"}, nil, "a file is read once, where it was first named"},
+		{"absolute", []string{filepath.ToSlash(fsys.root) + "/a.yml"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml"}, nil, "any path of the machine"},
+		{"parents", []string{"../" + filepath.Base(fsys.root) + "/dir"}, false, []string{"../" + filepath.Base(fsys.root) + "/dir/d.yaml", "../" + filepath.Base(fsys.root) + "/dir/e.yaml"}, nil, "paths that io/fs calls invalid"},
+		{"pattern", []string{"*.y*ml"}, false, []string{"a.yml", "b.yaml", "link.yaml", "odd[1].yaml"}, nil, "sorted, without hidden files"},
+		{"pattern of hidden files", []string{".h*"}, false, []string{".hidden.yaml"}, nil, "a dot in the pattern asks for them"},
+		{"pattern in the middle", []string{"x/*/m.yaml"}, false, []string{"x/1/m.yaml", "x/2/m.yaml"}, nil, "every element may be a pattern"},
+		{"absolute pattern", []string{filepath.ToSlash(fsys.root) + "/[ab].y*"}, false, []string{filepath.ToSlash(fsys.root) + "/a.yml", filepath.ToSlash(fsys.root) + "/b.yaml"}, nil, "fs.Glob would fail here"},
+		{"pattern of directories", []string{"d*"}, false, []string{"deep/dangling.yaml", "dir/d.yaml", "dir/e.yaml"}, nil, "a directory that matches gives its files"},
+		{"name with brackets", []string{"odd[1].yaml"}, false, []string{"odd[1].yaml"}, nil, "a file that exists is no pattern"},
+		{"missing", []string{"nope.yaml", "a.yml"}, false, []string{"a.yml"}, []string{"nope.yaml: error TW108 does not exist"}, "the others are read all the same"},
+		{"no match", []string{"*.toml"}, false, nil, []string{"*.toml: error TW108 matches no file"}, "a quoted pattern that hits nothing is a mistake"},
+		{"malformed", []string{"[a"}, false, nil, []string{"[a: error TW108 is a malformed pattern"}, "it can never match"},
+		{"empty directory", []string{"empty", "x"}, false, nil, []string{"empty: error TW108 holds no *.yaml, *.yml or *.json file", "x: error TW108 holds no *.yaml, *.yml or *.json file"}, "a job that checks nothing should not pass"},
+		{"file as a directory", []string{"a.yml/b"}, false, nil, []string{"a.yml/b: error TW108 cannot be read: not a directory"}, "the system's reason, without the path"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && tc.name == "file as a directory" {
+				t.Skip("another reason there")
+			}
+			files, findings := manifest.Files(fsys, tc.paths, tc.recursive)
+			if diff := cmp.Diff(tc.want, files); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			var got []string
+			for _, f := range findings {
+				got = append(got, f.Position.String()+": "+f.Severity.String()+" "+string(f.Code)+" "+f.Message)
+				if f.Help == "" {
+					t.Errorf("%v has no help", f)
+				}
+			}
+			if diff := cmp.Diff(tc.findings, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// denied is a file system with a directory and a file that may not be read; tests run as root, who may
+// read everything.
+type denied struct{ fstest.MapFS }
+
+func (d denied) Open(name string) (fs.File, error) {
+	f, err := d.MapFS.Open(name)
+	if err == nil && strings.HasSuffix(name, "secret.yaml") {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return f, err
+}
+
+func (d denied) ReadDir(name string) ([]fs.DirEntry, error) {
+	if strings.HasSuffix(name, "locked") {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrPermission}
+	}
+	return d.MapFS.ReadDir(name)
+}
+
+func TestUnreadable(t *testing.T) {
+	fsys := denied{fstest.MapFS{
+		"a/locked/x.yaml": {}, "a/z.yaml": {Data: []byte("z")}, "a/secret.yaml": {}, "a/b/y.yaml": {},
+	}}
+	files, findings := manifest.Files(fsys, []string{"a", "a/locked"}, true)
+	if diff := cmp.Diff([]string{"a/b/y.yaml", "a/secret.yaml", "a/z.yaml"}, files); diff != "" {
+		t.Errorf("a directory that cannot be read stops the others (-want +got):\n%s", diff)
+	}
+	want := "a/locked: TW108: cannot be read: permission denied; check that you may read it"
+	if len(findings) != 2 || findings[0].Error() != want || findings[1].Error() != want {
+		t.Errorf("got %v, want twice %s", findings, want)
+	}
+	for _, tc := range []struct{ file, data, want string }{
+		{"a/z.yaml", "z", ""},
+		{"a/secret.yaml", "", "a/secret.yaml: TW108: cannot be read: permission denied; check that it exists and that you may read it"},
+		{"a/nope.yaml", "", "a/nope.yaml: TW108: cannot be read: file does not exist; check that it exists and that you may read it"},
+		{"a", "", "a: TW108: is a directory; name the files in it, or list it first"},
+	} {
+		data, f := manifest.Read(fsys, nil, tc.file)
+		got := ""
+		if f != nil {
+			got = f.Error()
+		}
+		if string(data) != tc.data || got != tc.want {
+			t.Errorf("%s: got %q and %q, want %q and %q", tc.file, data, got, tc.data, tc.want)
+		}
+	}
+}
+
+func TestReadStdin(t *testing.T) {
+	if data, f := manifest.Read(nil, strings.NewReader("a"), manifest.Stdin); string(data) != "a" || f != nil {
+		t.Errorf("got %q, %v", data, f)
+	}
+	if _, f := manifest.Read(nil, nil, manifest.Stdin); f == nil || f.Code != finding.CodeUnreadable {
+		t.Errorf("got %v without a standard input", f)
+	}
+	if _, f := manifest.Read(nil, io.MultiReader(strings.NewReader("a"), broken{}), manifest.Stdin); f == nil || f.Message != "cannot be read: the pipe broke" {
+		t.Errorf("got %v", f)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
+
+// endless gives spaces for ever, and counts them.
+type endless struct{ read int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	copy(p, bytes.Repeat([]byte(" "), len(p)))
+	e.read += len(p)
+	return len(p), nil
+}
+
+func TestReadStopsAtTheLimit(t *testing.T) {
+	var e endless
+	data, f := manifest.Read(nil, &e, manifest.Stdin)
+	if data != nil || f == nil || f.Error() != "-: TW100: is larger than 64 MiB; split it into several files" {
+		t.Errorf("got %d bytes, %v", len(data), f)
+	}
+	if e.read > 96<<20 {
+		t.Errorf("read %d MiB of a stream", e.read>>20)
+	}
+	name := filepath.Join(t.TempDir(), "large.yaml")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(file.Truncate(100<<20), file.Close()); err != nil { // takes no room on the disk
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, f := manifest.Read(machine{"/"}, nil, filepath.ToSlash(name)); f == nil || f.Message != "is larger than 64 MiB" {
+		t.Errorf("got %v", f)
+	}
+	runtime.ReadMemStats(&after)
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20 {
+		t.Errorf("spent %d bytes on a file that is refused by its size", spent)
+	}
+}

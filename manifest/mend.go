@@ -1,0 +1,227 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// mend reads what the fast way could not: it finds what is wrong with the value at the path, or reads it
+// after all. The cause is why the document could not be converted to JSON, nil if it could.
+func (d *decoder) mend(s *source, at fieldpath.Path, from origin, cause error) {
+	root, err := s.nodes()
+	if errors.Is(err, errTooLarge) {
+		d.tooLarge(s, len(s.text))
+		return
+	}
+	if err != nil {
+		if cause == nil || refuses(err) {
+			cause = err
+		}
+		d.syntax(s, cause)
+		return
+	}
+	if root == nil {
+		return
+	}
+	if cause != nil && strings.HasPrefix(cause.Error(), "yaml: invalid map key") && bytes.Contains(s.text, []byte("{{")) {
+		d.syntax(s, errTemplate)
+		return
+	}
+	r := newReading(s)
+	n := root
+	for _, step := range at {
+		if _, n = r.step(n, step); n == nil {
+			d.syntax(s, fmt.Errorf("the value at %s cannot be found again", at))
+			return
+		}
+	}
+	findings, documents := len(d.findings), len(d.documents)
+	d.node(s, r, at, n, from)
+	if cause == nil || strings.HasPrefix(cause.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
+		// Errors of that prefix are duplicate keys, which the walk finds. Where it found none, a key
+		// overrides what a merge key brought: the conversion refuses that and Kubernetes does not.
+		return
+	}
+	// The two YAML parsers disagree, and Kubernetes would take the one that failed.
+	read := false
+	for _, document := range d.documents[documents:] {
+		if document.Object != nil {
+			document.Object, document.Broken, read = nil, true, true
+		}
+	}
+	if read {
+		d.syntax(s, cause)
+	}
+}
+
+// refuses says whether the text could be parsed and is refused all the same.
+func refuses(err error) bool {
+	return errors.Is(err, errTooDeep) || errors.Is(err, errBomb) || errors.Is(err, errCycle) || errors.As(err, new(trailingError))
+}
+
+// node reads a value from its nodes.
+func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, from origin) {
+	n = target(n)
+	switch {
+	case n.Kind == yaml.SequenceNode && from.lists == 0:
+		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
+		return
+	case n.Kind != yaml.MappingNode:
+		if kind := kindOf(n, r); from.lists > 0 || kind != "null" {
+			d.notAnObject(s, at, fmt.Sprintf("is %s, not an object", article(kind)))
+		}
+		return
+	}
+	id := r.identity(n).within(from.identity)
+	_, items := r.lookup(n, "items")
+	if is, known := isList(id, nodeItems(items), d.further); is {
+		if known {
+			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
+		}
+		if from.lists == maxLists {
+			d.tooManyLists(s, at)
+		} else if items != nil && target(items).Kind == yaml.SequenceNode {
+			d.items(len(target(items).Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
+				d.node(s, r, p, target(items).Content[i], origin{id.item(), from.lists + 1})
+			})
+		}
+		return
+	}
+	_, manager := r.lookup(n, "manager")
+	kind, f := d.recognize(&id, r.word(manager))
+	document := d.add(s, at, id, f, nil)
+	if kind == nil {
+		return
+	}
+	var j bytes.Buffer
+	if err := r.convert(&j, n); err == nil {
+		document.raw, document.read = j.Bytes(), kind
+	}
+	object := kind.make()
+	if _, ok := object.(*trainer.TrainJob); ok && r.isOld(n) {
+		object = new(legacy.TrainJob)
+		d.findings = append(d.findings, oldAPI(document))
+	}
+	found := diagnose(s, id.object(), n, reflect.TypeOf(object), d.room())
+	if found.Err() == nil {
+		if err := d.decodeNode(r, n, object); err != nil {
+			found = append(found, finding.Finding{
+				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
+				Position: s.position(n),
+				Message:  "cannot be decoded: " + firstLine(unquoted(err.Error())),
+				Help:     "compare it with the API reference of " + id.kind,
+			})
+		}
+	}
+	d.findings = append(d.findings, found...)
+	document.Findings = found
+	if found.Err() != nil {
+		document.Broken = true
+		return
+	}
+	document.take(kind, object)
+}
+
+// room is how many findings the file may still have, at least one.
+func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
+
+// decodeNode decodes the node strictly.
+func (d *decoder) decodeNode(r *reading, n *yaml.Node, into any) error {
+	var b bytes.Buffer
+	if err := r.convert(&b, n); err != nil {
+		return err
+	}
+	return unmarshalStrict(b.Bytes(), into)
+}
+
+// identity reads what tells objects apart from nodes, as far as it is text.
+func (r *reading) identity(n *yaml.Node) identity {
+	field := func(n *yaml.Node, name string) string {
+		_, v := r.lookup(n, name)
+		return r.word(v)
+	}
+	id := identity{apiVersion: field(n, "apiVersion"), kind: field(n, "kind")}
+	if _, meta := r.lookup(n, "metadata"); meta != nil {
+		id.name, id.namespace = field(target(meta), "name"), field(target(meta), "namespace")
+	}
+	return id
+}
+
+// word is the text of a scalar, "" of anything else.
+func (r *reading) word(n *yaml.Node) string {
+	if n == nil || r.isNull(n) {
+		return ""
+	}
+	text, _ := r.text(n)
+	return text
+}
+
+func nodeItems(items *yaml.Node) listItems {
+	if items == nil {
+		return noItems
+	}
+	items = target(items)
+	switch {
+	case items.Kind == yaml.ScalarNode && items.Tag == "!!null":
+		return noItems
+	case items.Kind != yaml.SequenceNode:
+		return otherItems
+	case len(items.Content) == 0:
+		return noItems
+	}
+	for _, item := range items.Content {
+		if target(item).Kind != yaml.MappingNode {
+			return otherItems
+		}
+	}
+	return objectItems
+}
+
+// lines is the number of lines of a text, at least one.
+func lines(text []byte) int {
+	n := 0
+	for i := 0; i < len(text) || n == 0; n++ {
+		_, i = lineEnd(text, i)
+	}
+	return n
+}
+
+// syntax reports text that cannot be parsed.
+func (d *decoder) syntax(s *source, err error) {
+	line, problem := syntax(err)
+	f := finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error,
+		Position: s.fault(line, err, problem),
+		Message:  "cannot be parsed: " + clip(unquoted(problem)),
+		Help:     "check the indentation and the quotes in this line and the ones before it",
+	}
+	switch {
+	case errors.Is(err, errTooDeep), problem == errTooDeep.Error():
+		f.Message, f.Help = "is "+problem, "take levels out of it; manifests need fewer than 40"
+	case errors.Is(err, errBomb), errors.Is(err, errCycle):
+		f.Message, f.Help = "is refused: "+problem, "write the values out instead of using YAML aliases"
+	case errors.Is(err, errTemplate), templated(s.text):
+		f.Help = "if it is a template, render it first"
+	case errors.As(err, new(trailingError)):
+		f.Help = `put "---" between two documents, and begin the lines of one at the same column`
+	case strings.HasPrefix(problem, unknownAnchor):
+		f.Help = "quote a text that begins with *, or define the anchor before this alias"
+	case problem == "control characters are not allowed":
+		f.Help = "remove the character, or write it as an escape in double quotes"
+	case problem == "found character that cannot start any token":
+		f.Help = "indent with spaces, not tabs, and quote a text that begins with % @ or `"
+	case problem == "mapping values are not allowed in this context":
+		f.Help = `check the indentation, and quote a text that holds ": "`
+	}
+	d.findings = append(d.findings, f)
+}

@@ -1,0 +1,249 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// header is what tells objects apart, and the items of a List.
+type header struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+	Manager string            `json:"manager"` // of a RuntimePatch
+	Items   []json.RawMessage `json:"items"`
+}
+
+// list is a List with its items left for later.
+type list struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []later `json:"items"`
+}
+
+// later is a value that is read on its own.
+type later struct{ json.RawMessage }
+
+// origin is where a value comes from: the item identity that its List gives it, and the number of
+// lists around it.
+type origin struct {
+	identity
+	lists int
+}
+
+// maxLists is how many Lists may stand in each other. Each is read again for the ones within, and nobody
+// writes more than one.
+const maxLists = 8
+
+// value reads one JSON value: that of the source's node at the path.
+func (d *decoder) value(s *source, at fieldpath.Path, j []byte, from origin) {
+	j = bytes.TrimLeft(j, " \t\r\n")
+	switch {
+	case j[0] == '{':
+		d.object(s, at, j, from)
+	case j[0] == '[' && from.lists > 0:
+		d.notAnObject(s, at, "is a list, not an object")
+	case j[0] == '[' && s.json:
+		for item := range elements(s) {
+			if d.full() {
+				return
+			}
+			d.value(item, nil, item.text, origin{lists: 1})
+			item.release()
+		}
+	case j[0] == '[':
+		var items []json.RawMessage
+		if err := json.Unmarshal(j, &items); err != nil {
+			d.syntax(s, err)
+			return
+		}
+		d.items(len(items), at, func(i int, p fieldpath.Path) { d.value(s, p, items[i], origin{lists: 1}) })
+	case j[0] == 'n' && from.lists == 0:
+		// An empty document.
+	default:
+		d.notAnObject(s, at, "is a bare value, not an object")
+	}
+}
+
+// items reads the items of a list one by one.
+func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.Path)) {
+	for i := range n {
+		if d.full() {
+			return
+		}
+		read(i, at.Append(fieldpath.Index(i)))
+	}
+}
+
+// object reads an object the fast way, and leaves it to mend if that fails.
+func (d *decoder) object(s *source, at fieldpath.Path, j []byte, from origin) {
+	var h header
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
+		d.mend(s, at, from, nil)
+		return
+	}
+	id := identity{h.APIVersion, h.Kind, h.Metadata.Namespace, h.Metadata.Name}.within(from.identity)
+	if is, known := isList(id, jsonItems(h.Items), d.further); is {
+		if known && !decodes(j, new(list)) {
+			d.mend(s, at, from, nil)
+			return
+		}
+		item := origin{id.item(), from.lists + 1}
+		switch {
+		case from.lists == maxLists:
+			d.tooManyLists(s, at)
+		case s.json:
+			for e := range elements(lastMember(s, "items")) {
+				if d.full() {
+					return
+				}
+				d.value(e, nil, e.text, item)
+				e.release()
+			}
+		default:
+			d.items(len(h.Items), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
+				d.value(s, p, h.Items[i], item)
+			})
+		}
+		return
+	}
+	if d.tooLarge(s, len(j)) {
+		return
+	}
+	kind, f := d.recognize(&id, h.Manager)
+	if kind == nil {
+		d.add(s, at, id, f, nil)
+		return
+	}
+	object := kind.make()
+	if s.doubtful || !decodes(j, object) && !d.decodesOld(j, &object) {
+		d.mend(s, at, from, nil)
+		return
+	}
+	document := d.add(s, at, id, f, nil)
+	if _, ok := object.(*legacy.TrainJob); ok {
+		d.findings = append(d.findings, oldAPI(document))
+	}
+	document.raw, document.read = j, kind
+	document.take(kind, object)
+}
+
+// take gives a document what was decoded of it.
+func (document *Document) take(kind *readable, object any) {
+	if old, ok := object.(*legacy.TrainJob); ok {
+		object, document.Overrides = old.Split()
+	}
+	kind.name(object)
+	document.Object = object
+}
+
+func jsonItems(items []json.RawMessage) listItems {
+	for _, item := range items {
+		if item[0] != '{' {
+			return otherItems
+		}
+	}
+	if len(items) == 0 {
+		return noItems
+	}
+	return objectItems
+}
+
+// decodes decodes strictly and case-sensitively, as an API server does.
+func decodes(j []byte, into any) bool {
+	return quantity.Unmarshal(j, into, unmarshalStrict) == nil
+}
+
+// patchKind stands for the kind of a RuntimePatch, which has none.
+const patchKind = "RuntimePatch"
+
+// recognize finds the kind, which in a file of patches may be missing.
+func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.Finding) {
+	if id.apiVersion != "" && id.kind != "" {
+		return recognize(*id, d.further)
+	}
+	if d.patches && id.apiVersion == "" && id.kind == "" {
+		*id = identity{kind: patchKind, name: manager}
+		return &readable{kind: id.kind, make: func() any { return new(trainer.RuntimePatch) }}, nil
+	}
+	missing := "apiVersion and kind"
+	switch {
+	case id.kind != "":
+		missing = "apiVersion"
+	case id.apiVersion != "":
+		missing = "kind"
+	}
+	f := notAnObject("has no " + missing)
+	if manager != "" && len(missing) > len("apiVersion") {
+		f.Help = "if it is a manager's patch, give it with --patch; else give it the apiVersion and kind of a Kubernetes object, or leave the file out"
+	}
+	return nil, f
+}
+
+func notAnObject(message string) *finding.Finding {
+	return &finding.Finding{
+		Code: finding.CodeNotAnObject, Severity: finding.Error, Message: message,
+		Help: "give it the apiVersion and kind of a Kubernetes object, or leave the file out",
+	}
+}
+
+// notAnObject reports a value that is no object at all.
+func (d *decoder) notAnObject(s *source, at fieldpath.Path, message string) {
+	f := notAnObject(message)
+	if f.Position = s.position(s.find(at, nil)); f.Position.Column == 0 {
+		f.Position = s.at(len(s.text) - len(bytes.TrimLeft(s.text, " \t\r\n"))) // a value that only one library reads
+	}
+	d.findings = append(d.findings, *f)
+}
+
+// add appends a document and what was found of its kind. The object is nil where it is not read.
+func (d *decoder) add(s *source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
+	document := &Document{
+		File: d.file.name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
+	}
+	if f != nil {
+		f.Object = document.ID
+		f.Position = s.position(s.find(at, f.Path))
+		d.findings = append(d.findings, *f)
+		document.Broken = f.Severity == finding.Error
+	}
+	if id.kind != "" {
+		s.inUse.Add(1)
+		d.documents = append(d.documents, document)
+	}
+	return document
+}
+
+// tooLarge refuses what is larger than an API server takes.
+func (d *decoder) tooLarge(s *source, size int) bool {
+	if size <= maxDocument {
+		return false
+	}
+	d.findings = append(d.findings, finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(nil),
+		Message: fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
+		Help:    `split it with "---" lines, or write a large List as JSON`,
+	})
+	return true
+}
+
+func (d *decoder) tooManyLists(s *source, at fieldpath.Path) {
+	d.findings = append(d.findings, finding.Finding{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(s.find(at, nil)),
+		Message: fmt.Sprintf("has Lists in each other, more than %d deep", maxLists),
+		Help:    "write the items into one List",
+	})
+}

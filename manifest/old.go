@@ -1,0 +1,76 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// decodesOld decodes a TrainJob that says something in the fields which Trainer 2.2 took away.
+func (d *decoder) decodesOld(j []byte, object *any) bool {
+	if _, ok := (*object).(*trainer.TrainJob); !ok {
+		return false
+	}
+	old := new(legacy.TrainJob)
+	if !decodes(j, old) {
+		return false
+	}
+	*object = old
+	return true
+}
+
+// withoutOld takes those fields out of a TrainJob.
+func withoutOld(fields map[string]any, read *readable) {
+	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
+		return
+	}
+	if spec, ok := fields["spec"].(map[string]any); ok {
+		for _, name := range legacy.Fields() {
+			delete(spec, name)
+		}
+	}
+}
+
+// isOld reports whether a TrainJob's spec has one of these fields.
+func (r *reading) isOld(n *yaml.Node) bool {
+	_, spec := r.lookup(n, "spec")
+	if spec == nil {
+		return false
+	}
+	for _, name := range legacy.Fields() {
+		if key, _ := r.lookup(target(spec), name); key != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// oldAPI says that a document is written for Trainer 2.0 or 2.1.
+func oldAPI(d *Document) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,
+		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then the fields act as in Trainer 2.1",
+	}
+	var names []string
+	for _, name := range legacy.Fields() {
+		path := fieldpath.Fields("spec", name)
+		if !d.Has(path) {
+			continue
+		}
+		if names = append(names, "spec."+name); f.Path == nil {
+			f.Path, f.Position = path, d.Position(path)
+		}
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	f.Message = fmt.Sprintf("%s %s gone since Trainer 2.2", strings.Join(names, ", "), verb)
+	return f
+}

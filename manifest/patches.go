@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// mirrored is the type of the runtime of which a type of the patch API is the part that managers may
+// set, or nil for every other type.
+func mirrored(t reflect.Type) reflect.Type {
+	switch t {
+	case reflect.TypeFor[trainer.TrainingRuntimeSpecPatch]():
+		return reflect.TypeFor[trainer.TrainingRuntimeSpec]()
+	case reflect.TypeFor[trainer.JobSetTemplatePatch]():
+		return reflect.TypeFor[trainer.JobSetTemplateSpec]()
+	case reflect.TypeFor[trainer.JobSetSpecPatch]():
+		return reflect.TypeFor[jobset.JobSetSpec]()
+	case reflect.TypeFor[trainer.ReplicatedJobPatch]():
+		return reflect.TypeFor[jobset.ReplicatedJob]()
+	case reflect.TypeFor[trainer.JobTemplatePatch]():
+		return reflect.TypeFor[batchv1.JobTemplateSpec]()
+	case reflect.TypeFor[trainer.JobSpecPatch]():
+		return reflect.TypeFor[batchv1.JobSpec]()
+	case reflect.TypeFor[trainer.PodTemplatePatch](), reflect.TypeFor[legacy.PodTemplateOverride]():
+		return reflect.TypeFor[corev1.PodTemplateSpec]()
+	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride]():
+		return reflect.TypeFor[corev1.PodSpec]()
+	case reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[legacy.ContainerOverride]():
+		return reflect.TypeFor[corev1.Container]()
+	}
+	return nil
+}
+
+// unpatchable recognizes a field of the runtime that the patch API leaves out, and says which API
+// sets it.
+func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding) bool {
+	mirror := mirrored(t)
+	if mirror == nil {
+		return false
+	}
+	if _, ok := d.structs.field(mirror, name); !ok {
+		return false
+	}
+	f.Code = finding.CodeUnpatchable
+	f.Message = fmt.Sprintf("no patch may set %s", name)
+	if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[legacy.TrainJob]().PkgPath()) {
+		f.Message = fmt.Sprintf("no override may set %s", name)
+	}
+	f.Help = d.setter(name, mirror)
+	return true
+}
+
+// setter says which API sets a field of the runtime that is about to be reported at the current place
+// of the walk.
+func (d *diagnosis) setter(name string, mirror reflect.Type) string {
+	runtime := d.inRuntime(name)
+	switch mirror {
+	case reflect.TypeFor[corev1.Container]():
+		fromTrainer := ""
+		switch name {
+		case "image", "command", "args":
+			fromTrainer = ".spec.trainer." + name
+		case "resources":
+			fromTrainer = ".spec.trainer.resourcesPerNode"
+		}
+		if fromTrainer == "" {
+			break
+		}
+		switch container, list := d.container(); {
+		case container == trainerContainer && list == "containers":
+			return fmt.Sprintf("set %s of the TrainJob", fromTrainer)
+		case container == "":
+			return fmt.Sprintf("set %s of the TrainJob for the container %q; for any other, %s", fromTrainer, trainerContainer, runtime)
+		}
+	case reflect.TypeFor[batchv1.JobSpec]():
+		if name == "parallelism" || name == "completions" {
+			return fmt.Sprintf("set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, %s", runtime)
+		}
+	case reflect.TypeFor[jobset.ReplicatedJob]():
+		if name == "replicas" {
+			return fmt.Sprintf("set .spec.trainer.numNodes of the TrainJob; for a job that is not the trainer's, %s", runtime)
+		}
+	case reflect.TypeFor[trainer.TrainingRuntimeSpec]():
+		if name == "mlPolicy" {
+			return fmt.Sprintf("set .spec.trainer.numNodes and .spec.trainer.numProcPerNode of the TrainJob; for the rest, %s", runtime)
+		}
+	}
+	return runtime
+}
+
+// trainerContainer is the container whose image, command, args and resources come from spec.trainer
+// (Trainer v2.3.0 pkg/constants).
+const trainerContainer = "node"
+
+// container is the name of the container that the walk is in, and the list it stands in.
+func (d *diagnosis) container() (name, list string) {
+	current := d.around[len(d.around)-1]
+	if _, v := d.lookup(current.node, "name"); v != nil {
+		name, _ = d.text(v)
+	}
+	if n := len(d.path); n >= 2 {
+		list, _ = d.path[n-2].Field()
+	}
+	return name, list
+}
+
+// inRuntime names the field of the runtime that corresponds to one at the current place of a patch.
+func (d *diagnosis) inRuntime(name string) string {
+	for i, step := range d.path {
+		if field, ok := step.Field(); ok && field == "trainingRuntimeSpec" {
+			p := fieldpath.Fields("spec").Append(d.path[i+1:]...).Append(fieldpath.Field(name))
+			return fmt.Sprintf("set %s in the TrainingRuntime or ClusterTrainingRuntime", p)
+		}
+	}
+	return fmt.Sprintf("set %s in the TrainingRuntime or ClusterTrainingRuntime", name)
+}

@@ -1,0 +1,112 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// TestRewrite replaces fields of an object in its text, and leaves the rest as it is.
+func TestRewrite(t *testing.T) {
+	const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+	value := map[string]any{"b": "x", "a": []any{"1", "two"}}
+	origin := func(p fieldpath.Path) []fieldpath.Path { // .spec.made.x was .spec.labels.x
+		if made := fieldpath.Fields("spec", "made"); p.HasPrefix(made) {
+			return []fieldpath.Path{fieldpath.Fields("spec", "labels").Append(p[len(made):]...)}
+		}
+		return nil
+	}
+	tests := []struct {
+		name, file, want, reason string
+		value                    any
+		remove                   []string
+		refused                  string
+	}{
+		{
+			name: "in place", file: head + "spec:\n  # of labels\n  labels:\n    b: 'x' # of b\n  suspend:   true\n",
+			want:   head + "spec:\n  # of labels\n  made:\n    b: 'x' # of b\n    a:\n    - \"1\"\n    - two\n  suspend:   true\n",
+			reason: "keys that were there keep their order, quotes and comments; new ones come after",
+		},
+		{
+			name: "the last of two", file: head + "spec:\n  annotations: {c: d}\n  labels:\n    b: y\n",
+			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n",
+			reason: "two fields go, and the new one takes the place of the second in the caller's list",
+		},
+		{
+			name: "the order of the caller", remove: []string{"labels", "annotations"}, file: head + "spec:\n  labels:\n    b: y\n\n  annotations:\n    c: d\n\n  suspend: true\n",
+			want:   head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n\n  suspend: true\n",
+			reason: "a field that goes takes one of the blank lines around it with it",
+		},
+		{
+			name: "lost comments", file: head + "spec:\n  annotations:\n    # of c\n    c: d # too\n    # after c\n  labels:\n    b: x\n",
+			want:   head + "spec:\n  # of c\n  # after c\n  # too\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n",
+			reason: "what has no place any more stands before the new field",
+		},
+		{
+			name: "nothing instead", file: head + "spec:\n  labels: {}\n  suspend: true\n", value: "none",
+			want: head + "spec:\n  suspend: true\n", reason: "fields can go without another",
+		},
+		{
+			name: "no line break at the end", file: head + "spec:\n  labels: {b: x}",
+			want: head + "spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two", reason: "nor in the new text",
+		},
+		{
+			name: "CRLF", file: strings.ReplaceAll(head+"spec:\n  labels:\n    b: x\n", "\n", "\r\n"),
+			want: strings.ReplaceAll(head+"spec:\n  made:\n    b: x\n    a:\n    - \"1\"\n    - two\n", "\n", "\r\n"), reason: "lines end as the file's do",
+		},
+		{
+			name: "lists indented", file: head + "metadata:\n  finalizers:\n    - a.example/b\nspec:\n  labels:\n    b: x\n",
+			want:   head + "metadata:\n  finalizers:\n    - a.example/b\nspec:\n  made:\n    b: x\n    a:\n      - \"1\"\n      - two\n",
+			reason: "lists are indented as the document's are",
+		},
+		{
+			name: "an item of a List", file: "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(head, "\n", "\n  ") + "spec:\n    labels:\n      b: x\n    suspend: true\n",
+			want:   "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(head, "\n", "\n  ") + "spec:\n    made:\n      b: x\n      a:\n      - \"1\"\n      - two\n    suspend: true\n",
+			reason: "an item has lines of its own, too",
+		},
+		{
+			name: "JSON on one line", file: `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"labels": {"b": "x"},  "suspend":true}}`,
+			want:   `{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": {"made": {"b":"x","a":["1","two"]},  "suspend":true}}`,
+			reason: "the member is replaced, and the text around it stays",
+		},
+		{
+			name: "JSON on several", file: "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"annotations\": {},\n   \"suspend\": true,\n   \"labels\": {}\n }}",
+			want:   "{\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\", \"kind\": \"TrainJob\",\n \"spec\": {\n   \"suspend\": true,\n   \"made\": {\n     \"a\": [\n       \"1\",\n       \"two\"\n     ],\n     \"b\": \"x\"\n   }\n }}",
+			reason: "it is indented as its neighbours are",
+		},
+		{name: "braces", file: head + "spec: {labels: {b: x}}\n", refused: ".spec: it is written in braces", reason: "there are no lines to replace"},
+		{name: "an alias", file: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  labels: *a\n", want: head + "metadata:\n  annotations: &a\n    c: d\nspec:\n  made:\n    a:\n    - \"1\"\n    - two\n    b: x\n", reason: "what it refers to stays where it is"},
+		{name: "an anchor", file: head + "spec:\n  labels: &a\n    c: d\nmetadata:\n  annotations: *a\n", refused: ".spec.labels: it has an anchor that other parts of the file refer to", reason: "they would lose it"},
+		{name: "a merge key", file: head + "metadata:\n  annotations: &a {labels: {b: x}}\nspec:\n  <<: *a\n", refused: ".spec.labels: it comes from a merge key", reason: "the text of another field says it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			documents, _ := manifest.Decode("f", []byte(tt.file))
+			if len(documents) == 0 {
+				t.Fatal("nothing is read")
+			}
+			r := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: []string{"annotations", "labels"}, Field: "made", Value: value, Origins: origin}
+			if tt.remove != nil {
+				r.Remove = tt.remove
+			}
+			if tt.value != nil {
+				r.Value = nil
+			}
+			edits, err := documents[0].Rewrite(r)
+			switch {
+			case tt.refused != "":
+				if err == nil || !strings.HasPrefix(err.Error(), tt.refused) {
+					t.Errorf("%s: %v, want %s", tt.reason, err, tt.refused)
+				}
+				return
+			case err != nil:
+				t.Fatal(err)
+			}
+			if got := string(manifest.ApplyEdits([]byte(tt.file), edits)); got != tt.want {
+				t.Errorf("%s: got\n%s\nwant\n%s", tt.reason, got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// unknownField reports a key that is no field of the struct, and what was probably meant.
+func (d *diagnosis) unknownField(e entry, t reflect.Type) {
+	written := target(e.key).Value
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Message: fmt.Sprintf("unknown field %s", quote(written)),
+	}
+	switch {
+	case formerField(t, e.name, &f):
+	case d.unpatchable(e.name, t, &f):
+	default:
+		f.Help = d.suggest(e.name, t)
+	}
+	d.add(f, e.key, fieldpath.Field(e.name))
+}
+
+// longestName is the length from which a key is no misspelt field, so that none is sought.
+const longestName = 64
+
+// suggest says which field was meant: one of the struct with nearly this name, one of this very name
+// nearby, or that there is none.
+func (d *diagnosis) suggest(name string, t reflect.Type) string {
+	if len(name) > longestName {
+		return "remove it"
+	}
+	names := d.structs.names(t)
+	near := finding.Nearest(name, names)
+	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if where := d.nearby(name, t); where != "" {
+		return fmt.Sprintf("did you mean %s?", where)
+	}
+	if mirror := mirrored(t); mirror != nil {
+		if meant := finding.Nearest(name, d.structs.names(mirror)); meant != "" && !slices.Contains(names, meant) {
+			return fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))
+		}
+	}
+	if near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	for _, known := range names { // resources for resourcesPerNode
+		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
+			return fmt.Sprintf("did you mean %q?", known)
+		}
+	}
+	if len(names) <= 12 {
+		return fmt.Sprintf("remove it; the fields here are %s", strings.Join(names, ", "))
+	}
+	return "remove it"
+}
+
+// nearby finds a field of this name in a struct around, the nearest first, or in one below.
+func (d *diagnosis) nearby(name string, t reflect.Type) string {
+	for i := len(d.around) - 2; i >= 0; i-- {
+		f := d.around[i]
+		if _, ok := d.structs.field(f.typ, name); ok {
+			return d.path[:f.deep].Append(fieldpath.Field(name)).String()
+		}
+	}
+	if way := d.under(name, t); way != "" {
+		return d.path.String() + way
+	}
+	return ""
+}
+
+// under finds the shortest way down to a field of this name. Past six levels it would be a guess.
+func (d *diagnosis) under(name string, t reflect.Type) string {
+	type place struct {
+		typ reflect.Type
+		way string
+	}
+	seen := map[reflect.Type]bool{t: true}
+	level := []place{{t, "."}}
+	for range 6 {
+		var next []place
+		for _, p := range level {
+			for _, f := range d.structs.of(p.typ) {
+				way := p.way + f.name
+				child := concrete(f.typ)
+				if child.Kind() == reflect.Slice {
+					child = concrete(child.Elem())
+					way += "[]"
+				}
+				if child.Kind() != reflect.Struct || decodesItself(child) || seen[child] || f.name == "status" || f.name == "metadata" {
+					continue
+				}
+				seen[child] = true
+				if _, ok := d.structs.field(child, name); ok {
+					return way + "." + name
+				}
+				next = append(next, place{child, way + "."})
+			}
+		}
+		level = next
+	}
+	return ""
+}
+
+// formerField recognizes fields that earlier versions of the Trainer had (CHANGELOG/CHANGELOG-2.2.md,
+// breaking changes).
+func formerField(t reflect.Type, name string, f *finding.Finding) bool {
+	switch t {
+	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
+		if name == "podSpecOverrides" {
+			f.Message = "podSpecOverrides is gone since Trainer 2.1"
+			f.Help = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
+			return true
+		}
+	case reflect.TypeFor[trainer.TorchMLPolicySource]():
+		if name == "numProcPerNode" {
+			f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
+			f.Help = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+			return true
+		}
+	}
+	return false
+}
