@@ -46,9 +46,14 @@ const longestManager = 253
 // is wrong with the template alone; Finding.Object has the kind of the one or the other. A nil template is an
 // empty one.
 func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
-	c := checker{}
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
+	}
+	const deepest = 32 // steps for which memory is made at once
+	steps := make([]fieldpath.Step, 2*deepest)
+	c := checker{
+		runtime: source{trail: trail{start: fieldpath.Fields("spec", "template", "spec"), steps: steps[:0:deepest]}, layer: merge.RuntimeLayer},
+		patched: source{trail: trail{steps: steps[deepest:deepest]}, patch: true},
 	}
 	c.template(template)
 	c.object.Kind = finding.TrainJobKind
@@ -74,18 +79,9 @@ func entryPath(patches []trainer.RuntimePatch, i int) fieldpath.Path {
 type checker struct {
 	object   fieldpath.Object
 	findings finding.List
-	trails   []trail  // spare ones
+	runtime  source
+	patched  source
 	keys     []string // of the lists that are being walked, one inside the other
-}
-
-func (c *checker) trail(start fieldpath.Path) *trail {
-	if len(c.trails) == 0 {
-		c.trails = make([]trail, 32)
-	}
-	t := &c.trails[0]
-	c.trails = c.trails[1:]
-	t.start, t.spare = start, &c.trails
-	return t
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -132,12 +128,12 @@ func twice(layer engine.Layer, first, second fieldpath.Path) []engine.Claim {
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
 	c.object.Kind = finding.RuntimeKind
-	c.walk(merge.JobSetTemplate().Field("spec").Type, side{}, c.runtime(template), "")
+	c.walk(merge.JobSetTemplate().Field("spec").Type, side{}, c.ofRuntime(template), "")
 }
 
-// runtime is the side of a runtime's template.
-func (c *checker) runtime(template *trainer.JobSetTemplateSpec) side {
-	return side{slot: templateSlot, value: reflect.ValueOf(&template.Spec).Elem(), at: c.trail(fieldpath.Fields("spec", "template", "spec")), layer: merge.RuntimeLayer}
+// ofRuntime is the side of a runtime's template.
+func (c *checker) ofRuntime(template *trainer.JobSetTemplateSpec) side {
+	return side{value: reflect.ValueOf(&template.Spec).Elem(), of: &c.runtime}
 }
 
 // patch checks one manager's patch against the runtime's template.
@@ -146,28 +142,31 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
-	p, path := patch.TrainingRuntimeSpec.Template, c.trail(entryPath(patches, i))
+	p := patch.TrainingRuntimeSpec.Template
+	c.patched.start, c.patched.layer = entryPath(patches, i), engine.Manager(patch.Manager)
+	at := &c.patched
 	if p.Metadata != nil {
-		c.metadata(p.Metadata, path.in(fieldpath.Field("metadata")), false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), path, fieldpath.Field("metadata"), fieldpath.Field("labels"))
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), path, fieldpath.Field("metadata"), fieldpath.Field("annotations"))
+		metadata := at.within(0, "metadata")
+		c.metadata(p.Metadata, metadata, false)
+		c.directives(reflect.ValueOf(p.Metadata.Labels), &at.trail, metadata, fieldpath.Field("labels"))
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), &at.trail, metadata, fieldpath.Field("annotations"))
 	}
 	if p.Spec == nil {
 		return
 	}
-	layer := engine.Manager(patch.Manager)
-	c.walk(merge.JobSetTemplate().Field("spec").Type,
-		side{slot: patchSlot, value: reflect.ValueOf(p.Spec).Elem(), at: path.in(fieldpath.Field("spec")), layer: layer},
-		c.runtime(template), "")
+	c.walk(merge.JobSetTemplate().Field("spec").Type, side{reflect.ValueOf(p.Spec).Elem(), at, at.within(0, "spec")}, c.ofRuntime(template), "")
+	list := at.within(0, "spec", "replicatedJobs")
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], path.in(fieldpath.Field("spec")).in(fieldpath.Field("replicatedJobs")), layer)
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], list)
 	}
 }
 
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list *trail, layer engine.Layer) {
-	path := list.in(fieldpath.Item("name", patch.Name))
+// job checks a patch of a replicated job, in the list at a depth.
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list int) {
+	at := &c.patched
+	depth := at.in(list, fieldpath.Item("name", patch.Name))
 	job := find(jobs, jobName, patch.Name)
-	c.mainEnv(patch, path)
+	c.mainEnv(patch, depth)
 	if patch.Name == "" {
 		return // reported as such
 	}
@@ -176,42 +175,42 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(finding.CodeUnknownJob, finding.Error, path.path(), "patch one of the runtime's jobs"+among(patch.Name, names),
+		c.report(finding.CodeUnknownJob, finding.Error, at.path(depth), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		return
 	}
 	if patch.Template == nil {
 		return
 	}
-	path = path.in(fieldpath.Field("template"))
+	depth = at.within(depth, "template")
 	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, path.in(fieldpath.Field("metadata")), false)
+		c.metadata(patch.Template.Metadata, at.within(depth, "metadata"), false)
 	}
 	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return
 	}
 	pod := patch.Template.Spec.Template
-	path = path.in(fieldpath.Field("spec")).in(fieldpath.Field("template"))
+	depth = at.within(depth, "spec", "template")
 	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, path.in(fieldpath.Field("metadata")), true)
+		c.metadata(pod.Metadata, at.within(depth, "metadata"), true)
 	}
 	if pod.Spec != nil {
-		c.pod(job, pod.Spec, path.in(fieldpath.Field("spec")), layer)
+		c.pod(job, pod.Spec, at.within(depth, "spec"))
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, path *trail, layer engine.Layer) {
-	pod := &job.Template.Spec.Template.Spec
-	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, path.in(fieldpath.Field("containers")))
-	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, path.in(fieldpath.Field("initContainers")))
-	c.initOrder(patch.InitContainers, pod.InitContainers, path.in(fieldpath.Field("initContainers")))
-	c.tolerations(patch.Tolerations, pod.Tolerations, path.in(fieldpath.Field("tolerations")), layer, job.Name)
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, depth int) {
+	pod, at := &job.Template.Spec.Template.Spec, &c.patched
+	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, at.within(depth, "containers"))
+	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, at.within(depth, "initContainers"))
+	c.initOrder(patch.InitContainers, pod.InitContainers, at.within(depth, "initContainers"))
+	c.tolerations(patch.Tolerations, pod.Tolerations, at.within(depth, "tolerations"), job.Name)
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
 // only after its merge has added them, so they are admitted, and the Job is refused later for want
 // of an image.
-func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list *trail) {
+func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list int) {
 	for i := range patches {
 		name := patches[i].Name
 		if name == "" || hasContainer(have, name) {
@@ -228,7 +227,7 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 		case len(have) == 0:
 			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		}
-		c.report(finding.CodeUnknownContainer, finding.Error, list.in(fieldpath.Item("name", name)).path(), help,
+		c.report(finding.CodeUnknownContainer, finding.Error, c.patched.path(list, fieldpath.Item("name", name)), help,
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
 	}
 }
@@ -248,7 +247,7 @@ func containerNames(list []corev1.Container) []string {
 // mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's name, in
 // whatever job it stands, also in one that the runtime lacks (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
-func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, depth int) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
@@ -264,8 +263,8 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 			api = "spec.initializer.model.env"
 		}
 		if api != "" && len(containers[i].Env) > 0 {
-			at := path.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...).Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
-			c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
+			list := c.patched.within(depth, "template", "spec", "template", "spec", "containers")
+			c.report(finding.CodeEnvOnMain, finding.Error, c.patched.path(list, fieldpath.Item("name", containers[i].Name), fieldpath.Field("env")), "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
 		}
 	}
@@ -273,12 +272,12 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, path *trail) {
 
 // initOrder warns of a patch that names init containers in another order than the runtime: the
 // merge puts them into the patch's order, and they run in it.
-func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list *trail) {
+func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list int) {
 	last := -1
 	for i := range patches {
 		at := indexOf(have, containerName, patches[i].Name)
 		if at >= 0 && at < last {
-			c.report(finding.CodeInitOrder, finding.Warning, list.in(fieldpath.Item("name", patches[i].Name)).path(),
+			c.report(finding.CodeInitOrder, finding.Warning, c.patched.path(list, fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -287,7 +286,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 }
 
 // tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
-func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, layer engine.Layer, job string) {
+func (c *checker) tolerations(patch, have []corev1.Toleration, depth int, job string) {
 	if len(patch) == 0 {
 		return
 	}
@@ -301,16 +300,16 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, path *trail, laye
 	if lost == nil {
 		return
 	}
-	f := c.report(finding.CodeDropsTolerations, finding.Warning, path.path(), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(finding.CodeDropsTolerations, finding.Warning, c.patched.path(depth), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
 	runtime := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("tolerations")}
-	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: layer, Value: patch, Source: path.path()}}
+	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.patched.layer, Value: patch, Source: f.Path}}
 }
 
 // metadata warns of what a patch's metadata says besides labels and annotations. The API documents
 // only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
 // the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
-func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
+func (c *checker) metadata(m *metav1.ObjectMeta, depth int, ofPod bool) {
 	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
 		if f.Name == "labels" || f.Name == "annotations" {
 			continue
@@ -319,7 +318,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, path *trail, ofPod bool) {
 		if ofPod && f.Name == "finalizers" {
 			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 		}
-		c.report(finding.CodeIgnoredMetadata, finding.Warning, path.in(fieldpath.Field(f.Name)).path(), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(finding.CodeIgnoredMetadata, finding.Warning, c.patched.path(depth, fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
 

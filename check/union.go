@@ -16,126 +16,152 @@ import (
 // side is one of the two values that a check walks along the schema: a patch, or the runtime's
 // template. The zero side is absent.
 type side struct {
-	slot  func(*schema.StructField) *schema.Slot
 	value reflect.Value
-	at    *trail
+	of    *source
+	depth int // of the value, within of's trail
+}
+
+// source is what a side is a value of.
+type source struct {
+	trail
 	layer engine.Layer
+	patch bool
 }
 
-// trail is a path that is only put together when there is something to report.
+// slot is where a field stands in the side's Go type, nil where a patch may not set it.
+func (s *source) slot(f *schema.StructField) *schema.Slot {
+	if s.patch {
+		return f.Patch
+	}
+	return &f.Template
+}
+
+// trail is the path to what is walked. It is put together when there is something to report only.
 type trail struct {
-	outer *trail
-	step  fieldpath.Step
-	start fieldpath.Path // of the outermost
-	spare *[]trail       // memory for more, in pieces
+	start fieldpath.Path
+	steps []fieldpath.Step
 }
 
-func (t *trail) path() fieldpath.Path {
-	if t == nil {
-		return nil
-	}
-	if t.outer == nil {
-		return t.start
-	}
-	return t.outer.path().Append(t.step)
+// in notes the steps on from a depth, and returns the depth that they lead to. What was deeper before is forgotten.
+func (t *trail) in(depth int, steps ...fieldpath.Step) int {
+	t.steps = append(t.steps[:depth], steps...)
+	return len(t.steps)
 }
 
-func (t *trail) in(step fieldpath.Step) *trail {
-	if len(*t.spare) == 0 {
-		*t.spare = make([]trail, 32)
+// within is in for fields.
+func (t *trail) within(depth int, names ...string) int {
+	t.steps = t.steps[:depth]
+	for _, name := range names {
+		t.steps = append(t.steps, fieldpath.Field(name))
 	}
-	inner := &(*t.spare)[0]
-	*t.spare = (*t.spare)[1:]
-	inner.outer, inner.step, inner.spare = t, step, t.spare
-	return inner
+	return len(t.steps)
 }
 
-func patchSlot(f *schema.StructField) *schema.Slot    { return f.Patch }
-func templateSlot(f *schema.StructField) *schema.Slot { return &f.Template }
+// path is the path to a depth, and some steps on.
+func (t *trail) path(depth int, steps ...fieldpath.Step) fieldpath.Path {
+	return slices.Concat(t.start, t.steps[:depth], steps)
+}
 
 func (s side) present() bool { return s.value.IsValid() }
 
-func (s side) path() fieldpath.Path { return s.at.path() }
+// path is the path of the side's value, and some steps on.
+func (s side) path(steps ...fieldpath.Step) fieldpath.Path { return s.of.path(s.depth, steps...) }
+
+// has reports whether the side sets a field.
+func (s side) has(f *schema.StructField) bool { return countMembers([]*schema.StructField{f}, s) == 1 }
 
 // field is the side's value of a field, absent where the encoding leaves it out or reads null.
 func (s side) field(f *schema.StructField) side {
-	if !s.present() || s.slot(f) == nil {
+	if !s.present() || !s.of.slot(f).Has(s.value) {
 		return side{}
 	}
-	v, encoded := s.slot(f).Of(s.value)
-	if !encoded {
-		return side{}
-	}
+	v, _ := s.of.slot(f).Of(s.value)
 	return s.encoded(f, v)
 }
 
 // encoded is the side of a field that the encoding holds, absent where it reads null.
 func (s side) encoded(f *schema.StructField, v reflect.Value) side {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return side{}
-		}
-		v = v.Elem()
-	case reflect.Slice, reflect.Map:
-		if v.IsNil() {
-			return side{}
-		}
+	if isNull(v) {
+		return side{}
 	}
-	return side{s.slot, v, s.at.in(fieldpath.Field(f.Name)), s.layer}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return side{v, s.of, s.of.in(s.depth, fieldpath.Field(f.Name))}
 }
 
-// items finds the items of a side's list by their keys.
+func isNull(v reflect.Value) bool {
+	k := v.Kind()
+	return (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && v.IsNil()
+}
+
+// items are those of a side's list, which are found by their keys.
 type items struct {
 	side
-	t     *schema.Type
-	index map[string]int // nil where looking along the list is as good
+	t      *schema.Type
+	texts  schema.Texts
+	isText bool
+	index  map[string]int // nil where looking along the list is as good
 }
 
-// itemsOf makes the items of a list ready to be found.
-func (s side) itemsOf(t *schema.Type) items {
-	const short = 32
-	found := items{side: s, t: t}
-	if s.present() && s.value.Len() > short {
-		found.index = make(map[string]int, s.value.Len())
-		for i := s.value.Len() - 1; i >= 0; i-- {
-			found.index[s.key(t, i)] = i
-		}
+// itemsOf makes the items of a list ready to be read.
+func itemsOf(list side, t *schema.Type) items {
+	found := items{side: list, t: t}
+	if list.present() {
+		found.texts, found.isText = list.of.slot(t.KeyField()).Texts(list.value)
 	}
 	return found
 }
 
-// find is the list's first item of the given key, absent where there is none.
-func (s *items) find(key string) side {
-	if !s.present() {
-		return side{}
+// key is the merge key of an item as text.
+func (s *items) key(i int) string {
+	if s.isText {
+		text, _ := s.texts.At(i)
+		return text
 	}
-	at, ok := s.index[key]
-	for i := 0; s.index == nil && !ok && i < s.value.Len(); i++ {
-		at, ok = i, s.key(s.t, i) == key
-	}
-	if !ok {
-		return side{}
-	}
-	return side{s.slot, s.value.Index(at), s.at.in(fieldpath.Item(s.t.Key, key)), s.layer}
-}
-
-func (s side) key(t *schema.Type, i int) string {
-	v, _ := s.slot(t.KeyField()).Of(s.value.Index(i))
+	v, _ := s.of.slot(s.t.KeyField()).Of(s.value.Index(i))
 	if v.Kind() == reflect.String {
 		return v.String()
 	}
 	return fmt.Sprint(v.Interface())
 }
 
+// item is the item of the list at a position, which a step leads to.
+func (s *items) item(i int, step fieldpath.Step) side {
+	return side{s.value.Index(i), s.of, s.of.in(s.depth, step)}
+}
+
+// find is the list's first item of the given key, absent where there is none.
+func (s *items) find(key string) side {
+	const short = 32
+	if !s.present() {
+		return side{}
+	}
+	n := s.value.Len()
+	if s.index == nil && n > short {
+		s.index = make(map[string]int, n)
+		for i := n - 1; i >= 0; i-- {
+			s.index[s.key(i)] = i
+		}
+	}
+	first, ok := s.index[key]
+	for i := 0; s.index == nil && !ok && i < n; i++ {
+		first, ok = i, s.key(i) == key
+	}
+	if !ok {
+		return side{}
+	}
+	return s.item(first, fieldpath.Item(s.t.Key, key))
+}
+
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
 // only a runtime it checks that; with a patch, the patch by itself and against the runtime.
 func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
-	for _, u := range t.Unions {
-		if u.Discriminator == "" {
-			c.union(t, u, patch, runtime, parent)
+	for i := range t.Unions {
+		if t.Unions[i].Discriminator == "" {
+			c.union(t, i, patch, runtime, parent)
 		} else {
-			c.discriminated(t, u, patch, runtime)
+			c.discriminated(t, t.Unions[i], patch, runtime)
 		}
 	}
 	if !patch.present() {
@@ -150,13 +176,14 @@ func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 		switch f.Type.Kind {
 		case schema.Struct, schema.ListMap:
 			if p := patch.encoded(f, v); p.present() {
-				c.inner(f, p, runtime.field(f))
+				r := runtime.field(f)
+				c.inner(f, p, r)
 			}
 		case schema.Map:
-			c.directives(v, patch.at, fieldpath.Field(f.Name))
+			c.directives(v, &patch.of.trail, patch.depth, fieldpath.Field(f.Name))
 		case schema.Atomic:
-			if p := patch.encoded(f, v); f.Type.HoldsMaps() && p.present() {
-				c.nestedDirectives(f.Type, p.value, p.at)
+			if f.Type.HoldsMaps() {
+				c.nestedDirectives(f.Type, v, &patch.of.trail, patch.of.in(patch.depth, fieldpath.Field(f.Name)))
 			}
 		}
 	}
@@ -180,31 +207,33 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	there := runtime.itemsOf(t)
+	list, there := itemsOf(from, t), itemsOf(runtime, t)
 	seen := firsts{keys: c.names(from.value.Len())}
 	defer c.forget(from.value.Len())
 	for i := range from.value.Len() {
-		key := from.key(t, i)
+		key := list.key(i)
 		if key == "" && !mayLackKey(f, patch) {
-			c.keyless(f, t, from.path().Append(fieldpath.Index(i)))
+			c.keyless(f, t, from.path(fieldpath.Index(i)))
 			continue
 		}
-		item := side{from.slot, from.value.Index(i), from.at.in(fieldpath.Item(t.Key, key)), from.layer}
+		step := fieldpath.Item(t.Key, key)
 		if key == "" {
-			item.at = from.at.in(fieldpath.Index(i))
+			step = fieldpath.Index(i)
 		}
 		if first, duplicate := seen.add(key, i); duplicate {
-			at := from.path().Append(fieldpath.Index(i))
+			at := from.path(fieldpath.Index(i))
 			code := finding.CodeDuplicateItem
 			if f.Name == "volumeMounts" && patch.present() {
 				code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 			}
 			c.report(code, finding.Error, at, "merge the two into one, or give one of them another "+t.Key,
-				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.layer, from.path().Append(fieldpath.Index(first)), at)
-			item.at = from.at.in(fieldpath.Index(i))
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.of.layer, from.path(fieldpath.Index(first)), at)
+			step = fieldpath.Index(i)
 		}
+		item := list.item(i, step)
 		if patch.present() {
-			c.walk(t.Elem, item, there.find(key), f.Name)
+			other := there.find(key)
+			c.walk(t.Elem, item, other, f.Name)
 		} else {
 			c.walk(t.Elem, side{}, item, f.Name)
 		}
@@ -270,11 +299,11 @@ func (c *checker) mountNames(mounts side) {
 	for i := range mounts.value.Len() {
 		name := mounts.value.Index(i).FieldByName("Name").String()
 		if first, duplicate := seen[name]; duplicate {
-			at := mounts.path().Append(fieldpath.Index(i))
+			at := mounts.path(fieldpath.Index(i))
 			c.report(finding.CodeDuplicateItem, finding.Error, at,
 				"mount the volume at one path in this patch, and at the other in the runtime or by another volume of the same source",
 				"the TrainJob API takes one mount of a volume in a container's patch, and volume %q is mounted twice", name,
-			).Claims = twice(mounts.layer, mounts.path().Append(fieldpath.Index(first)), at)
+			).Claims = twice(mounts.of.layer, mounts.path(fieldpath.Index(first)), at)
 		} else {
 			seen[name] = i
 		}
@@ -282,21 +311,21 @@ func (c *checker) mountNames(mounts side) {
 }
 
 // union reports two members of one union that are both set.
-func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, parent string) {
-	setter := patch
+func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent string) {
+	setter, fields, u := patch, t.Members(union), t.Unions[union]
 	if !patch.present() {
 		setter = runtime
 	}
-	n := countMembers(t, u, setter)
-	if n == 0 || n == 1 && (!patch.present() || countMembers(t, u, runtime) == 0) {
+	n := countMembers(fields, setter)
+	if n == 0 || n == 1 && (!patch.present() || countMembers(fields, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
-	added, there := members(t, u, setter), []side(nil)
+	added, there := members(fields, setter), []member(nil)
 	if patch.present() {
-		there = members(t, u, runtime)
+		there = members(fields, runtime)
 	}
-	there = slices.DeleteFunc(there, func(r side) bool {
-		return slices.ContainsFunc(added, func(p side) bool { return fieldName(p) == fieldName(r) })
+	there = slices.DeleteFunc(there, func(r member) bool {
+		return slices.ContainsFunc(added, func(p member) bool { return p.name == r.name })
 	})
 	if len(added)+len(there) < 2 {
 		return
@@ -310,23 +339,26 @@ func (c *checker) union(t *schema.Type, u schema.Union, patch, runtime side, par
 		both = "them all"
 	}
 	what, key := describe(parent, u, at)
-	message := fmt.Sprintf("%s has %s", what, fieldNames(added, " and "))
-	help := "keep the one that is meant: " + fieldNames(added, " or ")
+	message := fmt.Sprintf("%s has %s", what, memberNames(added, " and "))
+	help := "keep the one that is meant: " + memberNames(added, " or ")
 	if len(there) > 0 {
-		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, fieldNames(there, " and "), fieldNames(added, " and "))
-		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", fieldNames(there, " and "), key)
+		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, memberNames(there, " and "), memberNames(added, " and "))
+		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", memberNames(there, " and "), key)
 	}
 	f := c.report(code, finding.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
-	for _, s := range slices.Concat(there, added) {
-		f.Claims = append(f.Claims, engine.Claim{Layer: s.layer, Value: s.value.Interface(), Source: s.path()})
+	for _, m := range slices.Concat(there, added) {
+		f.Claims = append(f.Claims, m.claim)
 	}
 }
 
-// countMembers is the number of members that a side sets.
-func countMembers(t *schema.Type, u schema.Union, s side) (n int) {
-	for _, name := range u.Members {
-		if f := t.Field(name); s.present() && f != nil && s.slot(f) != nil {
-			if v, encoded := s.slot(f).Of(s.value); encoded && !isNull(v) {
+// countMembers is the number of a union's fields that a side sets.
+func countMembers(fields []*schema.StructField, s side) (n int) {
+	if !s.present() {
+		return 0
+	}
+	for _, f := range fields {
+		if slot := s.of.slot(f); slot.Has(s.value) {
+			if v, _ := slot.Of(s.value); !isNull(v) {
 				n++
 			}
 		}
@@ -334,40 +366,27 @@ func countMembers(t *schema.Type, u schema.Union, s side) (n int) {
 	return n
 }
 
-func isNull(v reflect.Value) bool {
-	k := v.Kind()
-	return (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && v.IsNil()
+// member is a union's field that a side sets.
+type member struct {
+	name  string
+	claim engine.Claim
 }
 
-// members are the members of a union that a side sets.
-func members(t *schema.Type, u schema.Union, s side) []side {
-	var set []side
-	if !s.present() {
-		return nil
-	}
-	for _, f := range t.Fields {
-		if s.slot(f) == nil {
-			continue
-		}
-		if v, encoded := s.slot(f).Of(s.value); encoded && u.Has(f.Name) {
-			if m := s.encoded(f, v); m.present() {
-				set = append(set, m)
-			}
+// members are those of a union's fields that a side sets.
+func members(fields []*schema.StructField, s side) []member {
+	var set []member
+	for _, f := range fields {
+		if m := s.field(f); m.present() {
+			set = append(set, member{f.Name, engine.Claim{Layer: s.of.layer, Value: m.value.Interface(), Source: m.path()}})
 		}
 	}
 	return set
 }
 
-// fieldName is the name of the field that a side's value is of.
-func fieldName(s side) string {
-	name, _ := s.at.step.Field()
-	return name
-}
-
-func fieldNames(sides []side, separator string) string {
-	names := make([]string, len(sides))
-	for i, s := range sides {
-		names[i] = fieldName(s)
+func memberNames(set []member, separator string) string {
+	names := make([]string, len(set))
+	for i, m := range set {
+		names[i] = m.name
 	}
 	return strings.Join(names, separator)
 }
@@ -391,44 +410,46 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 
 // discriminated reports a member that does not belong to the discriminator's value.
 func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime side) {
-	patched := false
-	field := func(name string) side {
-		s := patch.field(t.Field(name))
-		if s.present() {
-			patched = true
-			return s
+	setter := func(f *schema.StructField) side {
+		if patch.has(f) {
+			return patch
 		}
-		return runtime.field(t.Field(name))
+		return runtime
 	}
-	at := patch.at
-	if !patch.present() {
-		at = runtime.at
-	}
-	chosen := field(u.Discriminator)
+	chooser := t.Field(u.Discriminator)
+	by := setter(chooser)
+	chosen := by.field(chooser)
 	if !chosen.present() || chosen.value.String() == u.When {
 		return
 	}
+	at := patch
+	if !patch.present() {
+		at = runtime
+	}
 	for _, name := range u.Members {
-		member := field(name)
-		if !member.present() || patch.present() && !patched {
+		holder := setter(t.Field(name))
+		if !holder.has(t.Field(name)) || patch.present() && by.of != patch.of && holder.of != patch.of {
 			continue
 		}
 		f := c.report(finding.CodeTwoSources, finding.Error, at.path(),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
 			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
-		f.Claims = []engine.Claim{
-			{Layer: chosen.layer, Value: chosen.value.Interface(), Source: chosen.path()},
-			{Layer: member.layer, Value: member.value.Interface(), Source: member.path()},
-		}
-		if member.layer == merge.RuntimeLayer && chosen.layer != merge.RuntimeLayer {
+		f.Claims = append(claims(chooser, by), claims(t.Field(name), holder)...)
+		if holder.of.layer == merge.RuntimeLayer && by.of.layer != merge.RuntimeLayer {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}
 }
 
+// claims is what a side claims of a field.
+func claims(f *schema.StructField, s side) []engine.Claim {
+	v := s.field(f)
+	return []engine.Claim{{Layer: s.of.layer, Value: v.value.Interface(), Source: v.path()}}
+}
+
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
 // them, and so loses the runtime's labels to a label called "$patch".
-func (c *checker) directives(m reflect.Value, at *trail, steps ...fieldpath.Step) {
+func (c *checker) directives(m reflect.Value, at *trail, depth int, steps ...fieldpath.Step) {
 	var keys []string
 	if plain, ok := m.Interface().(map[string]string); ok {
 		for key := range plain {
@@ -445,7 +466,7 @@ func (c *checker) directives(m reflect.Value, at *trail, steps ...fieldpath.Step
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		c.report(finding.CodeDirective, finding.Error, at.path().Append(steps...).Append(fieldpath.Key(key)), "drop the key; a patch can add and change entries of a map, and never remove any",
+		c.report(finding.CodeDirective, finding.Error, at.path(depth, append(steps, fieldpath.Key(key))...), "drop the key; a patch can add and change entries of a map, and never remove any",
 			"%q is a directive of strategic merge patches; the cluster obeys it here, and loses what the runtime set", key)
 	}
 }
@@ -456,7 +477,7 @@ func isDirective(key string) bool {
 }
 
 // nestedDirectives looks for directives in the maps within a value.
-func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, at *trail) {
+func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, at *trail, depth int) {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
@@ -466,15 +487,15 @@ func (c *checker) nestedDirectives(t *schema.Type, v reflect.Value, at *trail) {
 	switch {
 	case t == nil || t.Kind == schema.Scalar:
 	case v.Kind() == reflect.Map:
-		c.directives(v, at)
+		c.directives(v, at, depth)
 	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			c.nestedDirectives(t.Elem, v.Index(i), at.in(fieldpath.Index(i)))
+			c.nestedDirectives(t.Elem, v.Index(i), at, at.in(depth, fieldpath.Index(i)))
 		}
 	case v.Kind() == reflect.Struct:
 		for _, f := range t.Fields {
 			if inner, encoded := f.Template.Of(v); encoded {
-				c.nestedDirectives(f.Type, inner, at.in(fieldpath.Field(f.Name)))
+				c.nestedDirectives(f.Type, inner, at, at.in(depth, fieldpath.Field(f.Name)))
 			}
 		}
 	}

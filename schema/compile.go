@@ -102,9 +102,15 @@ func (c *compiler) finish() {
 		}
 	}
 	for _, t := range c.structs {
+		t.members = make([][]*StructField, len(t.Unions))
 		for _, f := range t.Fields {
 			if isNested(f) {
 				t.nested = append(t.nested, f)
+			}
+			for i, u := range t.Unions {
+				if u.Has(f.Name) {
+					t.members[i] = append(t.members[i], f)
+				}
 			}
 		}
 	}

@@ -21,19 +21,8 @@ func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Valu
 		memory := unsafe.Pointer(patch.UnsafeAddr())
 		for i := range t.scan {
 			step := &t.scan[i]
-			switch at := unsafe.Add(memory, step.offset); step.rule {
-			case notNil:
-				if *(*unsafe.Pointer)(at) == nil {
-					continue
-				}
-			case notEmptyString:
-				if *(*string)(at) == "" {
-					continue
-				}
-			case notEmptyList:
-				if len(*(*[]struct{})(at)) == 0 {
-					continue
-				}
+			if step.rule.leavesOut(unsafe.Add(memory, step.offset)) {
+				continue
 			}
 			slot := step.field.Patch
 			value := slot.value(patch)
@@ -58,35 +47,46 @@ type scanStep struct {
 type emptiness uint8
 
 const (
-	never emptiness = iota
+	ask emptiness = iota
+	never
 	notNil
 	notEmptyString
 	notEmptyList
-	ask
 )
+
+// leavesOut reports whether the encoding leaves out the field at an address.
+func (e emptiness) leavesOut(at unsafe.Pointer) bool {
+	switch e {
+	case notNil:
+		return *(*unsafe.Pointer)(at) == nil
+	case notEmptyString:
+		return *(*string)(at) == ""
+	case notEmptyList:
+		return len(*(*[]struct{})(at)) == 0
+	default:
+		return false
+	}
+}
 
 // scanOf makes the walk over the fields ready.
 func scanOf(fields []*StructField) []scanStep {
 	steps := make([]scanStep, len(fields))
 	for i, f := range fields {
-		slot := f.Patch
-		step := scanStep{field: f, rule: ask}
-		if slot.direct && !slot.OmitZero {
-			step.offset = slot.offset
-			switch {
-			case !slot.OmitEmpty:
-				step.rule = never
-			case slot.kind == reflect.Pointer:
-				step.rule = notNil
-			case slot.kind == reflect.String:
-				step.rule = notEmptyString
-			case slot.kind == reflect.Slice:
-				step.rule = notEmptyList
-			}
-		}
-		steps[i] = step
+		steps[i] = scanStep{field: f, offset: f.Patch.offset, rule: f.Patch.rule}
 	}
 	return steps
+}
+
+// Has reports whether the JSON of a struct would hold the slot's field: what [Slot.Of] says, without the value.
+func (s *Slot) Has(parent reflect.Value) bool {
+	if s == nil || parent.Kind() != reflect.Struct {
+		return false
+	}
+	if s.rule != ask && parent.CanAddr() && parent.Type() == s.parent {
+		return !s.rule.leavesOut(unsafe.Add(unsafe.Pointer(parent.UnsafeAddr()), s.offset))
+	}
+	_, encoded := s.Of(parent)
+	return encoded
 }
 
 // Texts are the strings that a field holds in each struct of a list.
@@ -118,7 +118,7 @@ func (t Texts) At(i int) (text string, encoded bool) {
 	return text, text != "" || !t.omitEmpty
 }
 
-// place notes where in memory the slot stands in a struct.
+// place notes where in memory the slot stands in a struct, and how to see there that it is empty.
 func (s *Slot) place(parent reflect.Type) {
 	s.parent, s.listType, s.direct = parent, reflect.SliceOf(parent), true
 	t := parent
@@ -130,5 +130,16 @@ func (s *Slot) place(parent reflect.Type) {
 		f := t.Field(i)
 		s.offset += f.Offset
 		t = f.Type
+	}
+	switch {
+	case s.OmitZero:
+	case !s.OmitEmpty:
+		s.rule = never
+	case s.kind == reflect.Pointer:
+		s.rule = notNil
+	case s.kind == reflect.String:
+		s.rule = notEmptyString
+	case s.kind == reflect.Slice:
+		s.rule = notEmptyList
 	}
 }

@@ -85,6 +85,7 @@ type Type struct {
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
+	members   [][]*StructField        // of each union
 	nested    []*StructField          // the fields that are list-maps, have a union or hold such a field
 	maps      bool                    // whether an Atomic's items can hold maps
 	byName    map[string]*StructField // of a struct with many fields, nil for others
@@ -140,6 +141,7 @@ type Slot struct {
 	listType reflect.Type // of a list of them
 	offset   uintptr      // of the field in it, if direct
 	direct   bool         // no embedded pointer is on the way
+	rule     emptiness    // of what is at offset
 }
 
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
@@ -299,6 +301,15 @@ func (t *Type) Nested() []*StructField {
 		return nil
 	}
 	return t.nested
+}
+
+// Members returns the fields of a Struct that are members of one of its Unions, by its index, in the order of Fields. The slice
+// is shared: it is to be read only.
+func (t *Type) Members(union int) []*StructField {
+	if t == nil || union < 0 || union >= len(t.members) {
+		return nil
+	}
+	return t.members[union]
 }
 
 // HoldsMaps reports whether a map can be reached from the items of an Atomic.
