@@ -352,7 +352,7 @@ func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) fi
 		f.Help = "keep the one member that is meant, and remove the other from its patch"
 		if c.Kind == conflict.Overlap {
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use --on-conflict=last", last)
+			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)
 			if rule == render.Last {
 				f.Severity = finding.Warning
 			}
