@@ -86,9 +86,9 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
-	for package in ./fuzz ./render ./render/golden ./cmd/trainweld/internal/report; do \
-		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-			go test $$package -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+	for folder in fuzz fuzz/strategic render render/golden cmd/trainweld/internal/report; do \
+		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
+			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \
 	done
 
