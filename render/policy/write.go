@@ -160,7 +160,7 @@ func (j *Job) SetCommand(by Writer, c Place, command []string) {
 	j, c = j.filled(), c.filled()
 	before := c.Command
 	c.Command = append([]string{}, command...)
-	j.write(by, c, "command", before, c.Command, len(before) > 0)
+	j.write(by, c, "command", before, encoded(c.Command), len(before) > 0)
 }
 
 // SetArgs replaces a container's arguments. An empty list clears them.
@@ -168,7 +168,15 @@ func (j *Job) SetArgs(by Writer, c Place, args []string) {
 	j, c = j.filled(), c.filled()
 	before := c.Args
 	c.Args = append([]string{}, args...)
-	j.write(by, c, "args", before, c.Args, len(before) > 0)
+	j.write(by, c, "args", before, encoded(c.Args), len(before) > 0)
+}
+
+// encoded returns what the encoding of a container has of a list: nothing of an empty one.
+func encoded(list []string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // write tells Record of a container's field. Nothing is lost of a command or of arguments: policies build on those
