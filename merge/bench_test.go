@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -52,27 +51,14 @@ func BenchmarkApply(b *testing.B) {
 func benchmarkApply(b *testing.B, server *serverside.Server, jobs, managers int) {
 	template, patches := benchTemplate(jobs), benchPatches(managers, jobs)
 	result := mustApply(b, template, patches, true)
-	sides := []*side{
-		{name: "DeepCopy", run: func() error { result.Template.DeepCopy(); return nil }},
-		{name: "Apply", run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
-		{name: "Apply+owners", run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
-		{name: "Find", run: func() error { return conflict.Find(result.Owners).Err() }},
-		{name: "upstream", run: func() error { return upstreamLoop(template, patches) }},
-		{name: "smd", run: serverSideApplies(b, server, template, patches)},
-	}
-	for range b.N {
-		takeTurns(b, sides)
-	}
-	floor := sides[0].quick()
-	var table strings.Builder
-	fmt.Fprintf(&table, "\n%d jobs, %2d managers   %-14s %12s %10s %10s\n", jobs, managers, "", "ns", "DeepCopy=1", "allocs")
-	for _, s := range sides {
-		ns := s.quick()
-		fmt.Fprintf(&table, "                      %-14s %12.0f %10.2f %10d\n", s.name, ns, ns/floor, allocations(func() { s.run() }))
-		b.ReportMetric(ns/floor, s.name+"/DeepCopy")
-	}
-	b.ReportMetric(0, "ns/op") // of a round of all sides: says nothing
-	b.Log(table.String())
+	turns.Compare(b, fmt.Sprintf("%d jobs, %d managers", jobs, managers), []*turns.Side{
+		{Name: "DeepCopy", Run: func() error { result.Template.DeepCopy(); return nil }},
+		{Name: "Apply", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{}); return err }},
+		{Name: "Apply+owners", Run: func() error { _, err := merge.Apply(template, patches, merge.Options{Owners: true}); return err }},
+		{Name: "Find", Run: func() error { return conflict.Find(result.Owners).Err() }},
+		{Name: "upstream", Run: func() error { return upstreamLoop(template, patches) }},
+		{Name: "smd", Run: serverSideApplies(b, server, template, patches)},
+	})
 }
 
 // BenchmarkGrowth measures merges of growing inputs. The last column is the time for each manager, job
@@ -88,38 +74,6 @@ func BenchmarkGrowth(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
 			})
-		}
-	}
-}
-
-// side is one way to merge.
-type side struct {
-	name string
-	run  func() error
-	ns   []float64 // of one merge, a value each turn
-}
-
-// quick is the lower quartile of the turns: other programs on the machine only ever make a turn slower.
-func (s *side) quick() float64 {
-	sorted := slices.Sorted(slices.Values(s.ns))
-	return sorted[len(sorted)/4]
-}
-
-// takeTurns gives every side several turns of some milliseconds, one side after the other.
-func takeTurns(b *testing.B, sides []*side) {
-	b.Helper()
-	const turns, turn = 40, 4 * time.Millisecond
-	for range turns {
-		for _, s := range sides {
-			runtime.GC() // nobody pays for another one's garbage
-			n, start := 0, time.Now()
-			for time.Since(start) < turn {
-				if err := s.run(); err != nil {
-					b.Fatalf("%s: %v", s.name, err)
-				}
-				n++
-			}
-			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds())/float64(n))
 		}
 	}
 }

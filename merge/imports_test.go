@@ -100,9 +100,10 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 
 // TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
 func TestOnlyTestsLinkTheirSupport(t *testing.T) {
-	const support = module + "/internal/testenv"
-	if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
-		t.Errorf("%q link %s; only itself and tests may", pkgs, support)
+	for _, support := range []string{module + "/internal/testenv", module + "/internal/turns"} {
+		if pkgs := linking(t, support); !slices.Equal(pkgs, []string{support}) {
+			t.Errorf("%q link %s; only itself and tests may", pkgs, support)
+		}
 	}
 }
 

@@ -1,17 +1,17 @@
 package crds_test
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	smdmerge "sigs.k8s.io/structured-merge-diff/v6/merge"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -62,8 +62,8 @@ func read(t testing.TB, text string) engine.Object {
 
 // server is structured-merge-diff as an API server uses it.
 type server struct {
-	d       *definition
-	updater *smdmerge.Updater
+	d *definition
+	*serverside.Server
 }
 
 func (s *server) apply(t testing.TB, base engine.Object, patches []engine.Object) map[string][]byte {
@@ -80,7 +80,7 @@ func (s *server) apply(t testing.TB, base engine.Object, patches []engine.Object
 	for i, config := range append([]engine.Object{base}, patches...) {
 		var err error
 		name := manager(i - 1)
-		if live, owners, err = s.updater.Apply(live, object(config), version, owners, name, true); err != nil {
+		if live, owners, err = s.Apply(live, object(config), owners, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,22 +95,15 @@ func (s *server) apply(t testing.TB, base engine.Object, patches []engine.Object
 	return fields
 }
 
-type oneVersion struct{}
-
-func (oneVersion) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {
-	return v, nil
-}
-func (oneVersion) IsMissingVersionError(error) bool { return false }
-
 // BenchmarkObject lays patches over a JobSet along its definition, with owners and FieldsV1, and compares with
-// structured-merge-diff for the same forced applies. Both take turns, so that the ratio holds on a busy machine. All of the
-// server's reading and writing of requests and of managedFields between the applies is left out.
+// structured-merge-diff for the same forced applies. The server's reading and writing of requests, and of managedFields
+// between the applies, is left out.
 func BenchmarkObject(b *testing.B) {
 	d, err := compile("jobsets", files(b)["jobsets"])
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &server{d, (&smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}).BuildUpdater()}
+	s := &server{d, serverside.Of(fieldpath.APIVersion(d.kind.GroupVersion().String()), d.kind.Kind, d.converter)}
 	base := jobSet(b)
 	for _, n := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
@@ -119,35 +112,24 @@ func BenchmarkObject(b *testing.B) {
 			for i := range layers {
 				layers[i] = engine.Layered[engine.Object]{Layer: engine.Manager(manager(i)), Patch: &patches[i]}
 			}
-			const turns = 40
-			ours, theirs, bare := []time.Duration{}, []time.Duration{}, []time.Duration{}
-			for b.Loop() {
-				for range turns {
-					start := time.Now()
-					result, err := d.plan.Apply(&base, layers, engine.Options{Owners: true})
-					if err != nil {
-						b.Fatal(err)
-					}
-					for _, text := range result.Owners.FieldsV1(nil) {
-						if len(text) == 0 {
-							b.Fatal("no fields")
-						}
-					}
-					ours = append(ours, time.Since(start))
-					start = time.Now()
-					if _, err := d.plan.Apply(&base, layers, engine.Options{}); err != nil {
-						b.Fatal(err)
-					}
-					bare = append(bare, time.Since(start))
-					start = time.Now()
-					s.apply(b, base, patches)
-					theirs = append(theirs, time.Since(start))
+			owned, bare := &turns.Side{Name: "owned", Run: func() error {
+				result, err := d.plan.Apply(&base, layers, engine.Options{Owners: true})
+				if err != nil {
+					return err
 				}
+				for _, text := range result.Owners.FieldsV1(nil) {
+					if len(text) == 0 {
+						return errors.New("no fields")
+					}
+				}
+				return nil
+			}}, &turns.Side{Name: "bare", Run: func() error { _, err := d.plan.Apply(&base, layers, engine.Options{}); return err }}
+			upstream := &turns.Side{Name: "upstream", Run: func() error { s.apply(b, base, patches); return nil }}
+			turns.Take(b, []*turns.Side{owned, bare, upstream})
+			for _, side := range []*turns.Side{owned, bare, upstream} {
+				b.ReportMetric(side.Quick()/1000, "µs/"+side.Name)
 			}
-			b.ReportMetric(float64(median(ours).Microseconds()), "µs/owned")
-			b.ReportMetric(float64(median(bare).Microseconds()), "µs/bare")
-			b.ReportMetric(float64(median(theirs).Microseconds()), "µs/upstream")
-			b.ReportMetric(float64(median(theirs))/float64(median(ours)), "times-faster")
+			b.ReportMetric(upstream.Quick()/owned.Quick(), "times-faster")
 		})
 	}
 	b.Run("compile", func(b *testing.B) {
@@ -158,9 +140,4 @@ func BenchmarkObject(b *testing.B) {
 			}
 		}
 	})
-}
-
-func median(all []time.Duration) time.Duration {
-	slices.Sort(all)
-	return all[len(all)/2]
 }

@@ -3,10 +3,7 @@ package upstream_test
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +24,7 @@ import (
 	framework "github.com/kubeflow/trainer/v2/pkg/runtime/framework/core"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins"
 
+	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -38,42 +36,16 @@ func BenchmarkJobSet(b *testing.B) {
 	for _, managers := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("managers=%d", managers), func(b *testing.B) {
 			job, spec := benchInput(managers)
-			theirs, ours := upstreamJobSet(b, job, spec), func() error {
+			ours, theirs := &turns.Side{Name: "render.JobSet", Run: func() error {
 				_, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{OwnerReferences: true})
 				return err
-			}
-			var times [2][]float64
-			for range b.N {
-				for range 40 {
-					for i, side := range []func() error{ours, theirs} {
-						times[i] = append(times[i], turn(b, side))
-					}
-				}
-			}
-			// The lower quartile: other programs on the machine only ever make a turn slower.
-			slices.Sort(times[0])
-			slices.Sort(times[1])
-			mine, upstreams := times[0][len(times[0])/4], times[1][len(times[1])/4]
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(mine, "ns/render.JobSet")
-			b.ReportMetric(upstreams, "ns/upstream")
-			b.ReportMetric(upstreams/mine, "times-faster")
+			}}, &turns.Side{Name: "upstream", Run: upstreamJobSet(b, job, spec)}
+			turns.Take(b, []*turns.Side{ours, theirs})
+			b.ReportMetric(ours.Quick(), "ns/render.JobSet")
+			b.ReportMetric(theirs.Quick(), "ns/upstream")
+			b.ReportMetric(theirs.Quick()/ours.Quick(), "times-faster")
 		})
 	}
-}
-
-// turn is the time of one run, of several within some milliseconds.
-func turn(b *testing.B, run func() error) float64 {
-	b.Helper()
-	runtime.GC() // nobody pays for another one's garbage
-	n, start := 0, time.Now()
-	for time.Since(start) < 4*time.Millisecond {
-		if err := run(); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
-	return float64(time.Since(start).Nanoseconds()) / float64(n)
 }
 
 // upstreamJobSet is what the Trainer's controller does between reading a runtime and sending objects.

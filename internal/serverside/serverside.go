@@ -1,6 +1,6 @@
-// Package serverside answers: what would an API server make of these JobSets by server-side apply?
+// Package serverside answers: what would an API server make of these objects by server-side apply?
 //
-// It applies them by structured-merge-diff and the schema of JobSet's custom resource definition, and records
+// It applies them by structured-merge-diff, JobSets by the schema of their custom resource definition, and records
 // what each manager owns. Package admission judges by it what a second apply makes of a JobSet; tests and benchmarks
 // compare package merge with it.
 //
@@ -24,14 +24,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Version is that of every object and of every manager's fields.
+// Version is that of JobSets and of their managers' fields.
 const Version = fieldpath.APIVersion("jobset.x-k8s.io/v1alpha2")
 
-// Server is the server's side of an apply.
+// Server is the server's side of an apply of objects of one kind.
 type Server struct {
-	// Schema is that of the definition. It is only read.
+	// Schema is that of JobSet's definition, nil for other kinds. It is only read.
 	Schema *spec.Schema
 
+	version   fieldpath.APIVersion
+	kind      string
 	updater   *smdmerge.Updater
 	converter managedfields.TypeConverter
 }
@@ -54,8 +56,15 @@ func New(packed io.Reader) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
+	s := Of(Version, "JobSet", converter)
+	s.Schema = schema
+	return s, nil
+}
+
+// Of returns the server of a kind whose schema a converter knows.
+func Of(version fieldpath.APIVersion, kind string, converter managedfields.TypeConverter) *Server {
 	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
-	return &Server{Schema: schema, updater: builder.BuildUpdater(), converter: converter}, nil
+	return &Server{version: version, kind: kind, updater: builder.BuildUpdater(), converter: converter}
 }
 
 func schemaIn(packed io.Reader) (*spec.Schema, error) {
@@ -81,11 +90,11 @@ func schemaIn(packed io.Reader) (*spec.Schema, error) {
 	return &definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// Typed is a JobSet of these fields, by their encoding, as a manager applies it. It refuses what the definition
+// Typed is an object of these fields, by their encoding, as a manager applies it. It refuses what the schema
 // does not declare.
 func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	object := maps.Clone(fields)
-	object["apiVersion"], object["kind"] = string(Version), "JobSet"
+	object["apiVersion"], object["kind"] = string(s.version), s.kind
 	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -100,7 +109,7 @@ func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions
 // Apply applies by force what a manager says of the live object, and returns the object that becomes of it, with
 // what each manager owns. The owners that it was given count no longer: it may have written into them.
 func (s *Server) Apply(live, config *typed.TypedValue, owners fieldpath.ManagedFields, manager string) (*typed.TypedValue, fieldpath.ManagedFields, error) {
-	return s.updater.Apply(live, config, Version, owners, manager, true)
+	return s.updater.Apply(live, config, s.version, owners, manager, true)
 }
 
 // Reapply returns the object that becomes of a live one when the manager of the config before applies the config
@@ -123,7 +132,7 @@ func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, erro
 		return nil, fmt.Errorf("read the fields applied before: %w", err)
 	}
 	const manager = "applier"
-	owners := fieldpath.ManagedFields{manager: fieldpath.NewVersionedSet(set, Version, true)}
+	owners := fieldpath.ManagedFields{manager: fieldpath.NewVersionedSet(set, s.version, true)}
 	applied, _, err := s.Apply(object, config, owners, manager)
 	if err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
