@@ -82,7 +82,10 @@ bench:
 	go test -run '^$$' -bench Apply -benchtime 1x ./merge
 	go test -run '^$$' -bench Growth -benchmem ./merge
 	cd fuzz/upstream && go test -run '^$$' -bench JobSet -benchtime 1x .
+	cd fuzz/strategic && go test -run '^$$' -bench Merge -benchtime 1x .
 	cd fuzz/crds && go test -run '^$$' -bench Object -benchtime 1x .
+	go test -run '^$$' -bench Compile ./engine
+	go test -run '^$$' -bench Size -benchtime 1x ./engine
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:

@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/internal/turns"
-	"github.com/trainweld/trainweld/schema"
 )
 
 // jobSet is an object of a size that people have: three replicated jobs of two containers each.
@@ -132,12 +131,4 @@ func BenchmarkObject(b *testing.B) {
 			b.ReportMetric(upstream.Quick()/owned.Quick(), "times-faster")
 		})
 	}
-	b.Run("compile", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := schema.ParseOpenAPI(d.data); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -29,7 +29,6 @@ import (
 // definition is a custom resource definition, compiled by both sides.
 type definition struct {
 	name      string
-	data      []byte
 	kind      runtimeschema.GroupVersionKind
 	typ       *schema.Type
 	plan      *engine.Plan[engine.Object, engine.Object]
@@ -69,7 +68,7 @@ func compile(name string, data []byte) (*definition, error) {
 		return nil, err
 	}
 	version := crd.Spec.Versions[0].Name
-	d := &definition{name: name, data: data, kind: runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}}
+	d := &definition{name: name, kind: runtimeschema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}}
 	var err error
 	if d.typ, err = schema.ParseOpenAPI(data); err != nil {
 		return nil, err

@@ -1,0 +1,165 @@
+package engine_test
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/unions"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// BenchmarkCompile compiles plans. B/held is the memory that a plan keeps, and B/op includes what compiling it leaves behind.
+func BenchmarkCompile(b *testing.B) {
+	definition := unpack(b, "../render/admission/crds/jobsets.json.gz")
+	for _, plan := range []struct {
+		of      string
+		compile func() (any, error)
+	}{
+		{"JobSetTemplateSpec", func() (any, error) {
+			return engine.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
+				Unions: unions.Pod(), Only: map[string][]string{"metadata": {"labels", "annotations"}},
+			})
+		}},
+		{"Pod", func() (any, error) { return engine.For[corev1.Pod, engine.Object](schema.Rules{}) }},
+		{"Deployment", func() (any, error) { return engine.For[appsv1.Deployment, engine.Object](schema.Rules{}) }},
+		{"definition-of-JobSet", func() (any, error) {
+			t, err := schema.ParseOpenAPI(definition)
+			return engine.ForObject(t), err
+		}},
+	} {
+		b.Run(plan.of, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := plan.compile(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			kept := make([]any, 20)
+			before := heap()
+			for i := range kept {
+				kept[i], _ = plan.compile()
+			}
+			b.ReportMetric((heap()-before)/float64(len(kept)), "B/held")
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+// heap returns the bytes of the heap that something still uses.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// BenchmarkSize links a program that copies a Deployment, and one that merges patches into it as well.
+func BenchmarkSize(b *testing.B) {
+	const without = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+func main() {
+	d := &appsv1.Deployment{}
+	if err := json.NewDecoder(os.Stdin).Decode(d); err != nil {
+		panic(err)
+	}
+	json.NewEncoder(os.Stdout).Encode(d.DeepCopy())
+}
+`
+	const with = `package main
+
+import (
+	"encoding/json"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+func main() {
+	d, patch := &appsv1.Deployment{}, engine.Object{}
+	in := json.NewDecoder(os.Stdin)
+	if err := in.Decode(d); err != nil {
+		panic(err)
+	}
+	if err := in.Decode(&patch); err != nil {
+		panic(err)
+	}
+	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.Rules{})
+	if err != nil {
+		panic(err)
+	}
+	result, err := plan.Apply(d.DeepCopy(), []engine.Layered[engine.Object]{{Layer: engine.Manager("web"), Patch: &patch}}, engine.Options{Owners: true})
+	if err != nil {
+		panic(err)
+	}
+	for path, claims := range result.Owners.All() {
+		println(path.String(), len(claims))
+	}
+	json.NewEncoder(os.Stdout).Encode(&result.Value)
+}
+`
+	var less, more float64
+	for b.Loop() {
+		less, more = linked(b, without), linked(b, with)
+	}
+	b.ReportMetric(0, "ns/op") // of the linker
+	b.ReportMetric(less/1e6, "MB/k8s.io/api")
+	b.ReportMetric(more/1e6, "MB/engine")
+	b.ReportMetric((more-less)/1e6, "MB/added")
+}
+
+// linked returns the size of a program without its symbols.
+func linked(b *testing.B, source string) float64 {
+	b.Helper()
+	dir := b.TempDir()
+	file, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
+		b.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, file).CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(info.Size())
+}
+
+func unpack(b *testing.B, name string) []byte {
+	b.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return data
+}
