@@ -24,6 +24,7 @@ import (
 	framework "github.com/kubeflow/trainer/v2/pkg/runtime/framework/core"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/framework/plugins"
 
+	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/render"
 )
@@ -40,10 +41,12 @@ func BenchmarkJobSet(b *testing.B) {
 				_, err := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{OwnerReferences: true})
 				return err
 			}}, &turns.Side{Name: "upstream", Run: upstreamJobSet(b, job, spec)}
-			turns.Take(b, []*turns.Side{ours, theirs})
+			checks := &turns.Side{Name: "check.Patches", Run: func() error { return check.Patches(&spec.Template, job.Spec.RuntimePatches).Err() }}
+			turns.Take(b, []*turns.Side{ours, theirs, checks})
 			b.ReportMetric(ours.Quick(), "ns/render.JobSet")
 			b.ReportMetric(theirs.Quick(), "ns/upstream")
 			b.ReportMetric(theirs.Quick()/ours.Quick(), "times-faster")
+			b.ReportMetric(100*checks.Quick()/ours.Quick(), "%check.Patches")
 		})
 	}
 }
