@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // maxFindings is how many findings one file may have, so that a hostile file cannot make millions.
@@ -97,9 +98,13 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 			d.wrongType(n, t)
 			return
 		}
-		for _, e := range d.keys(n, fieldpath.Key) {
-			d.doubtfulKey(e)
-			d.below(fieldpath.Key(e.name), func() { d.value(e.value, t.Elem(), "") })
+		step := fieldpath.Key
+		if t.Elem().Kind() == reflect.Interface {
+			step = untypedStep
+		}
+		for _, e := range d.keys(n, step) {
+			d.doubtfulKey(e, step)
+			d.below(step(e.name), func() { d.value(e.value, t.Elem(), "") })
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
@@ -162,6 +167,9 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 	d.around = d.around[:len(d.around)-1]
 }
 
+// untypedStep is the step to a name in an object of no type.
+func untypedStep(name string) fieldpath.Step { return (*schema.Type)(nil).Step(name) }
+
 // untyped checks the keys of a value of which no type is known, and that its scalars have a JSON.
 func (d *diagnosis) untyped(n *yaml.Node) {
 	if d.room == 0 {
@@ -170,8 +178,9 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	n = target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
-		for _, e := range d.keys(n, fieldpath.Key) {
-			d.below(fieldpath.Key(e.name), func() { d.untyped(e.value) })
+		for _, e := range d.keys(n, untypedStep) {
+			d.doubtfulKey(e, untypedStep)
+			d.below(untypedStep(e.name), func() { d.untyped(e.value) })
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
@@ -226,7 +235,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry
 }
 
 // doubtfulKey warns of a key of a map that is read as another text than it shows.
-func (d *diagnosis) doubtfulKey(e entry) {
+func (d *diagnosis) doubtfulKey(e entry, step func(string) fieldpath.Step) {
 	key := target(e.key)
 	if e.name == key.Value || e.merged || e.clashes {
 		return
@@ -235,7 +244,7 @@ func (d *diagnosis) doubtfulKey(e entry) {
 		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.name)),
 		Help:    fmt.Sprintf("quote it: %s", quote(key.Value)),
-	}, e.key, fieldpath.Key(e.name))
+	}, e.key, step(e.name))
 }
 
 // items are the steps from a list to its items: by merge key where the list has one and the item's

@@ -257,7 +257,7 @@ func (t *Type) Step(name string) fieldpath.Step {
 	if t != nil && t.Object != nil {
 		t = t.Object
 	}
-	isOpen := t == nil || t.Elem != nil && (t.Kind == Struct || t.Elem.Object == t)
+	isOpen := t == nil || t.Kind == Struct || t.Elem != nil && t.Elem.Object == t
 	if t.Field(name) != nil || isOpen && !strings.ContainsFunc(name, isNotInName) && name != "" {
 		return fieldpath.Field(name)
 	}

@@ -321,6 +321,9 @@ func (m *merging) refused(err error) finding.Finding {
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
 		f.Position = m.position(at.Layer, at.Path)
+		if m.typ == applyType && m.schema.Lookup(at.Path) == nil {
+			f.Help = "remove the field, or correct its name"
+		}
 	}
 	return f
 }
