@@ -126,17 +126,14 @@ func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 
 // emptied finds a null of one manager on a struct in which another sets a field.
 func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
-	if k := f.Type().Kind; !f.HasNull() || k == schema.Scalar || k == schema.Atomic {
+	if !f.HasNull() || !emptiesAnothers(f) {
 		return Conflict{}, false
 	}
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
-	if !hasNull(c.Claims) {
-		return Conflict{}, false
-	}
 	c.addBelow(f)
 	c.inOrder(owners.Layers())
-	return c, c.emptiesAnothers()
+	return c, true
 }
 
 // inOrder brings the claims on several fields into the order in which they were written.
@@ -275,31 +272,56 @@ func hasNull(claims []engine.Claim) bool {
 	return slices.ContainsFunc(claims, func(c engine.Claim) bool { return c.Value == nil })
 }
 
-// emptiesAnothers reports whether a null empties what another manager sets, and its own manager does not set to the same
-// value.
-func (c *Conflict) emptiesAnothers() bool {
-	type field struct {
-		layer engine.Layer
-		path  string
-	}
-	set := map[field]any{}
-	for i, claim := range c.Claims {
-		if claim.Value != nil {
-			set[field{claim.Layer, c.Fields[i].String()}] = claim.Value
+// emptiesAnothers reports whether a null of a manager on a field empties what another sets within it, and the first does
+// not set to the same value itself. Where no base has the field, upstream drops a patch's $patch with all beside it unless
+// another patch comes before; so that patch must not set more either.
+func emptiesAnothers(f engine.PatchedField) bool {
+	kind := f.Type().Kind
+	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
+	for _, claim := range managers(f.Claims()) {
+		isOwn := func(layer engine.Layer) bool { return layer == claim.Layer }
+		isOther := func(layer engine.Layer) bool { return layer != claim.Layer }
+		if claim.Value == nil && (lacks(f, isOwn, f.IsByValue()) || mayDrop && sets(f, isOther) && lacks(f, isOther, true)) {
+			return true
 		}
 	}
-	for i, null := range c.Claims {
-		if null.Value != nil {
-			continue
-		}
-		for j, other := range c.Claims {
-			if other.Value == nil || other.Layer == null.Layer || !c.Fields[j].HasPrefix(c.Fields[i]) {
-				continue
-			}
-			own, ok := set[field{null.Layer, c.Fields[j].String()}]
-			if !ok || !engine.SameValue(own, other.Value) {
+	return false
+}
+
+// lacks reports whether some layers do not set all that is set within a field. isThere says that the field is there
+// nevertheless, so that an empty value in it is none.
+func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool {
+	isThere = isThere || sets(f, of)
+	for child := range f.Children() {
+		claims := managers(child.Claims())
+		for _, claim := range claims {
+			isSame := slices.ContainsFunc(claims, func(own engine.Claim) bool {
+				return of(own.Layer) && own.Value != nil && engine.SameValue(own.Value, claim.Value)
+			})
+			switch {
+			case of(claim.Layer) || isSame:
+			case claim.Value == nil && (isThere || f.IsEmptied(claim.Layer)):
+			case isThere && child.IsEmpty(claim.Value):
+			case claim.Value == engine.Presence{} && sets(child, of):
+			default:
 				return true
 			}
+		}
+		if lacks(child, of, isThere && child.IsByValue()) {
+			return true
+		}
+	}
+	return false
+}
+
+// sets reports whether some layers set a field or something within it.
+func sets(f engine.PatchedField, of func(engine.Layer) bool) bool {
+	if slices.ContainsFunc(managers(f.Claims()), func(c engine.Claim) bool { return of(c.Layer) && c.Value != nil }) {
+		return true
+	}
+	for child := range f.Children() {
+		if sets(child, of) {
+			return true
 		}
 	}
 	return false

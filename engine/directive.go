@@ -25,19 +25,24 @@ const (
 var patchKey = reflect.ValueOf(patchDirective)
 
 // document merges an object of a patch, which may hold nulls and directives, into the struct dst.
-func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) (said bool, err error) {
+func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
 	patch, ok := src.Interface().(Object)
 	if !ok {
-		return false, fmt.Errorf("must be an object, and is a map of %s", src.Type().Elem())
+		return fmt.Errorf("must be an object, and is a map of %s", src.Type().Elem())
 	}
 	merging := !m.fresh && !m.verbatim
 	if directive, ok := patch[patchDirective]; ok && merging {
-		return true, m.replaceStruct(t, key, directive, dst, patch, at)
+		return m.replaceStruct(t, directive, dst, patch, at)
 	}
-	if _, ok := patch[retainDirective]; ok && merging {
-		if err := m.retain(t, key, dst, patch, at); err != nil {
-			return true, err
+	if _, ok := patch[retainDirective]; ok {
+		kept, err := retained(patch)
+		if merging && err == nil {
+			err = m.retainFields(t, key, dst, kept, at)
 		}
+		if merging && err != nil {
+			return err
+		}
+		m.retain(at, kept)
 	}
 	ordered := map[string]bool{} // the lists that are merged with their order
 	if merging {
@@ -48,12 +53,12 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			list, ok := strings.CutPrefix(name, orderDirective+"/")
 			f := t.Field(list)
 			if !ok || f == nil {
-				return true, fmt.Errorf("%q names no list", name)
+				return fmt.Errorf("%q names no list", name)
 			}
 			if err := m.ordered(f, dst, patch, order, at); err != nil {
-				return true, within(fieldpath.Field(list), err)
+				return within(fieldpath.Field(list), err)
 			}
-			said, ordered[list] = true, true
+			ordered[list] = true
 		}
 	}
 	for name, value := range sorted(patch) {
@@ -64,23 +69,21 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 			}
 			continue
 		}
-		said = true
 		if f == key || ordered[name] {
 			continue
 		}
 		if err := m.encoded(f, dst, reflect.ValueOf(value), at); err != nil {
-			return true, within(fieldpath.Field(name), err)
+			return within(fieldpath.Field(name), err)
 		}
 	}
 	for name, value := range sorted(patch) {
-		if merging && strings.HasPrefix(name, deleteDirective) {
-			said = true
+		if strings.HasPrefix(name, deleteDirective) {
 			if err := m.deleteElements(t, dst, name, value, at); err != nil {
-				return true, err
+				return err
 			}
 		}
 	}
-	return said, nil
+	return nil
 }
 
 // sorted yields the entries of an object in the order of their names.
@@ -96,41 +99,30 @@ func sorted(o Object) func(yield func(string, any) bool) {
 
 // replaceStruct obeys $patch in an object: "replace" takes the rest of the patch as it stands for what the base has, and
 // "delete" leaves an empty object.
-func (m *merger) replaceStruct(t *schema.Type, key *schema.StructField, directive any, dst reflect.Value, patch Object, at node) error {
+func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value, patch Object, at node) error {
 	if directive != "replace" && directive != "delete" {
 		return fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
 	}
-	m.keepAll(t, key, at, dst)
-	m.unseen = true
-	m.said++
+	m.claimed++ // upstream makes no object for a directive, so it claims none
+	if isPureDirective(patch) {
+		m.retain(at, nil)
+		return m.retainFields(t, nil, dst, nil, at)
+	}
+	m.keepAll(t, nil, at, dst)
 	m.claimNull(at)
-	var name reflect.Value
-	if key != nil {
-		v, _ := key.Template.Of(dst)
-		name = reflect.New(v.Type()).Elem()
-		name.Set(v)
-	}
 	dst.SetZero()
-	if key != nil && directive == "replace" {
-		v, _ := key.Template.In(dst)
-		v.Set(name)
-	}
-	if directive == "delete" {
-		return nil
-	}
 	fresh, verbatim := m.fresh, m.verbatim
 	m.fresh, m.verbatim = true, true
-	_, err := m.document(t, key, dst, reflect.ValueOf(patch), at)
+	err := m.document(t, nil, dst, reflect.ValueOf(patch), at)
 	m.fresh, m.verbatim = fresh, verbatim
 	return err
 }
 
-// retain obeys $retainKeys: every field that it does not name goes.
-func (m *merger) retain(t *schema.Type, key *schema.StructField, dst reflect.Value, patch Object, at node) error {
-	kept, err := retained(patch)
-	if err != nil {
-		return err
-	}
+// isPureDirective reports whether an object of a patch empties another one, and sets nothing.
+func isPureDirective(patch Object) bool { return len(patch) == 1 || patch[patchDirective] == "delete" }
+
+// retainFields obeys $retainKeys: every field that it does not name goes.
+func (m *merger) retainFields(t *schema.Type, key *schema.StructField, dst reflect.Value, kept map[string]bool, at node) error {
 	for _, f := range t.Fields {
 		to, present := f.Template.Of(dst)
 		if !present || kept[f.Name] {
@@ -183,21 +175,23 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		return nil
 	}
 	list, present := f.Template.In(dst)
-	if value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))) {
-		return nil
-	}
 	deleted, ok := value.([]any)
 	switch {
+	case m.fresh || m.verbatim || value != nil && (!present || jsonKind(list) != jsonKind(reflect.ValueOf(value))):
+		m.claimDeleted(f, deleted, at)
+		return nil
 	case !ok || f.Type.Kind == schema.ListMap && list.Kind() == reflect.Slice && (list.Len() > 0 || holdsObjects(deleted)):
 		return m.encoded(f, dst, reflect.ValueOf(value), at)
 	case list.Kind() != reflect.Slice:
 		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
-	case list.Len() == 0 && len(deleted) == 0:
-		return nil
 	case list.Len() == 0 && areAlike(deleted) && !holdsObjects(deleted):
+		m.claimDeleted(f, deleted, at)
 		return nil
 	case !holdsScalars(f.Type, list, deleted):
 		return within(fieldpath.Field(name), fmt.Errorf("%s is for lists of scalars of one type", deleteDirective))
+	}
+	if len(deleted) == 0 {
+		return nil
 	}
 	named := reflect.New(list.Type()).Elem()
 	if err := m.read(f.Type, named, value); err != nil {
@@ -230,6 +224,18 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 		m.claimNull(m.keyed(child, element))
 	}
 	return nil
+}
+
+// claimDeleted claims what $deleteFromPrimitiveList would take from a list that holds nothing: another patch may fill it.
+func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
+	switch {
+	case f.Type.Kind == schema.Atomic && len(deleted) > 0:
+		m.claimNull(m.field(at, f))
+	case f.Type.Kind == schema.Set:
+		for _, element := range deleted {
+			m.claimNull(m.keyed(m.field(at, f), scalarText(reflect.ValueOf(element))))
+		}
+	}
 }
 
 // keysOf are the keys of a list-map, or the elements of another list.
@@ -433,8 +439,6 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		}
 	}
 	m.keepAll(t, nil, at, dst)
-	m.unseen = true
-	m.said++
 	m.claimNull(at)
 	dst.SetZero()
 	verbatim := m.verbatim
@@ -463,8 +467,6 @@ func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at 
 		}
 		m.keepAll(t.Elem, t.KeyField(), child, pointee(list.Index(i)))
 	}
-	m.unseen = true
-	m.said++
 	m.claimNull(child)
 	if left.Len() < list.Len() {
 		list.Set(left)
@@ -497,7 +499,9 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 		default:
 			return fmt.Errorf("%s: unknown directive %q; no label, annotation or selector may be called %s", patchDirective, text, patchDirective)
 		}
-		m.remove(dst, at, func(key string) bool { _, kept := patch[key]; return !kept })
+		m.keepAll(t, nil, at, dst)
+		m.claimNull(at)
+		dst.Clear()
 		m.raw = append(m.raw, dst.Pointer())
 		verbatim := m.verbatim
 		m.verbatim = true
@@ -514,7 +518,7 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 			return err
 		}
 		delete(patch, retainDirective)
-		m.remove(dst, at, func(key string) bool { return !kept[key] })
+		m.retainEntries(dst, at, kept)
 	}
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
 		value := patch[key]
@@ -536,12 +540,10 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 	return m.entries(t, dst, patch, at)
 }
 
-// remove takes entries of a map away.
-func (m *merger) remove(dst reflect.Value, at node, goes func(key string) bool) {
-	m.unseen = true
-	m.said++
+// retainEntries obeys $retainKeys in a map: every entry that it does not name goes.
+func (m *merger) retainEntries(dst reflect.Value, at node, kept map[string]bool) {
 	for _, key := range sortedKeys(dst) {
-		if goes(key) {
+		if !kept[key] {
 			k := reflect.ValueOf(key).Convert(dst.Type().Key())
 			entry := m.keyed(at, key)
 			m.keepOld(entry, scalarType, dst.MapIndex(k), true)
@@ -549,6 +551,7 @@ func (m *merger) remove(dst reflect.Value, at node, goes func(key string) bool) 
 			m.claimNull(entry)
 		}
 	}
+	m.retain(at, kept)
 }
 
 func (m *merger) entries(t *schema.Type, dst reflect.Value, patch map[string]reflect.Value, at node) error {

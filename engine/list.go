@@ -134,8 +134,7 @@ func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error
 		}
 		item = item.Elem()
 	}
-	_, err := m.structure(t.Elem, t.KeyField(), item, from, at)
-	return err
+	return m.structure(t.Elem, t.KeyField(), item, from, at)
 }
 
 // newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. An item whose
@@ -253,14 +252,20 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	fresh := m.fresh
 	m.fresh = true
 	defer func() { m.fresh = fresh }()
-	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
-		kept := make([]any, 0, src.Len())
-		for _, item := range src.Interface().([]any) {
-			if item, keep := withoutDirectives(item); keep {
-				kept = append(kept, item)
+	if items, ok := src.Interface().([]any); ok && !m.verbatim {
+		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+			object, _ := item.(Object)
+			key, hasKey := object[t.Key]
+			switch directive := object[patchDirective]; {
+			case directive == "replace":
+				m.claimNull(at)
+			case directive == "delete" && hasKey:
+				m.claimNull(m.keyed(at, scalarText(reflect.ValueOf(key))))
+			case directive == nil:
+				return false
 			}
-		}
-		src = reflect.ValueOf(kept)
+			return true
+		}))
 	}
 	makeList(dst, src.Len())
 	list := dst

@@ -24,6 +24,7 @@ type log struct {
 	values   []anyValue
 	wide     map[node]*childIndex
 	repeats  map[node]repeat
+	retained map[node][]retention
 	sources  map[int32]fieldpath.Path // of the claims that Write records, by their index
 }
 
@@ -126,10 +127,28 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 		case last.layer() == layer:
 			n.contested = l.isContested(at, i)
 		default:
-			n.contested = n.contested || !l.equal(n.last, i)
+			n.contested = n.contested || !l.agree(at, n.last, i)
 		}
 	}
 	n.last = i
+}
+
+// A retention records a $retainKeys directive. It empties each field that it does not name, also those that other patches
+// reach later.
+type retention struct {
+	layer int32
+	kept  map[string]bool
+}
+
+// retain records a $retainKeys directive on the struct or map at a node.
+func (m *merger) retain(at node, kept map[string]bool) {
+	if !m.owners {
+		return
+	}
+	if m.log.retained == nil {
+		m.log.retained = map[node][]retention{}
+	}
+	m.log.retained[at] = append(m.log.retained[at], retention{m.layer, kept})
 }
 
 // repeat is a row of claims of one layer on a field, by items that share a merge key: only the last of them counts.
@@ -150,7 +169,7 @@ func (l *log) isContested(at node, newest int32) bool {
 			if !l.isManager(c.layer()) || l.claims[c.next].layer() == c.layer() {
 				continue
 			}
-			r.contested = r.contested || r.before >= 0 && !l.equal(r.before, i)
+			r.contested = r.contested || r.before >= 0 && !l.agree(at, r.before, i)
 			r.before = i
 		}
 	}
@@ -159,7 +178,7 @@ func (l *log) isContested(at node, newest int32) bool {
 		l.repeats = map[node]repeat{}
 	}
 	l.repeats[at] = r
-	return r.contested || r.before >= 0 && !l.equal(r.before, newest)
+	return r.contested || r.before >= 0 && !l.agree(at, r.before, newest)
 }
 
 // addValue claims a field with its value.
@@ -185,6 +204,28 @@ func (l *log) addValue(at node, layer int32, v reflect.Value) {
 // isManager reports whether the layer is a manager's patch: the runtime comes before them, and the
 // layers that Write records come after.
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
+
+// agree reports whether two claims leave a field alike: by equal values, or both empty.
+func (l *log) agree(at node, i, j int32) bool {
+	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j))
+}
+
+// isEmpty reports whether a claimed value is that of a field that nobody sets: null, or the empty value of a field that
+// is no pointer, which its encoding does not tell from null.
+func (l *log) isEmpty(at node, value any) bool {
+	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.saysEmpty(at) {
+		return value == nil
+	}
+	v := reflect.ValueOf(value)
+	isEmptyList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0
+	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
+}
+
+// saysEmpty reports whether the encoding tells an empty map from null.
+func (l *log) saysEmpty(at node) bool {
+	f := l.nodes[at].field
+	return f != nil && f.Type.Kind == schema.Map && !f.Template.OmitEmpty
+}
 
 // equal compares two claimed values as the cluster sees them: 1Gi is 1024Mi.
 func (l *log) equal(i, j int32) bool {
@@ -288,6 +329,7 @@ func (m *merger) keepOldText(at node, old string) {
 }
 
 func (m *merger) claim(at node, value reflect.Value) {
+	m.claimed++
 	if m.owners {
 		m.log.addValue(at, m.layer, value)
 	}
@@ -300,6 +342,8 @@ func (m *merger) claimText(at node, text string) {
 }
 
 func (m *merger) claimNull(at node) {
+	m.claimed, m.unseen = m.claimed+1, true
+	m.said++
 	if m.owners {
 		m.log.add(at, m.layer, nullValue, "")
 	}
@@ -307,6 +351,7 @@ func (m *merger) claimNull(at node) {
 
 // presence claims that an item, an element or an empty struct is there.
 func (m *merger) presence(at node, present bool) {
+	m.claimed++
 	m.said++
 	if !m.owners {
 		return

@@ -35,8 +35,9 @@ type merger struct {
 	// or a null has taken something away, and where a patch brought two items of one key, which are one in
 	// the log.
 	unseen bool
-	// said counts the claims that cannot be read off a copy of the patch's value: nulls, and structs without fields.
-	said int
+	// claimed counts the claims, wanted or not, and said those that cannot be read off a copy of the patch's value: nulls,
+	// and structs without fields.
+	claimed, said int
 
 	of        Layer          // whose value is read
 	reading   node           // the field whose value is read from JSON
@@ -57,26 +58,24 @@ func (m *merger) patch(dst, src reflect.Value) error {
 	if m.owners {
 		at = rootNode
 	}
-	_, err := m.structure(m.plan.root, nil, dst, src, at)
-	return err
+	return m.structure(m.plan.root, nil, dst, src, at)
 }
 
 // structure merges what the patch src says into the struct dst, field by field, but for the merge
-// key of a list item. It reports whether the patch says anything.
-func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) (said bool, err error) {
+// key of a list item.
+func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
 	if src.Kind() == reflect.Map {
 		return m.document(t, key, dst, src, at)
 	}
 	for f, from := range t.Encoded(src) {
-		said = true
 		if f == key {
 			continue
 		}
 		if err := m.encoded(f, dst, from, at); err != nil {
-			return true, within(fieldpath.Field(f.Name), err)
+			return within(fieldpath.Field(f.Name), err)
 		}
 	}
-	return said, nil
+	return nil
 }
 
 // encoded merges one encoded field of a patch's struct into the struct dst.
@@ -154,7 +153,11 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 	defer func() { m.fresh = fresh }()
 	absent := !present || dst.Kind() == reflect.Pointer && dst.IsNil()
 	if (absent || m.fresh) && !m.verbatim && src.Kind() == reflect.Map && hasDirective(src) {
-		m.null(t, dst, false, at) // upstream drops the value with its directive
+		if patch, ok := src.Interface().(Object); ok && isPureDirective(patch) {
+			m.retain(at, nil)
+		} else {
+			m.null(t, dst, false, at) // upstream drops the value with its directive
+		}
 		return nil
 	}
 	if absent {
@@ -168,8 +171,9 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 		}
 		dst = dst.Elem()
 	}
-	said, err := m.structure(t, nil, dst, src, at)
-	if !said && !t.Plain {
+	claimed := m.claimed
+	err := m.structure(t, nil, dst, src, at)
+	if m.claimed == claimed && !t.Plain && isPointer { // a struct by value is encoded in any case
 		m.presence(at, present)
 	}
 	return err
@@ -230,8 +234,6 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 // null empties a field: the patch says null. In a Go patch that is a pointer or list without omitempty that is nil.
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
 	m.keepOld(at, t, dst, present)
-	m.unseen = true
-	m.said++
 	dst.SetZero()
 	m.claimNull(at)
 }
@@ -241,6 +243,12 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	if src.Kind() != reflect.Map {
 		return wrongType(src, "an object")
 	}
+	claimed := m.claimed
+	defer func() {
+		if m.claimed == claimed {
+			m.emptyMap(at)
+		}
+	}()
 	if plain, ok := src.Interface().(map[string]string); ok {
 		if directives := m.readPairs(plain); dst.Type() == src.Type() && (!directives || t.Plain) {
 			m.stringMap((*map[string]string)(unsafe.Pointer(dst.UnsafeAddr())), at)
@@ -248,6 +256,14 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 		}
 	}
 	return m.directives(t, dst, present, src, at)
+}
+
+// emptyMap claims that a map without entries is there, where its encoding tells it from null.
+func (m *merger) emptyMap(at node) {
+	m.said++
+	if m.owners && m.log.saysEmpty(at) {
+		m.log.add(at, m.layer, presenceValue, "")
+	}
 }
 
 // pair is a key of a map with its value.
@@ -268,6 +284,7 @@ func (m *merger) readPairs(src map[string]string) (directives bool) {
 
 // stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
 func (m *merger) stringMap(dst *map[string]string, at node) {
+	m.claimed += len(m.pairs)
 	if n := len(m.pairs); len(*dst) == 0 {
 		*dst = make(map[string]string, max(n, min(n*(1+m.left), mapRoom)))
 	}
@@ -303,8 +320,6 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 			m.keepOld(entry, scalarType, old, true)
 			dst.SetMapIndex(key, reflect.Value{})
 		}
-		m.unseen = true
-		m.said++
 		m.claimNull(entry)
 		return nil
 	}
@@ -328,8 +343,6 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 			value, keep = withoutDirectives(value)
 		}
 		if !keep {
-			m.unseen = true
-			m.said++
 			dst.SetMapIndex(key, reflect.Value{})
 			m.claimNull(entry)
 			return nil

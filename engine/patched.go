@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
@@ -68,6 +69,25 @@ func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 
 // Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
 func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
+
+// IsEmpty reports whether a claimed value is that of the field if nobody sets it: null, or the empty value of a field that
+// is no pointer.
+func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
+
+// IsByValue reports whether the field is there in any case: the value itself, or a field of a struct that is no pointer.
+func (f PatchedField) IsByValue() bool {
+	return f.at == rootNode || f.record().nodes[f.at].field != nil && !f.record().isPointer(f.at)
+}
+
+// IsMade reports whether a patch made the field or one that contains it, which the base lacks.
+func (f PatchedField) IsMade() bool { return f.record().isMade(f.at) }
+
+// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. It does not make the field.
+func (f PatchedField) IsEmptied(by Layer) bool {
+	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
+		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
+	})
+}
 
 // HasClaims reports whether the field itself is claimed, and not only a field within it.
 func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }

@@ -137,6 +137,7 @@ func readScalar(dst reflect.Value, from any) error {
 			}
 		}
 	}
+	dst.SetZero() // a type that reads its own JSON may write to the memory that it has
 	return decode(dst, from)
 }
 

@@ -180,7 +180,7 @@ func (w writer) leaf(at node, before, now reflect.Value) {
 }
 
 func (w writer) structure(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
-	isBare := func(v reflect.Value) bool { return v.IsValid() && !hasLeaf(t, v) }
+	isBare := func(v reflect.Value) bool { return v.IsValid() && w.isPointer(at) && !hasLeaf(t, v) }
 	if key != nil || isBare(now) || isBare(before) && !now.IsValid() {
 		w.presence(at, before.IsValid(), now.IsValid())
 	}
@@ -196,7 +196,7 @@ func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before,
 		}
 		child := w.child(at, f, "")
 		w.value(f.Type, nil, child, b, n)
-		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && isPointer(f, before) {
+		if f.Type.Kind == schema.Struct && !w.keep && !n.IsValid() && b.IsValid() && w.isPointer(child) {
 			w.say(child, nullValue)
 		}
 	}
@@ -220,10 +220,9 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// isPointer reports whether a field of a struct is a pointer: only such a one can be taken away whole.
-func isPointer(f *schema.StructField, parent reflect.Value) bool {
-	v, _ := f.Template.Of(parent)
-	return v.Kind() == reflect.Pointer
+// isPointer reports whether a field is a pointer: only such a one can be empty, or be taken away whole.
+func (l *log) isPointer(at node) bool {
+	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
 }
 
 func encodedField(f *schema.StructField, parent reflect.Value) reflect.Value {

@@ -144,6 +144,9 @@ type Slot struct {
 	rule     emptiness    // of what is at offset
 }
 
+// IsPointer reports whether the field is a pointer, in which null and an empty value are two.
+func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
+
 // Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
 // without omitempty is encoded also when it is empty, and a nil pointer or list there reads null. There is no value
 // in what is no struct, or in an embedded pointer that is nil.

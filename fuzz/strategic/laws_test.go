@@ -11,8 +11,18 @@ import (
 	"slices"
 	"testing"
 
+	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
+	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -62,23 +72,98 @@ func overlapIsOrder(m *merging) string {
 		return true
 	})
 	switch {
-	case !allTake:
+	case !allTake || takesLiterally(m):
 	case len(found) == 0 && other != "":
 		return fmt.Sprintf("no overlap is reported, and the order decides:\n  %s\n  %s", one, other)
-	case len(found) > 0 && other == "" && !slices.ContainsFunc(found, isOfValues):
-		// One sets what its type encodes empty in any case, and another empties it.
-	case len(found) > 0 && other == "":
+	case len(found) > 0 && other == "" && slices.ContainsFunc(found, func(c conflict.Conflict) bool { return !m.isOfParts(c) }):
 		return fmt.Sprintf("every order gives the same value, and overlaps are reported: %v", found)
 	}
 	return ""
 }
 
-// isOfValues reports whether a claim of a conflict sets more than the empty value of its type.
-func isOfValues(c conflict.Conflict) bool {
-	return slices.ContainsFunc(c.Claims, func(claim engine.Claim) bool {
-		v := reflect.ValueOf(claim.Value)
-		return v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0)
+// takesLiterally reports whether a patch holds a $patch or a null within an item of a list, where upstream drops it only if the
+// base lacks the list. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
+func takesLiterally(m *merging) bool {
+	return slices.ContainsFunc(m.patches, func(patch any) bool { return holdsLiteral(plans()[m.typ].Type(), jsonOf(patch), false) })
+}
+
+func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
+	switch v := v.(type) {
+	case object:
+		if inItem && v["$patch"] != nil {
+			return true
+		}
+		for name, value := range v {
+			of, isMap := (*schema.Type)(nil), t == nil || t.Kind == schema.Map || t.Raw
+			if f := t.Field(name); f != nil {
+				of = f.Type
+			} else if isMap && t != nil {
+				of = t.Elem
+			}
+			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
+				return true
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if o, ok := item.(object); ok && !inItem && t != nil && t.Kind == schema.ListMap && o["$patch"] != nil {
+				continue // the list's own directive
+			}
+			if holdsLiteral(elemOf(t), item, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dropsAt reports whether a patch has a $patch and more in an object, which upstream drops where the base lacks the object or
+// another patch has emptied it.
+func (m *merging) dropsAt(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.patches, func(patch any) bool {
+		o, _ := fieldAt(jsonOf(patch), path).(object)
+		return o["$patch"] == "replace" && len(o) > 1
 	})
+}
+
+func fieldAt(v any, path fieldpath.Path) any {
+	for _, step := range path {
+		o, _ := v.(object)
+		name, _ := step.Field()
+		v = o[name]
+	}
+	return v
+}
+
+func elemOf(t *schema.Type) *schema.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Elem
+}
+
+// isOfParts reports whether a conflict is between parts of a value that has one claim: names in JSON of any shape, elements
+// that $deleteFromPrimitiveList takes from a list that is replaced whole, or what upstream drops with a $patch.
+func (m *merging) isOfParts(c conflict.Conflict) bool {
+	for _, path := range c.Fields {
+		if len(path) == 0 {
+			continue
+		}
+		name, isField := path[len(path)-1].Field()
+		if isField && bytes.Contains(encode(m.patches), []byte(`"$deleteFromPrimitiveList/`+name+`"`)) {
+			return true
+		}
+	}
+	objects := 0
+	for i, claim := range c.Claims {
+		if claim.Value == nil && m.dropsAt(c.Fields[i]) {
+			return true
+		}
+		if _, ok := jsonOf(claim.Value).(object); ok && claim.Value != (engine.Presence{}) {
+			objects++
+		}
+	}
+	return objects > 1
 }
 
 // permute tries every order of the patches until one is refused.
@@ -133,6 +218,100 @@ func sortLists(t *schema.Type, v any) {
 				return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 			})
 		}
+	}
+}
+
+// TestOverlapIsOrder_Cases shows one by one what random cases have found.
+func TestOverlapIsOrder_Cases(t *testing.T) {
+	for _, c := range []struct {
+		reason  string
+		typ     reflect.Type
+		base    string
+		patches []string
+		found   bool
+	}{
+		{"a null in an item of a list that the base lacks", reflect.TypeFor[storagev1.CSINode](), `{}`,
+			[]string{`{"spec":{"drivers":[{"name":"e","topologyKeys":null}]}}`, `{"spec":{"drivers":[{"name":"e","topologyKeys":["d"]}]}}`}, true},
+		{"a struct by value is encoded in any case", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"lendablePercent":80,"limitResponse":{}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"so is an empty string", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"priorityLevelConfiguration":{"name":""}}}`, `{"spec":null}`}, false},
+		{"but not in a pointer", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":null}`}, true},
+		{"the pointer that the null takes away", reflect.TypeFor[flowcontrolv1.FlowSchema](), `{}`,
+			[]string{`{"spec":{"distinguisherMethod":{"type":""}}}`, `{"spec":{"distinguisherMethod":null}}`}, true},
+		{"$patch that is dropped with what is beside it, but for a patch before it", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, true},
+		{"a pointer that the manager of the null sets, too", reflect.TypeFor[flowcontrolv1.PriorityLevelConfiguration](), `{"spec":{"limited":{}}}`,
+			[]string{`{"spec":{"limited":{"limitResponse":{"type":""}}}}`, `{"spec":{"limited":{"$patch":"replace","lendablePercent":80}}}`}, false},
+		{"a pointer to a struct in which only a null is said", reflect.TypeFor[appsv1.ReplicaSet](), `{}`,
+			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
+		{"an empty map that null does not mean", reflect.TypeFor[mpi.MPIJob](), `{}`,
+			[]string{`{"spec":{"mpiReplicaSpecs":{}}}`, `{"spec":{"mpiReplicaSpecs":null}}`}, true},
+		{"bytes that are not null", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"request":null}}`, `{"spec":{"request":""}}`}, true},
+		{"values of a type that reads its own JSON", reflect.TypeFor[appsv1.ControllerRevision](), `{}`,
+			[]string{`{"data":false}`, `{"data":["a"]}`}, true},
+		{"$patch in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
+			[]string{`{"spec":{"selector":{"$patch":"replace"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
+		{"$patch in an object, and the object itself", reflect.TypeFor[corev1.PodList](), `{}`,
+			[]string{`{"metadata":{"shardInfo":{"$patch":"replace"}}}`, `{"metadata":{"shardInfo":{}}}`}, false},
+		{"$patch in an object that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"affinity":{"nodeAffinity":{"$patch":"delete"}}}}`, `{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`}, false},
+		{"$patch in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"an item that is deleted and added", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
+		{"an item that is deleted, and another one", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
+		{"an item that one patch deletes and adds, and another adds", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"volumes":[{"$patch":"delete","name":"b"},{"name":"b","emptyDir":{}}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, false},
+		{"$retainKeys and a field that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"$retainKeys":["name"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, true},
+		{"$retainKeys in an object that the base lacks", reflect.TypeFor[appsv1.Deployment](), `{}`,
+			[]string{`{"spec":{"strategy":{"rollingUpdate":{"$retainKeys":["maxSurge"],"maxSurge":1}}}}`, `{"spec":{"strategy":{"rollingUpdate":{"maxUnavailable":1}}}}`}, true},
+		{"$retainKeys and a field that it names", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"$retainKeys":["name","generateName"],"name":"a"}}`, `{"metadata":{"generateName":"b"}}`}, false},
+		{"$retainKeys in a map", reflect.TypeFor[corev1.Service](), `{"spec":{"selector":{"a":"b"}}}`,
+			[]string{`{"spec":{"selector":{"$retainKeys":["a"],"a":"b"}}}`, `{"spec":{"selector":{"d":"c"}}}`}, true},
+		{"elements that are deleted from a list that the base lacks", reflect.TypeFor[corev1.Namespace](), `{}`,
+			[]string{`{"spec":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"spec":{"finalizers":["c"]}}`}, true},
+		{"other elements than those that are deleted", reflect.TypeFor[corev1.Namespace](), `{}`,
+			[]string{`{"metadata":{"$deleteFromPrimitiveList/finalizers":["c"]}}`, `{"metadata":{"finalizers":["d"]}}`}, false},
+		{"elements of a list that is replaced whole", reflect.TypeFor[metav1.CreateOptions](), `{}`,
+			[]string{`{"$deleteFromPrimitiveList/dryRun":["b"]}`, `{"dryRun":["c"]}`}, true},
+		{"names in JSON of any shape", reflect.TypeFor[metav1.WatchEvent](), `{}`,
+			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
+		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			m := &merging{typ: c.typ}
+			var err error
+			if m.base, err = decode(c.typ, []byte(c.base)); err != nil {
+				t.Fatal(err)
+			}
+			for _, patch := range c.patches {
+				var o any
+				if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(patch), &o); err != nil {
+					t.Fatal(err)
+				}
+				m.patches = append(m.patches, o)
+			}
+			for i := range 2 {
+				result, err := apply(m, engine.Options{Owners: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := conflict.Find(result.Owners); i == 0 && len(found) > 0 != c.found {
+					t.Errorf("Find = %v, want overlap %t", found, c.found)
+				}
+				if broken := overlapIsOrder(m); broken != "" {
+					t.Error(broken)
+				}
+				slices.Reverse(m.patches)
+			}
+		})
 	}
 }
 
