@@ -35,6 +35,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	if err != nil {
 		return err
 	}
+	if twins && m.owners && src.Len() > 0 {
+		m.noteDuplicates(t, &base, dst.Len(), at)
+	}
 	first := len(m.targets)
 	added, inOrder, err := m.findTargets(t, f, &base, &names, dst.Len(), src.Len())
 	if err != nil {
@@ -58,6 +61,21 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	}
 	m.targets = m.targets[:first]
 	return nil
+}
+
+// noteDuplicates notes the merge keys that items of a list share, each once.
+func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
+	list, firsts := m.log.path(at), firstsOf(names, n)
+	for i := range n {
+		name, _ := names.at(i)
+		if firsts.find(i, name) < 0 {
+			continue
+		}
+		path := list.Append(fieldpath.Item(t.Key, name))
+		if !slices.ContainsFunc(m.duplicates, func(known fieldpath.Path) bool { return slices.Equal(known, path) }) {
+			m.duplicates = append(m.duplicates, path)
+		}
+	}
 }
 
 // findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position

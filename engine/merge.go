@@ -39,11 +39,12 @@ type merger struct {
 	// and structs without fields.
 	claimed, said int
 
-	of        Layer          // whose value is read
-	reading   node           // the field whose value is read from JSON
-	steps     fieldpath.Path // within it, to what is being read
-	ignored   []Ignored
-	ownership *Ownership // of the result
+	of         Layer          // whose value is read
+	reading    node           // the field whose value is read from JSON
+	steps      fieldpath.Path // within it, to what is being read
+	ignored    []Ignored
+	duplicates []fieldpath.Path
+	ownership  *Ownership // of the result
 
 	fronts  fronts
 	targets []int32 // of the lists that are being merged, one inside the other

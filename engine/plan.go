@@ -139,6 +139,9 @@ type Result[T any] struct {
 	Value T
 	// Owners says who set each field of Value; nil unless it was asked for.
 	Owners *Ownership
+	// Duplicates are the items that share their merge key with an earlier one, in lists of the base that patches reached. A patch
+	// changes the first item of a key only. They are known only if Options ask for owners.
+	Duplicates []fieldpath.Path
 	// Ignored are the fields of objects that their type does not have. They say nothing, as in the cluster.
 	Ignored []Ignored
 }
@@ -164,7 +167,7 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	if err != nil {
 		return nil, err
 	}
-	result.Owners, result.Ignored = m.ownership, m.ignored
+	result.Owners, result.Ignored, result.Duplicates = m.ownership, m.ignored, m.duplicates
 	return result, nil
 }
 

@@ -52,6 +52,7 @@ const (
 	CodeNoMerge  Code = "TW304" // a patch that the cluster cannot merge, so that it refuses the TrainJob
 	CodeForced   Code = "TW305" // a claim gave way to a manager that was let win
 	CodeNoSchema Code = "TW306" // an object whose definition is missing, or says nothing of how it merges
+	CodeSameKey  Code = "TW307" // items of the base with one merge key, in a list that a patch merges with
 )
 
 // What rendering found.

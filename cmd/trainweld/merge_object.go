@@ -258,9 +258,10 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	}
 	var out merged
 	var ignored []engine.Ignored
+	var duplicates []fieldpath.Path
 	var err error
 	if m.typ == strategicType {
-		out, ignored, err = m.applyStrategic()
+		out, ignored, duplicates, err = m.applyStrategic()
 	} else {
 		out, err = m.applyObjects()
 	}
@@ -274,13 +275,20 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
 		})
 	}
+	for _, path := range duplicates {
+		found = append(found, finding.Finding{
+			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.id, Path: path, Position: m.base.Position(path),
+			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
+			Help:    "use --type=merge with the whole list, or give each item a merge key of its own",
+		})
+	}
 	return &out, found
 }
 
-func (m *merging) applyStrategic() (merged, []engine.Ignored, error) {
+func (m *merging) applyStrategic() (out merged, ignored []engine.Ignored, duplicates []fieldpath.Path, err error) {
 	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
 	if err != nil {
-		return merged{}, nil, err
+		return merged{}, nil, nil, err
 	}
 	patches := make([]engine.Layered[any], len(m.patches))
 	for i, p := range m.patches {
@@ -289,9 +297,9 @@ func (m *merging) applyStrategic() (merged, []engine.Ignored, error) {
 	}
 	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
 	if err != nil {
-		return merged{}, nil, err
+		return merged{}, nil, nil, err
 	}
-	return merged{result.Value, plan.Type(), result.Owners}, result.Ignored, nil
+	return merged{result.Value, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, nil
 }
 
 func (m *merging) applyObjects() (merged, error) {
