@@ -108,7 +108,7 @@ type items struct {
 func itemsOf(list side, t *schema.Type) items {
 	found := items{side: list, t: t}
 	if list.present() {
-		found.texts, found.isText = list.of.slot(t.KeyField()).Texts(list.value)
+		found.isText = found.texts.Read(list.of.slot(t.KeyField()), list.value)
 	}
 	return found
 }
@@ -145,8 +145,15 @@ func (s *items) find(key string) side {
 		}
 	}
 	first, ok := s.index[key]
-	for i := 0; s.index == nil && !ok && i < n; i++ {
-		first, ok = i, s.key(i) == key
+	switch {
+	case s.index != nil:
+	case s.isText:
+		first = s.texts.Find(n, key)
+		ok = first >= 0
+	default:
+		for i := 0; !ok && i < n; i++ {
+			first, ok = i, s.key(i) == key
+		}
 	}
 	if !ok {
 		return side{}

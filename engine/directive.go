@@ -243,7 +243,8 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	if t.Kind != schema.ListMap {
 		return texts(list)
 	}
-	names := keysIn(t, list, false)
+	var names keys
+	names.read(t, list, false)
 	keys := make([]string, list.Len())
 	for i := range keys {
 		keys[i], _ = names.at(i)
@@ -456,7 +457,9 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 // deleteItem takes away all items of a list that have a key.
 func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at node) {
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
-	child, names := m.keyed(at, name), keysIn(t, list, false)
+	child := m.keyed(at, name)
+	var names keys
+	names.read(t, list, false)
 	for i := range list.Len() {
 		if key, _ := names.at(i); key != name {
 			left = reflect.Append(left, list.Index(i))

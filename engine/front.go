@@ -157,7 +157,9 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		}
 	}
 	if twins {
-		first, names := make(map[string]int32, n), keysIn(t, list, false)
+		first := make(map[string]int32, n)
+		var names keys
+		names.read(t, list, false)
 		for i := n - 1; i >= 0; i-- {
 			name, _ := names.at(i)
 			first[name] = int32(i)

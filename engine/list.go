@@ -30,7 +30,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 			return err
 		}
 	}
-	base, names := keysIn(t, dst, false), keysIn(t, src, true)
+	var base, names keys
+	base.read(t, dst, false)
+	names.read(t, src, true)
 	f, twins, err := m.frontOf(t, dst, &base)
 	if err != nil {
 		return err
@@ -251,7 +253,8 @@ func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value
 				m.expand(f.Type, nil, to, child)
 			}
 		case t.Kind == schema.ListMap:
-			names := keysIn(t, v, false)
+			var names keys
+			names.read(t, v, false)
 			if i := names.find(v.Len(), m.log.nodes[child].key); i >= 0 {
 				m.expand(t.Elem, t.KeyField(), v.Index(i), child)
 			}
@@ -270,8 +273,8 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	fresh := m.fresh
 	m.fresh = true
 	defer func() { m.fresh = fresh }()
-	if items, ok := src.Interface().([]any); ok && !m.verbatim {
-		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
+		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(src.Interface().([]any)), func(item any) bool {
 			object, _ := item.(Object)
 			key, hasKey := object[t.Key]
 			switch directive := object[patchDirective]; {
@@ -287,7 +290,8 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	}
 	makeList(dst, src.Len())
 	list := dst
-	names := keysIn(t, src, true)
+	var names keys
+	names.read(t, src, true)
 	firsts := firstsOf(&names, src.Len())
 	for i := range src.Len() {
 		from := pointee(src.Index(i))
@@ -323,17 +327,16 @@ type keys struct {
 	name   string
 }
 
-// keysIn are those of a list of the base, or of a patch.
-func keysIn(t *schema.Type, list reflect.Value, ofPatch bool) keys {
-	k := keys{list: list, name: t.Key}
+// read sets k to the keys of a list of the base, or of a patch.
+func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
+	k.list, k.name = list, t.Key
 	if key := t.KeyField(); key != nil {
 		k.slot = &key.Template
 		if ofPatch {
 			k.slot = key.Patch
 		}
-		k.texts, k.isText = k.slot.Texts(list)
+		k.isText = k.texts.Read(k.slot, list)
 	}
-	return k
 }
 
 // at is the key of an item, and whether the item has one.
@@ -363,6 +366,9 @@ func (k *keys) of(item reflect.Value) (string, bool) {
 
 // find returns the position of the first of the list's first n items that has a key, -1 where none has.
 func (k *keys) find(n int, name string) int {
+	if k.isText {
+		return k.texts.Find(n, name)
+	}
 	for i := range n {
 		if other, _ := k.at(i); other == name {
 			return i

@@ -94,8 +94,9 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 		layers: make([]Layer, 1, patches+1),
 		places: make([]fieldpath.Path, 1, patches+1),
 		ids:    make([]int32, patches),
-		nodes:  make([]pathNode, 1, 32+12*patches),
-		claims: make([]claim, 0, 32+12*patches),
+		nodes:  make([]pathNode, 1, 64+20*patches),
+		claims: make([]claim, 0, 16+32*patches),
+		values: make([]anyValue, 0, 8+4*patches),
 	}
 	l.layers[0], l.places[0] = baseLayerOf(o), o.Source
 	if o.Source == nil {

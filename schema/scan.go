@@ -97,13 +97,29 @@ type Texts struct {
 	omitEmpty bool
 }
 
-// Texts returns what the slot holds in the structs of a list; false for a slot that holds no string, and for a list of
+// Read sets t to what a slot holds in the structs of a list; false for a slot that holds no string, and for a list of
 // anything else than the slot's structs.
-func (s *Slot) Texts(list reflect.Value) (Texts, bool) {
-	if s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.listType {
-		return Texts{}, false
+func (t *Texts) Read(s *Slot, list reflect.Value) bool {
+	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.listType {
+		return false
 	}
-	return Texts{unsafe.Add(list.UnsafePointer(), s.offset), s.parent.Size(), list.Len(), s.OmitEmpty}, true
+	t.memory, t.size, t.length, t.omitEmpty = unsafe.Add(list.UnsafePointer(), s.offset), s.size, list.Len(), s.OmitEmpty
+	return true
+}
+
+// Find returns the position of the first of n structs that holds a string, -1 where none does.
+func (t *Texts) Find(n int, text string) int {
+	if t == nil {
+		return -1
+	}
+	at := t.memory
+	for i := range min(n, t.length) {
+		if *(*string)(at) == text {
+			return i
+		}
+		at = unsafe.Add(at, t.size)
+	}
+	return -1
 }
 
 // Len is the number of structs.
@@ -120,7 +136,7 @@ func (t Texts) At(i int) (text string, encoded bool) {
 
 // place notes where in memory the slot stands in a struct, and how to see there that it is empty.
 func (s *Slot) place(parent reflect.Type) {
-	s.parent, s.listType, s.direct = parent, reflect.SliceOf(parent), true
+	s.parent, s.size, s.listType, s.direct = parent, parent.Size(), reflect.SliceOf(parent), true
 	t := parent
 	for _, i := range s.Index {
 		if t.Kind() != reflect.Struct {

@@ -138,6 +138,7 @@ type Slot struct {
 
 	kind     reflect.Kind
 	parent   reflect.Type // the struct that Index is within
+	size     uintptr      // of it
 	listType reflect.Type // of a list of them
 	offset   uintptr      // of the field in it, if direct
 	direct   bool         // no embedded pointer is on the way

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
@@ -82,7 +83,7 @@ func overlapIsOrder(m *merging) string {
 }
 
 // takesLiterally reports whether a patch holds a $patch or a null within an item of a list, where upstream drops it only if the
-// base lacks the list. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
+// base lacks the list, or another directive in a map of lists, where upstream obeys it only if the base has the map. docs/differences.md names this and what isOfParts finds, and TestOverlapIsOrder_Cases shows them.
 func takesLiterally(m *merging) bool {
 	return slices.ContainsFunc(m.patches, func(patch any) bool { return holdsLiteral(plans()[m.typ].Type(), jsonOf(patch), false) })
 }
@@ -99,6 +100,9 @@ func holdsLiteral(t *schema.Type, v any, inItem bool) bool {
 				of = f.Type
 			} else if isMap && t != nil {
 				of = t.Elem
+			}
+			if t != nil && t.Kind == schema.Map && t.Elem.Kind != schema.Scalar && name != "$patch" && strings.HasPrefix(name, "$") {
+				return true
 			}
 			if inItem && isMap && value == nil || holdsLiteral(of, value, inItem) {
 				return true
@@ -284,6 +288,8 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"object":{}}`, `{"object":{"type":"object"}}`}, true},
 		{"a directive in an item of a list that the base may lack", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"containers":[{"name":"a","env":[{"$patch":"delete"}]}]}}`, `{"spec":{"containers":[{"name":"b"}]}}`}, false},
+		{"a directive in a map of lists that the base may lack", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
+			[]string{`{"spec":{"extra":{"$deleteFromPrimitiveList/a":["a"]}}}`, `{"spec":{"extra":{"b":[]}}}`}, false},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m := &merging{typ: c.typ}
