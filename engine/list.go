@@ -33,6 +33,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	var base, names keys
 	base.read(t, dst, false)
 	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
 	f, twins, err := m.frontOf(t, dst, &base)
 	if err != nil {
 		return err
@@ -222,6 +225,20 @@ func firstsOf(names *keys, n int) firsts {
 	return f
 }
 
+// distinct refuses two items of one key in a patch's list, unless the plan's rules allow them.
+func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
+	if m.plan.twins {
+		return nil
+	}
+	firsts := firstsOf(names, n)
+	for i := range n {
+		if name, ok := names.at(i); ok && name != "" && firsts.find(i, name) >= 0 {
+			return within(fieldpath.Item(t.Key, name), errDuplicate)
+		}
+	}
+	return nil
+}
+
 // find returns the position of the first of n items that has a key, -1 where none has.
 func (f *firsts) find(n int, name string) int {
 	if f.index == nil {
@@ -292,6 +309,9 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 	list := dst
 	var names keys
 	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
 	firsts := firstsOf(&names, src.Len())
 	for i := range src.Len() {
 		from := pointee(src.Index(i))

@@ -41,6 +41,7 @@ type plan struct {
 	objects bool                  // whether values are objects, and merge by a definition
 	removes bool                  // whether a null of a patch to such objects removes its key
 	raws    map[reflect.Type]bool // those that write JSON of any shape
+	twins   bool                  // whether a patch may hold two items of one key
 }
 
 // For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
@@ -60,7 +61,7 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s: %w", base, err)
 	}
-	return &Plan[T, P]{newPlan(root, base, patch)}, nil
+	return &Plan[T, P]{newPlan(root, r, base, patch)}, nil
 }
 
 // ForType is For with a type that is known when the program runs only: bases are objects that the type can hold, and merge
@@ -73,7 +74,7 @@ func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s: %w", t, err)
 	}
-	p := newPlan(root, t)
+	p := newPlan(root, r, t)
 	p.of = t
 	return &Plan[Object, Object]{p}, nil
 }
@@ -84,11 +85,11 @@ func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan[any, any]{newPlan(plan.Type(), t)}, nil
+	return &Plan[any, any]{newPlan(plan.Type(), r, t)}, nil
 }
 
-func newPlan(root *schema.Type, types ...reflect.Type) *plan {
-	p := &plan{root: root, shapes: map[reflect.Type]shape{}, raws: map[reflect.Type]bool{}}
+func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
+	p := &plan{root: root, shapes: map[reflect.Type]shape{}, raws: map[reflect.Type]bool{}, twins: r.Twins}
 	p.noteRaws(root, map[*schema.Type]bool{})
 	for _, t := range types {
 		p.shapeOf(t)

@@ -23,6 +23,8 @@ var plan = sync.OnceValue(func() *engine.Plan[trainer.JobSetTemplateSpec, traine
 		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
 		// template.metadata and looks at nothing else there.
 		Only: map[string][]string{"metadata": {"labels", "annotations"}},
+		// The definition tells ports of a container apart by protocol, too, and so admits two of one number.
+		Twins: true,
 	})
 	if err != nil {
 		panic(err) // the rule names a field of the API type

@@ -19,6 +19,9 @@ type Rules struct {
 	// Only restricts what a patch may set of a struct to the fields that it names. Its keys are paths of field names
 	// from the root, such as "metadata" or "spec.template".
 	Only map[string][]string
+	// Twins allows a patch to hold two items of one merge key, which a strategic merge makes one of, or keeps where the base
+	// lacks the list. Without it they are an error.
+	Twins bool
 }
 
 // Compile reads how the values of a Go type merge off its struct tags, with the rules that tags cannot say, and pairs its

@@ -82,11 +82,11 @@ func TestLargePatches(t *testing.T) {
 		"deep":            {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": "string"}), crd(9_000, object{"type": "object"})}},
 		"deep and wrong":  {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": object{}})}},
 		"unknown":         {typ: pods, base: &corev1.Pod{}, patches: []any{object{"x": crd(9_000, 1)}}},
-		"one key":         {typ: pods, base: empty, patches: []any{pod(one(30_000)), typed(each(10))}},
-		"one key, merged": {typ: pods, base: typed(each(10)), patches: []any{pod(one(30_000))}},
-		"one key, typed":  {typ: pods, base: typed(each(10)), patches: []any{typed(one(30_000))}},
+		"twice":           {typ: pods, base: empty, patches: []any{pod(one(30_000)), typed(each(10))}},
+		"twice, merged":   {typ: pods, base: typed(each(10)), patches: []any{pod(one(30_000))}},
+		"twice, typed":    {typ: pods, base: typed(each(10)), patches: []any{typed(one(30_000))}},
 		"one key below":   {typ: pods, base: typed(one(30_000)), patches: []any{pod(each(10))}},
-		"keys, taken":     {typ: pods, base: &corev1.Pod{}, patches: []any{typed(each(30_000)), typed(one(30_000))}},
+		"twice, at last":  {typ: pods, base: &corev1.Pod{}, patches: []any{typed(each(30_000)), typed(one(30_000))}},
 		"keys":            {typ: pods, base: empty, patches: []any{pod(each(30_000)), pod(each(30_000))}},
 		"keys, typed":     {typ: pods, base: typed(each(30_000)), patches: []any{typed(each(30_000)), typed(each(30_000))}},
 	} {
@@ -96,6 +96,10 @@ func TestLargePatches(t *testing.T) {
 			result, err := apply(m, engine.Options{Owners: true})
 			took := time.Since(start)
 			switch {
+			case strings.HasPrefix(name, "twice"):
+				if err == nil || !strings.Contains(err.Error(), "duplicate") {
+					t.Errorf("two items of one key: %v", err)
+				}
 			case result != nil:
 				for range result.Owners.All() {
 					break
@@ -108,5 +112,23 @@ func TestLargePatches(t *testing.T) {
 			}
 			t.Log(took)
 		})
+	}
+}
+
+// TestStricter shows what the engine refuses, and upstream takes.
+func TestStricter(t *testing.T) {
+	pods := reflect.TypeFor[corev1.Pod]()
+	base := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}
+	containers := func(items ...any) any { return object{"spec": object{"containers": items}} }
+	for name, m := range map[string]*merging{
+		"a key that is null":          {typ: pods, base: base, patches: []any{containers(object{"name": nil, "image": "x"})}},
+		"two items of one key":        {typ: pods, base: base, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items, and no such list": {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two typed items":             {typ: pods, base: base, patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
+	} {
+		_, err := apply(m, engine.Options{})
+		if _, _, theirs := upstream(m); err == nil || theirs != nil || !stricter(m) {
+			t.Errorf("%s: %v, upstream %v", name, err, theirs)
+		}
 	}
 }

@@ -185,11 +185,11 @@ func stricter(m *merging) bool {
 			seen := map[any]bool{}
 			for _, item := range list {
 				item, ok := item.(object)
-				if !ok || item["$patch"] != nil {
+				value, hasKey := item[key]
+				if !ok || !hasKey {
 					continue
 				}
-				value, ok := item[key]
-				found = found || ok && value == nil || seen[fmt.Sprint(value)]
+				found = found || value == nil || seen[fmt.Sprint(value)]
 				seen[fmt.Sprint(value)] = true
 			}
 		})
