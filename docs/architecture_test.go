@@ -1,0 +1,81 @@
+package docs_test
+
+import (
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestArchitecture holds that the files exist that architecture.md and CONTRIBUTING.md name, and that no walk goes through a file
+// twice.
+func TestArchitecture(t *testing.T) {
+	const root = ".."
+	named := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)+|[\\w-]+\\.(?:go|md|mod))`|\\]\\(([^)#:]+)[)#]")
+	for _, page := range []string{"docs/architecture.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := 0
+		for _, section := range strings.Split(string(text), "\n## ") {
+			title, _, _ := strings.Cut(section, "\n")
+			seen := map[string]bool{}
+			for _, match := range named.FindAllStringSubmatch(section, -1) {
+				file := filepath.Join(root, match[1])
+				if match[2] != "" {
+					file = filepath.Join(root, filepath.Dir(page), match[2])
+				}
+				if _, err := os.Stat(file); err != nil {
+					t.Errorf("%s, %q: %v", page, title, err)
+				}
+				if strings.HasPrefix(title, "One ") && seen[file] {
+					t.Errorf("%s, %q: goes through %s twice", page, title, file)
+				}
+				seen[file] = true
+				files++
+			}
+		}
+		if files < 20 {
+			t.Errorf("%s names %d files: the test reads the wrong text", page, files)
+		}
+	}
+}
+
+// TestPicture holds that the picture is well-formed, and loads nothing.
+func TestPicture(t *testing.T) {
+	file, err := os.Open("way.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	d := xml.NewDecoder(file)
+	texts := 0
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if start.Name.Local == "text" {
+			texts++
+		}
+		for _, attribute := range start.Attr {
+			if name := attribute.Name.Local; name == "href" || name == "src" || start.Name.Local == "script" {
+				t.Errorf("%s has %s", start.Name.Local, name)
+			}
+		}
+	}
+	if texts < 10 {
+		t.Errorf("%d texts", texts)
+	}
+}
