@@ -18,7 +18,7 @@ import (
 // TestChildrenEqualTheCluster feeds every recorded JobSet and compares what this package makes of
 // it with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
-	for _, root := range clusterVectors {
+	for _, root := range clusterVectors(t) {
 		t.Run(filepath.Base(root), func(t *testing.T) {
 			count := tally{}
 			for _, dir := range caseFolders(t, root, "want/jobset.yaml") {

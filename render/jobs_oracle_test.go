@@ -14,15 +14,22 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // An object is a Kubernetes object as its JSON says, for comparing what a cluster stored with what
 // this package renders.
 type object = map[string]any
 
-// clusterVectors are the folders of recorded cases that may be present: those of this repository,
+// clusterVectors returns the folders of recorded cases that may be present: those of this repository,
 // and the optional shared ones beside it.
-var clusterVectors = []string{"../testdata/cluster", "../../shared/vectors/recorded", "../../shared/vectors/rules"}
+func clusterVectors(t *testing.T) []string {
+	return []string{casefile.Unpack(t, cluster), "../../shared/vectors/recorded", "../../shared/vectors/rules"}
+}
+
+// cluster holds cases that a real control plane was given.
+const cluster = "../testdata/cluster"
 
 // caseFolders lists the folders below root that have the file. It skips the test when there is none.
 func caseFolders(t *testing.T, root, file string) []string {

@@ -21,7 +21,7 @@ import (
 // TestObjectsEqualTheCluster renders every recorded input that a real control plane accepted and
 // compares the JobSet and its companions with what the cluster stored.
 func TestObjectsEqualTheCluster(t *testing.T) {
-	for _, root := range []string{"../testdata/cluster", "../../shared/vectors/recorded"} {
+	for _, root := range clusterVectors(t)[:2] {
 		t.Run(filepath.Base(root), func(t *testing.T) {
 			count, features := tally{}, map[string]int{}
 			for _, dir := range caseFolders(t, root, "want/jobset.yaml") {

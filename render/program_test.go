@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // TestProgramEqualsTheCluster runs the program over every recorded input, as a user would, and
@@ -27,7 +29,7 @@ func TestProgramEqualsTheCluster(t *testing.T) {
 	}
 	count := tally{}
 	features := map[string]int{}
-	for _, dir := range caseFolders(t, "../testdata/cluster", "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Unpack(t, cluster), "want/jobset.yaml") {
 		outcome := strings.Fields(readText(t, filepath.Join(dir, "want/outcome.txt")))[0]
 		if outcome != "accepted" && outcome != "suspended" {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/policy"
@@ -53,7 +54,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 	if same("env of the trainer's container", in); shadowed == 0 {
 		t.Error("the trainer's env replaces the managers' in silence")
 	}
-	for _, dir := range caseFolders(t, "../testdata/cluster", "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.Unpack(t, cluster), "want/jobset.yaml") {
 		same(dir, readInput(t, filepath.Join(dir, "input.yaml")))
 	}
 	shadowed = 0

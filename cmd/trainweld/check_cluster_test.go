@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -54,7 +55,7 @@ func TestCheckCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs, err := filepath.Glob(filepath.Join(cluster, "[cr][17]-*", "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, cluster), "[cr][17]-*", "input.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,12 +161,13 @@ func TestCheckPositions(t *testing.T) {
 			}
 		}
 	}
-	placed("all", checkPaths(t, "-R", cluster))
+	cases := casefile.Unpack(t, cluster)
+	placed("all", checkPaths(t, "-R", cases))
 	if testenv.Race {
 		return // that was what runs concurrently; the rest would take minutes
 	}
-	placed("all, patched", checkPaths(t, "-R", cluster, "--patch", patchFile))
-	placed("all, as an update of others", checkPaths(t, filepath.Join(cluster, "c1-*"), "--old", cluster, "-R"))
+	placed("all, patched", checkPaths(t, "-R", cases, "--patch", patchFile))
+	placed("all, as an update of others", checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
 	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)

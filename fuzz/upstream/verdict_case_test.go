@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // verdictCase is what is applied, one object after the other: a runtime, a change to it, a TrainJob, and a
@@ -149,7 +150,7 @@ func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
 // recordedPairs are those that a real control plane was given, and took.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
-	files, err := filepath.Glob("../../testdata/cluster/*/input.yaml")
+	files, err := filepath.Glob(filepath.Join(casefile.Unpack(t, "../../testdata/cluster"), "*", "input.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}

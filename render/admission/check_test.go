@@ -121,7 +121,7 @@ func TestFurtherPatches(t *testing.T) {
 // in the files says which field of the files it comes from.
 func TestFindingsAreComplete(t *testing.T) {
 	stock := stockRuntimes(t)
-	for _, c := range append(readCases(t, cluster, "r7-*"), readCases(t, cluster, "c1-*")...) {
+	for _, c := range append(readCases(t, "r7-*"), readCases(t, "c1-*")...) {
 		for _, f := range check(t, c.objects, stock) {
 			switch f.Object.Kind {
 			case "": // the test's own, where no runtime is found

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
@@ -42,13 +43,13 @@ func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outco
 
 // readCases reads the cases of the folders that match, but for those whose verdict hangs on objects that
 // only a cluster has.
-func readCases(t *testing.T, dir, pattern string) []recordedCase {
+func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()
-	inputs, err := filepath.Glob(filepath.Join(dir, pattern, "input.yaml"))
+	inputs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, cluster), pattern, "input.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	skip, _ := os.ReadFile(filepath.Join(dir, "needs-cluster.txt"))
+	skip, _ := os.ReadFile(filepath.Join(cluster, "needs-cluster.txt"))
 	var cases []recordedCase
 	for _, input := range inputs {
 		folder := filepath.Dir(input)
@@ -75,7 +76,7 @@ func readCases(t *testing.T, dir, pattern string) []recordedCase {
 func recordedCases(t *testing.T) ([]recordedCase, runtimes) {
 	t.Helper()
 	stock := stockRuntimes(t)
-	cases := append(readCases(t, cluster, "c1-*"), readCases(t, filepath.Join(vectors, "recorded"), "stock-*")...)
+	cases := readCases(t, "c1-*")
 	if len(stock) > 0 {
 		return cases, stock
 	}
@@ -245,7 +246,7 @@ func TestRecorded(t *testing.T) {
 func TestRules(t *testing.T) {
 	stock := stockRuntimes(t)
 	agree, stricter, fields, refused := 0, 0, 0, 0
-	cases := readCases(t, cluster, "r7-*")
+	cases := readCases(t, "r7-*")
 	for _, c := range cases {
 		found := check(t, c.objects, stock)
 		switch failed := found.Err() != nil; {

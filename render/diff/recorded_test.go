@@ -9,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -16,7 +17,7 @@ import (
 // recorded are the folders of the inputs that a real control plane was given.
 func recorded(t *testing.T) []string {
 	t.Helper()
-	dirs, err := filepath.Glob("../../testdata/cluster/*/input.yaml")
+	dirs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, "../../testdata/cluster"), "*", "input.yaml"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no recorded inputs: %v", err)
 	}

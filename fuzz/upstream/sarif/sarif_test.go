@@ -19,6 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/trainweld/trainweld/internal/casefile"
+
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // for its schema
 )
 
@@ -128,8 +130,7 @@ func TestProgram(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	check := exec.Command(binary, "check", "-R", "testdata/cluster", "-o", "sarif", "--show-notes")
-	check.Dir = build.Dir
+	check := exec.Command(binary, "check", "-R", casefile.Unpack(t, "../../../testdata/cluster"), "-o", "sarif", "--show-notes")
 	report, err := check.Output()
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 1 {

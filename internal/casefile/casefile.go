@@ -1,0 +1,38 @@
+// Package casefile unpacks test cases. Only tests import it.
+package casefile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+const extension = ".txtar"
+
+// Unpack writes the files of each archive NAME.txtar in dir to a folder NAME, and returns the folder of all these.
+// The test removes it when it ends. Unpack ends the test if dir holds no archive.
+func Unpack(t testing.TB, dir string) string {
+	t.Helper()
+	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("%s has no cases: %v", dir, err)
+	}
+	root := t.TempDir()
+	for _, file := range archives {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(root, strings.TrimSuffix(filepath.Base(file), extension))
+		if err := os.Mkdir(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := txtar.Write(archive, name); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	return root
+}

@@ -1,0 +1,33 @@
+package casefile_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/trainweld/trainweld/internal/casefile"
+)
+
+func TestUnpack(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.txtar":    "-- input.yaml --\n---\nkind: A\n-- want/empty.yaml --\n-- want/outcome.txt --\naccepted\n",
+		"b-1.txtar":  "-- input.yaml --\nkind: B\n",
+		"skipped.md": "not a case\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := casefile.Unpack(t, dir)
+	for name, want := range map[string]string{
+		"a/input.yaml": "---\nkind: A\n", "a/want/empty.yaml": "", "a/want/outcome.txt": "accepted\n", "b-1/input.yaml": "kind: B\n",
+	} {
+		if got, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(got) != want {
+			t.Errorf("%s = %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 2 {
+		t.Errorf("%d folders, %v, want 2", len(entries), err)
+	}
+}
