@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +19,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 )
 
-// controllerCases holds what the Trainer's own code made of inputs, in process: an optional folder.
-const controllerCases = "../../shared/cases"
+// probes holds what the Trainer's and JobSet's own code made of inputs, in process.
+const probes = "../testdata/probe"
 
 // refusedOnPurpose are the cases that the Trainer admits and renders and this package reports as
 // errors, beside equal objects; the table of docs/differences.md gives the reasons.
@@ -52,25 +53,17 @@ var refusedOnPurpose = map[string]finding.Code{
 // JobSet also as stored. Cases that upstream refuses at admission are compared as well wherever its
 // controller would have made objects.
 func TestObjectsEqualTheController(t *testing.T) {
-	results, err := filepath.Glob(filepath.Join(controllerCases, "*", "*", "want", "result.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(results) == 0 {
-		t.Skipf("%s is absent", controllerCases)
-	}
 	templates := fluxTemplates(t)
 	count := tally{}
-	for _, result := range results {
-		dir := filepath.Dir(filepath.Dir(result))
-		name := filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+	for _, dir := range caseFolders(t, casefile.Unpack(t, probes), "want/result.yaml") {
+		name := filepath.Base(dir)
 		if len(objectFiles(t, dir)) > 0 {
 			compareWithController(t, dir, name, templates, count)
 		}
 	}
 	count.log(t)
-	if got := count["objects"].total; got != 229 {
-		t.Errorf("%d cases were compared, want 229", got)
+	if got := count["objects"].total; got != 176 {
+		t.Errorf("%d cases were compared, want 176", got)
 	}
 }
 
@@ -297,13 +290,12 @@ func mustJSON(t *testing.T, value any) string {
 	return string(data)
 }
 
-// fluxTemplates is the trainer module's own folder of templates, where the module is at hand.
+// fluxTemplates is the trainer module's own folder of templates.
 func fluxTemplates(t *testing.T) fs.FS {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
-	dir := filepath.Join(strings.TrimSpace(string(out)), "pkg/runtime/framework/plugins/flux/templates")
-	if _, statErr := os.Stat(dir); err != nil || statErr != nil {
-		t.Skipf("the trainer module is not at hand: %v %v", err, statErr)
+	dir := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "pkg/runtime/framework/plugins/flux/templates")
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatal(err)
 	}
 	return os.DirFS(dir)
 }

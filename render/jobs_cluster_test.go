@@ -12,28 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/render"
 )
 
 // TestChildrenEqualTheCluster feeds every recorded JobSet and compares what this package makes of
 // it with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
-	for _, root := range clusterVectors(t) {
-		t.Run(filepath.Base(root), func(t *testing.T) {
-			count := tally{}
-			for _, dir := range caseFolders(t, root, "want/jobset.yaml") {
-				compareWithCluster(t, dir, count)
-			}
-			count.log(t)
-			if filepath.Base(root) != "recorded" {
-				return
-			}
-			for kind, total := range map[string]int{"service": 134, "jobs": 134, "pvcs": 125, "pods": 125} {
-				if count[kind].total != total {
-					t.Errorf("%d cases of %s were compared, want %d", count[kind].total, kind, total)
-				}
-			}
-		})
+	count := tally{}
+	for _, dir := range caseFolders(t, casefile.Unpack(t, cluster), "want/jobset.yaml") {
+		compareWithCluster(t, dir, count)
+	}
+	count.log(t)
+	for kind, total := range map[string]int{"service": 141, "jobs": 141, "pvcs": 134, "pods": 134} {
+		if count[kind].total != total {
+			t.Errorf("%d cases of %s were compared, want %d", count[kind].total, kind, total)
+		}
 	}
 }
 
@@ -67,16 +61,11 @@ func compareWithCluster(t *testing.T, dir string, count tally) {
 		return objects
 	}
 
-	service := want("service.yaml")
-	if strings.HasPrefix(name, "r7-285") {
-		// A Service of that name stood in the cluster already, so the controller made none.
-		service = got(asObjects(t, []*corev1.Service{out.Service}))
-	}
 	var services []*corev1.Service
 	if out.Service != nil {
 		services = append(services, out.Service)
 	}
-	count.add(t, "service", name, differences(service, got(asObjects(t, services))))
+	count.add(t, "service", name, differences(want("service.yaml"), got(asObjects(t, services))))
 	var jobs []*batchv1.Job
 	for _, child := range out.Jobs {
 		jobs = append(jobs, child.Job)
@@ -121,18 +110,15 @@ func exclusive(pod object) bool {
 // TestChildrenEqualUpstreamInProcess compares with what JobSet's reconciler and Kubernetes' own Job
 // code made in process. Those Pods never met the JobSet's Pod webhook.
 func TestChildrenEqualUpstreamInProcess(t *testing.T) {
-	shared := "../../shared/cases/"
-	for _, root := range []string{
-		"../testdata/probe",
-		shared + "probe", shared + "kueue-docs", shared + "trainer-docs", shared + "trainer-examples", shared + "trainer-manifests",
-	} {
-		t.Run(root, func(t *testing.T) {
-			count := tally{}
-			for _, dir := range caseFolders(t, root, "want/jobset.yaml") {
-				compareInProcess(t, filepath.Join(dir, "want"), filepath.Base(dir), count)
-			}
-			count.log(t)
-		})
+	count := tally{}
+	for _, dir := range caseFolders(t, casefile.Unpack(t, probes), "want/jobset.yaml") {
+		compareInProcess(t, filepath.Join(dir, "want"), filepath.Base(dir), count)
+	}
+	count.log(t)
+	for kind, total := range map[string]int{"children": 175, "admitted jobs": 172, "pods": 172} {
+		if count[kind].total != total {
+			t.Errorf("%d cases of %s were compared, want %d", count[kind].total, kind, total)
+		}
 	}
 }
 

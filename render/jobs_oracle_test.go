@@ -14,24 +14,16 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
-
-	"github.com/trainweld/trainweld/internal/casefile"
 )
 
 // An object is a Kubernetes object as its JSON says, for comparing what a cluster stored with what
 // this package renders.
 type object = map[string]any
 
-// clusterVectors returns the folders of recorded cases that may be present: those of this repository,
-// and the optional shared ones beside it.
-func clusterVectors(t *testing.T) []string {
-	return []string{casefile.Unpack(t, cluster), "../../shared/vectors/recorded", "../../shared/vectors/rules"}
-}
-
 // cluster holds cases that a real control plane was given.
 const cluster = "../testdata/cluster"
 
-// caseFolders lists the folders below root that have the file. It skips the test when there is none.
+// caseFolders lists the folders below root that have the file. There must be one.
 func caseFolders(t *testing.T, root, file string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "*", file))
@@ -39,7 +31,7 @@ func caseFolders(t *testing.T, root, file string) []string {
 		t.Fatal(err)
 	}
 	if len(found) == 0 {
-		t.Skipf("%s is absent", root)
+		t.Fatalf("%s has no */%s", root, file)
 	}
 	for i, f := range found {
 		found[i] = strings.TrimSuffix(f, "/"+file)

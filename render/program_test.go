@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/internal/casefile"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestProgramEqualsTheCluster runs the program over every recorded input, as a user would, and
@@ -77,11 +78,7 @@ func compareProgram(t *testing.T, program, dir, outcome string, count tally) {
 // TrainJobs name.
 func stockRuntimes(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "manifests/base/runtimes")
+	return filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "manifests/base/runtimes")
 }
 
 func decodeStream(t *testing.T, text string) []object {

@@ -1,5 +1,6 @@
 // Package testenv answers: what was this run of the tests asked for? It reads the numbers that the environment
-// gives, such as TRAINWELD_SEED, and knows whether the race detector looks on. Only tests import it.
+// gives, such as TRAINWELD_SEED, and knows whether the race detector looks on and where a module's source is. Only tests
+// import it.
 //
 //	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //	if testenv.Race {
@@ -10,7 +11,10 @@ package testenv
 import (
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -52,3 +56,21 @@ func Seed(t testing.TB) uint64 {
 }
 
 const fixedSeed = 1
+
+// moduleDirs holds the answers of ModuleDir by module: each costs a run of the go command.
+var moduleDirs sync.Map
+
+// ModuleDir returns the folder of the source of a module that this one requires.
+func ModuleDir(t testing.TB, module string) string {
+	t.Helper()
+	if dir, ok := moduleDirs.Load(module); ok {
+		return dir.(string)
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	dir := strings.TrimSpace(string(out))
+	if err != nil || dir == "" {
+		t.Fatalf("source of module %s not found: %v", module, err)
+	}
+	moduleDirs.Store(module, dir)
+	return dir
+}

@@ -2,26 +2,15 @@ package admission
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
-)
 
-// moduleDir is where the module's source is.
-func moduleDir(t *testing.T, module string) string {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	dir := strings.TrimSpace(string(out))
-	if err != nil || dir == "" {
-		t.Skipf("the source of %s is not there: %v", module, err)
-	}
-	return dir
-}
+	"github.com/trainweld/trainweld/internal/testenv"
+)
 
 // The embedded definitions say what the ones say that the two projects ship: the same names, scope,
 // subresources and schemas, but for descriptions.
@@ -33,7 +22,7 @@ func TestDefinitionsAreTheShippedOnes(t *testing.T) {
 		"jobsets":                 {"sigs.k8s.io/jobset", "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
 	} {
 		t.Run(plural, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join(moduleDir(t, shipped.module), shipped.file))
+			text, err := os.ReadFile(filepath.Join(testenv.ModuleDir(t, shipped.module), shipped.file))
 			if err != nil {
 				t.Fatal(err)
 			}

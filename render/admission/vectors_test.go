@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,17 +16,13 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/casefile"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
 // cluster holds cases that a real control plane was given: c1-* are generated, r7-* each break one rule.
-// vectors, beside the repository, is where they come from; it is optional, and has some more, with the
-// stock runtimes that they name.
-const (
-	cluster = "../../testdata/cluster"
-	vectors = "../../../shared/vectors"
-)
+const cluster = "../../testdata/cluster"
 
 // recordedCase is one of them: what was applied, and what became of it.
 type recordedCase struct {
@@ -46,10 +43,13 @@ func (c recordedCase) refused() bool { return c.outcome == "rejected" || c.outco
 func readCases(t *testing.T, pattern string) []recordedCase {
 	t.Helper()
 	inputs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, cluster), pattern, "input.yaml"))
+	if err != nil || len(inputs) == 0 {
+		t.Fatalf("%s has no %s: %v", cluster, pattern, err)
+	}
+	skip, err := os.ReadFile(filepath.Join(cluster, "needs-cluster.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	skip, _ := os.ReadFile(filepath.Join(cluster, "needs-cluster.txt"))
 	var cases []recordedCase
 	for _, input := range inputs {
 		folder := filepath.Dir(input)
@@ -71,21 +71,10 @@ func readCases(t *testing.T, pattern string) []recordedCase {
 	return cases
 }
 
-// recordedCases are the generated ones. A TrainJob that stands alone names a stock runtime, and is left out
-// where those are not there.
+// recordedCases are the generated ones, and the stock runtimes that a TrainJob names which stands alone.
 func recordedCases(t *testing.T) ([]recordedCase, runtimes) {
 	t.Helper()
-	stock := stockRuntimes(t)
-	cases := readCases(t, "c1-*")
-	if len(stock) > 0 {
-		return cases, stock
-	}
-	return slices.DeleteFunc(cases, func(c recordedCase) bool {
-		if len(c.objects) == 1 {
-			t.Logf("%s is left out: %s is not there", c.name, vectors)
-		}
-		return len(c.objects) == 1
-	}), stock
+	return readCases(t, "c1-*"), stockRuntimes(t)
 }
 
 func readObjects(t *testing.T, file string) []map[string]any {
@@ -114,15 +103,24 @@ func readObjects(t *testing.T, file string) []map[string]any {
 // runtimes are those that TrainJobs can name, ready for use.
 type runtimes map[fieldpath.Object]*admission.Runtime
 
+// stockRuntimes are those that the trainer module ships.
 func stockRuntimes(t *testing.T) runtimes {
+	t.Helper()
 	known := runtimes{}
-	files, _ := filepath.Glob(filepath.Join(vectors, "stock-runtimes", "*.yaml"))
-	for _, file := range files {
+	root := filepath.Join(testenv.ModuleDir(t, "github.com/kubeflow/trainer/v2"), "manifests/base/runtimes")
+	err := filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".yaml" {
+			return err
+		}
 		for _, object := range readObjects(t, file) {
 			if r, _ := admission.AdmitRuntime(t.Context(), object, "default"); r != nil {
 				known[r.ID()] = r
 			}
 		}
+		return nil
+	})
+	if err != nil || len(known) == 0 {
+		t.Fatalf("%s has %d runtimes: %v", root, len(known), err)
 	}
 	return known
 }
