@@ -260,7 +260,7 @@ func (h history) continues(past history) string {
 			return fmt.Sprintf("%v: the history is %v, and was %v", path, said(now), said(before))
 		}
 		for i := range before {
-			if said(now[i:i+1]) != said(before[i:i+1]) {
+			if !reflect.DeepEqual(now[i], before[i]) && said(now[i:i+1]) != said(before[i:i+1]) {
 				return fmt.Sprintf("%v: the history is %v, and was %v", path, said(now), said(before))
 			}
 		}
@@ -314,6 +314,9 @@ func (h history) replays(want any, sent bool) string {
 		return fmt.Sprintf("%v\n%s", err, data)
 	}
 	must(json.Unmarshal(encode(want), again))
+	if !sent && reflect.DeepEqual(again, got) {
+		return ""
+	}
 	x, y := decode(encode(again)), decode(encode(got))
 	if sent {
 		y = withoutEmptyLists(y) // the controller sends none

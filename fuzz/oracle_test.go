@@ -119,7 +119,13 @@ func decode(data []byte) any {
 }
 
 // canonical is the encoding of a value with its keys sorted.
-func canonical(v any) string { return string(encode(decode(encode(v)))) }
+func canonical(v any) string {
+	data := encode(v)
+	if !bytes.ContainsAny(data, `{[\\`) {
+		return string(data) // scalar: it has one encoding
+	}
+	return string(encode(decode(data)))
+}
 
 func must(err error) {
 	if err != nil {
