@@ -40,6 +40,9 @@ func liveDeployment(t *testing.T) string {
 
 // TestBlameManaged_Mutated breaks a live object in random places. Blame neither panics nor writes invalid JSON.
 func TestBlameManaged_Mutated(t *testing.T) {
+	if testenv.Race {
+		t.Skip("one goroutine, and hundreds of objects")
+	}
 	live, from := liveDeployment(t), testenv.Seed(t)
 	for seed := from; seed < from+100; seed++ {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -62,6 +65,9 @@ func TestBlameManaged_Mutated(t *testing.T) {
 
 // TestBlameManaged_Limits reads managed fields that are deep, and whose paths take more than a run may.
 func TestBlameManaged_Limits(t *testing.T) {
+	if testenv.Race {
+		t.Skip("one goroutine, and thousands of fields")
+	}
 	object := func(levels, fields int) string {
 		var b strings.Builder
 		b.WriteString(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","managedFields":[{"manager":"m","operation":"Apply","fieldsV1":`)

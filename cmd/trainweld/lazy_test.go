@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // allocations runs the program as a process of its own and prints how many bytes it allocated, in place
@@ -25,6 +27,9 @@ func allocations() {
 // TestOnlyCheckLoadsDefinitions wants no command but check to unpack and compile the custom resource
 // definitions: that allocates tens of megabytes, which shows.
 func TestOnlyCheckLoadsDefinitions(t *testing.T) {
+	if testenv.Race {
+		t.Skip("the race detector allocates memory of its own")
+	}
 	allocates := func(args ...string) uint64 {
 		t.Helper()
 		out, err := exec.Command("trainweld-allocations", args...).Output()

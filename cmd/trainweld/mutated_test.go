@@ -163,7 +163,10 @@ func mutate(r *rand.Rand, text string) string {
 // TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs, shows a secret or writes
 // half of its objects; each finding has a place and a help.
 func TestMutatedInputs(t *testing.T) {
-	const count = 50
+	count := uint64(50)
+	if testenv.Race {
+		count = 5 // each command reads two files
+	}
 	from := testenv.Seed(t)
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
