@@ -122,7 +122,7 @@ func TestFurtherPatches(t *testing.T) {
 func TestFindingsAreComplete(t *testing.T) {
 	stock := stockRuntimes(t)
 	for _, c := range append(readCases(t, "r7-*"), readCases(t, "c1-*")...) {
-		for _, f := range check(t, c.objects, stock) {
+		for _, f := range c.check(t, stock) {
 			switch f.Object.Kind {
 			case "": // the test's own, where no runtime is found
 			case "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime":

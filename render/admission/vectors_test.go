@@ -125,6 +125,18 @@ func stockRuntimes(t *testing.T) runtimes {
 	return known
 }
 
+// caseFindings holds the findings of the recorded cases by name: several tests read them.
+var caseFindings = map[string]finding.List{}
+
+// check returns the findings of a case. The tests do not run in parallel.
+func (c recordedCase) check(t *testing.T, stock runtimes) finding.List {
+	t.Helper()
+	if _, ok := caseFindings[c.name]; !ok {
+		caseFindings[c.name] = check(t, c.objects, stock)
+	}
+	return caseFindings[c.name]
+}
+
 // check does with the objects of a case what a program does that finds them in a file.
 func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List {
 	t.Helper()
@@ -219,7 +231,7 @@ func TestRecorded(t *testing.T) {
 	cases, stock := recordedCases(t)
 	verdicts, fields, refused := 0, 0, 0
 	for _, c := range cases {
-		found := check(t, c.objects, stock)
+		found := c.check(t, stock)
 		if (found.Err() != nil) != c.refused() {
 			t.Errorf("%s: the cluster says %s\n%s%s", c.name, c.outcome, c.text, report(found))
 		} else {
@@ -246,7 +258,7 @@ func TestRules(t *testing.T) {
 	agree, stricter, fields, refused := 0, 0, 0, 0
 	cases := readCases(t, "r7-*")
 	for _, c := range cases {
-		found := check(t, c.objects, stock)
+		found := c.check(t, stock)
 		switch failed := found.Err() != nil; {
 		case failed == c.refused():
 			agree++
