@@ -17,6 +17,9 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	if src.Kind() != reflect.Slice {
 		return wrongType(src, "a list")
 	}
+	if src.Len() == 0 {
+		m.empty(at)
+	}
 	if !present || dst.IsNil() {
 		return m.takeList(t, dst, src, at)
 	}

@@ -222,10 +222,10 @@ func (l *log) isEmpty(at node, value any) bool {
 	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
 }
 
-// saysEmpty reports whether the encoding tells an empty map from null.
+// saysEmpty reports whether the encoding tells an empty map or list from null.
 func (l *log) saysEmpty(at node) bool {
 	f := l.nodes[at].field
-	return f != nil && f.Type.Kind == schema.Map && !f.Template.OmitEmpty
+	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
 }
 
 // equal compares two claimed values as the cluster sees them: 1Gi is 1024Mi.

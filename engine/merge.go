@@ -247,7 +247,7 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	claimed := m.claimed
 	defer func() {
 		if m.claimed == claimed {
-			m.emptyMap(at)
+			m.empty(at)
 		}
 	}()
 	if plain, ok := src.Interface().(map[string]string); ok {
@@ -259,8 +259,8 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	return m.directives(t, dst, present, src, at)
 }
 
-// emptyMap claims that a map without entries is there, where its encoding tells it from null.
-func (m *merger) emptyMap(at node) {
+// empty claims that a map or list with nothing in it is there, where its encoding tells it from null.
+func (m *merger) empty(at node) {
 	m.said++
 	if m.owners && m.log.saysEmpty(at) {
 		m.log.add(at, m.layer, presenceValue, "")

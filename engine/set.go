@@ -32,6 +32,9 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 		return errNoMergeKey
 	}
 	old, named := texts(dst), texts(patch)
+	if len(named) == 0 {
+		m.empty(at)
+	}
 	has := make(map[string]bool, len(old))
 	for _, element := range old {
 		has[element] = true

@@ -201,9 +201,6 @@ func sortLists(t *schema.Type, v any) {
 	switch v := v.(type) {
 	case object:
 		for name, value := range v {
-			if list, ok := value.([]any); value == nil || ok && len(list) == 0 {
-				delete(v, name) // where no omitempty tells a list without items from none
-			}
 			if t.Kind == schema.Map {
 				sortLists(t.Elem, value)
 			} else if f := t.Field(name); f != nil {
@@ -252,6 +249,10 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"spec":{"selector":null}}`, `{"spec":{"selector":{"matchLabels":{"c":null}}}}`}, true},
 		{"an empty map that null does not mean", reflect.TypeFor[mpi.MPIJob](), `{}`,
 			[]string{`{"spec":{"mpiReplicaSpecs":{}}}`, `{"spec":{"mpiReplicaSpecs":null}}`}, true},
+		{"an empty list that null does not mean", reflect.TypeFor[storagev1.CSINode](), `{}`,
+			[]string{`{"spec":{"drivers":[]}}`, `{"spec":{"drivers":null}}`}, true},
+		{"an empty list that is replaced whole", reflect.TypeFor[corev1.PodExecOptions](), `{}`,
+			[]string{`{"command":[]}`, `{"command":null}`}, true},
 		{"bytes that are not null", reflect.TypeFor[certificatesv1.CertificateSigningRequest](), `{}`,
 			[]string{`{"spec":{"request":null}}`, `{"spec":{"request":""}}`}, true},
 		{"values of a type that reads its own JSON", reflect.TypeFor[appsv1.ControllerRevision](), `{}`,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -36,9 +37,13 @@ func TestWriters(t *testing.T) {
 			unseen[row(w)] = true
 		}
 	}
-	files, err := filepath.Glob("../../testdata/*/*/input.yaml")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d cases: %v", len(files), err)
+	var files []string
+	for _, dir := range []string{"../../testdata/policies", casefile.Unpack(t, "../../testdata/cluster")} {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "input.yaml"))
+		if err != nil || len(found) < 10 {
+			t.Fatalf("%s: %d cases: %v", dir, len(found), err)
+		}
+		files = append(files, found...)
 	}
 	missing := map[string]string{}
 	for _, file := range files {
