@@ -314,7 +314,7 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if answer.Status != http.StatusOK {
+		if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound { // its Job may be gone by now
 			return fmt.Errorf("status of a Pod: %s", answer.Refusal())
 		}
 	}

@@ -119,11 +119,15 @@ func TestLargePatches(t *testing.T) {
 func TestStricter(t *testing.T) {
 	pods := reflect.TypeFor[corev1.Pod]()
 	base := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a"}}}}
+	seconds := int64(5)
+	ends := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: &seconds}}
 	containers := func(items ...any) any { return object{"spec": object{"containers": items}} }
 	for name, m := range map[string]*merging{
 		"a key that is null":          {typ: pods, base: base, patches: []any{containers(object{"name": nil, "image": "x"})}},
 		"two items of one key":        {typ: pods, base: base, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
 		"two items, and no such list": {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"a key that is an object":     {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
+		"elements that are no list":   {typ: pods, base: ends, patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
 		"two typed items":             {typ: pods, base: base, patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
 	} {
 		_, err := apply(m, engine.Options{})

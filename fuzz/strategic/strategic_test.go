@@ -181,6 +181,7 @@ func canonical(t reflect.Type, value any) []byte {
 func stricter(m *merging) bool {
 	found := false
 	for _, patch := range m.patches {
+		found = found || deletesNoList(jsonOf(patch))
 		keyedLists(m.typ, "", jsonOf(patch), func(key string, list []any) {
 			seen := map[any]bool{}
 			for _, item := range list {
@@ -189,12 +190,29 @@ func stricter(m *merging) bool {
 				if !ok || !hasKey {
 					continue
 				}
-				found = found || value == nil || seen[fmt.Sprint(value)]
+				_, isObject := value.(object)
+				found = found || value == nil || isObject || seen[fmt.Sprint(value)]
 				seen[fmt.Sprint(value)] = true
 			}
 		})
 	}
 	return found
+}
+
+// deletesNoList reports whether a $deleteFromPrimitiveList holds something else than a list.
+func deletesNoList(v any) bool {
+	switch v := v.(type) {
+	case object:
+		for name, value := range v {
+			_, isList := value.([]any)
+			if strings.HasPrefix(name, "$deleteFromPrimitiveList/") && !isList || deletesNoList(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, deletesNoList)
+	}
+	return false
 }
 
 // directs reports whether a patch holds a directive.
