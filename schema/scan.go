@@ -112,12 +112,10 @@ func (t *Texts) Find(n int, text string) int {
 	if t == nil {
 		return -1
 	}
-	at := t.memory
 	for i := range min(n, t.length) {
-		if *(*string)(at) == text {
+		if *(*string)(unsafe.Add(t.memory, uintptr(i)*t.size)) == text {
 			return i
 		}
-		at = unsafe.Add(at, t.size)
 	}
 	return -1
 }
