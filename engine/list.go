@@ -71,17 +71,21 @@ func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src re
 	return nil
 }
 
-// noteDuplicates notes the merge keys that items of a list share, each once.
+// noteDuplicates notes the merge keys that items of a list share, each once. The first patch that reaches the list finds them
+// all: a patch adds no second item of a key, unless the plan's rules allow it.
 func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
-	list, firsts := m.log.path(at), firstsOf(names, n)
+	if m.noted[at] {
+		return
+	}
+	if m.noted == nil {
+		m.noted = map[node]bool{}
+	}
+	m.noted[at] = true
+	list, items := m.log.path(at), make(map[string]int, n)
 	for i := range n {
 		name, _ := names.at(i)
-		if firsts.find(i, name) < 0 {
-			continue
-		}
-		path := list.Append(fieldpath.Item(t.Key, name))
-		if !slices.ContainsFunc(m.duplicates, func(known fieldpath.Path) bool { return slices.Equal(known, path) }) {
-			m.duplicates = append(m.duplicates, path)
+		if items[name]++; items[name] == 2 {
+			m.duplicates = append(m.duplicates, list.Append(fieldpath.Item(t.Key, name)))
 		}
 	}
 }

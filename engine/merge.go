@@ -44,7 +44,8 @@ type merger struct {
 	steps      fieldpath.Path // within it, to what is being read
 	ignored    []Ignored
 	duplicates []fieldpath.Path
-	ownership  *Ownership // of the result
+	noted      map[node]bool // the lists whose duplicates are known
+	ownership  *Ownership    // of the result
 
 	fronts  fronts
 	targets []int32 // of the lists that are being merged, one inside the other

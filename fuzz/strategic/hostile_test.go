@@ -79,16 +79,17 @@ func TestLargePatches(t *testing.T) {
 	empty := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{}}}
 	definition, pods := reflect.TypeFor[apiextensions.CustomResourceDefinition](), reflect.TypeFor[corev1.Pod]()
 	for name, m := range map[string]*merging{
-		"deep":           {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": "string"}), crd(9_000, object{"type": "object"})}},
-		"deep and wrong": {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": object{}})}},
-		"unknown":        {typ: pods, base: &corev1.Pod{}, patches: []any{object{"x": crd(9_000, 1)}}},
-		"twice":          {typ: pods, base: empty, patches: []any{pod(one(30_000)), typed(each(10))}},
-		"twice, merged":  {typ: pods, base: typed(each(10)), patches: []any{pod(one(30_000))}},
-		"twice, typed":   {typ: pods, base: typed(each(10)), patches: []any{typed(one(30_000))}},
-		"one key below":  {typ: pods, base: typed(one(30_000)), patches: []any{pod(each(10))}},
-		"twice, at last": {typ: pods, base: &corev1.Pod{}, patches: []any{typed(each(30_000)), typed(one(30_000))}},
-		"keys":           {typ: pods, base: empty, patches: []any{pod(each(30_000)), pod(each(30_000))}},
-		"keys, typed":    {typ: pods, base: typed(each(30_000)), patches: []any{typed(each(30_000)), typed(each(30_000))}},
+		"deep":                 {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": "string"}), crd(9_000, object{"type": "object"})}},
+		"deep and wrong":       {typ: definition, base: &apiextensions.CustomResourceDefinition{}, patches: []any{crd(9_000, object{"type": object{}})}},
+		"unknown":              {typ: pods, base: &corev1.Pod{}, patches: []any{object{"x": crd(9_000, 1)}}},
+		"twice":                {typ: pods, base: empty, patches: []any{pod(one(30_000)), typed(each(10))}},
+		"twice, merged":        {typ: pods, base: typed(each(10)), patches: []any{pod(one(30_000))}},
+		"twice, typed":         {typ: pods, base: typed(each(10)), patches: []any{typed(one(30_000))}},
+		"one key below":        {typ: pods, base: typed(one(30_000)), patches: []any{pod(each(10))}},
+		"each key twice below": {typ: pods, base: typed(append(each(15_000), each(15_000)...)), patches: []any{pod(each(10)), typed(each(10)), pod(each(10))}},
+		"twice, at last":       {typ: pods, base: &corev1.Pod{}, patches: []any{typed(each(30_000)), typed(one(30_000))}},
+		"keys":                 {typ: pods, base: empty, patches: []any{pod(each(30_000)), pod(each(30_000))}},
+		"keys, typed":          {typ: pods, base: typed(each(30_000)), patches: []any{typed(each(30_000)), typed(each(30_000))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plans() // outside of the time
