@@ -237,9 +237,14 @@ func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 	if m.plan.twins {
 		return nil
 	}
-	firsts := firstsOf(names, n)
+	firsts, unnamed := firstsOf(names, n), false
 	for i := range n {
-		if name, ok := names.at(i); ok && name != "" && firsts.find(i, name) >= 0 {
+		name, ok := names.at(i)
+		again := ok && firsts.find(i, name) >= 0
+		if ok && name == "" { // which find takes for an item without a key
+			again, unnamed = unnamed, true
+		}
+		if again {
 			return within(fieldpath.Item(t.Key, name), errDuplicate)
 		}
 	}

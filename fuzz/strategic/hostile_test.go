@@ -127,6 +127,7 @@ func TestStricter(t *testing.T) {
 		"a key that is null":          {typ: pods, base: base, patches: []any{containers(object{"name": nil, "image": "x"})}},
 		"two items of one key":        {typ: pods, base: base, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
 		"two items, and no such list": {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": "b"}, object{"name": "b"})}},
+		"two items of an empty key":   {typ: pods, base: base, patches: []any{containers(object{"name": ""}, object{"name": ""})}},
 		"a key that is an object":     {typ: pods, base: &corev1.Pod{}, patches: []any{containers(object{"name": object{"$patch": "delete"}})}},
 		"elements that are no list":   {typ: pods, base: ends, patches: []any{object{"spec": object{"$deleteFromPrimitiveList/activeDeadlineSeconds": 1.5}}}},
 		"two typed items":             {typ: pods, base: base, patches: []any{copyOf(pods, containers(object{"name": "b"}, object{"name": "b"}))}},
