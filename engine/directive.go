@@ -105,8 +105,9 @@ func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value,
 	}
 	m.claimed++ // upstream makes no object for a directive, so it claims none
 	if isPureDirective(patch) {
+		err := m.retainFields(t, nil, dst, nil, at)
 		m.retain(at, nil)
-		return m.retainFields(t, nil, dst, nil, at)
+		return err
 	}
 	m.keepAll(t, nil, at, dst)
 	m.claimNull(at)

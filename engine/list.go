@@ -316,6 +316,9 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 			}
 			return true
 		}))
+		if src.Len() == 0 {
+			m.empty(at)
+		}
 	}
 	makeList(dst, src.Len())
 	list := dst

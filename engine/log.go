@@ -149,7 +149,21 @@ func (m *merger) retain(at node, kept map[string]bool) {
 	if m.log.retained == nil {
 		m.log.retained = map[node][]retention{}
 	}
-	m.log.retained[at] = append(m.log.retained[at], retention{m.layer, kept})
+	r := retention{m.layer, kept}
+	m.log.retained[at] = append(m.log.retained[at], r)
+	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+		if n := &m.log.nodes[child]; n.first < 0 && r.empties(n) {
+			m.log.add(child, m.layer, nullValue, "")
+		}
+	}
+}
+
+// empties reports whether the directive takes away a field, by its node.
+func (r retention) empties(n *pathNode) bool {
+	if n.field != nil {
+		return !r.kept[n.field.Name]
+	}
+	return !r.kept[n.key]
 }
 
 // repeat is a row of claims of one layer on a field, by items that share a merge key: only the last of them counts.

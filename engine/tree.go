@@ -70,7 +70,7 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	parent.children = min(parent.children+1, wideNode+1)
 	l.nodes = append(l.nodes, pathNode{parent: at, child: noNode, tail: noNode, next: noNode, first: -1, last: -1, field: field, key: key})
 	for _, r := range l.retained[at] {
-		if field != nil && !r.kept[field.Name] || field == nil && !r.kept[key] {
+		if r.empties(&l.nodes[child]) {
 			l.add(child, r.layer, nullValue, "")
 		}
 	}
