@@ -12,6 +12,21 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
+// This file is the merge of Go values, as upstream's strategic merge patch does it (apimachinery v0.36.3
+// pkg/util/strategicpatch). Each kind has a function and a law:
+//
+//	struct    object     each field merges by itself, and what the patch does not encode stays
+//	map       mapping    each key merges by itself, and a null takes its key away
+//	list-map  listMap    items of one merge key merge, new ones go in front, and the patch's order counts among its own
+//	set       set        the union of both lists, each element once, in the order of a list-map
+//	scalar    replace    the patch's value, also where it is equal, and null empties the field
+//	atomic    replace    as a scalar
+//	raw       overlay    objects merge name by name, as upstream knows no rules for what is within
+//
+// All of them copy what they take, so the result shares no memory with a patch. All of them claim each leaf that the patch
+// says, and note what the base said before. Where a step fails, the patch fails with the path to it. The file directive.go
+// has the patches that hold orders, order.go the order of items, and log.go the claims.
+
 // merger lays one patch after the other over a value that it may change. It walks both along the schema of their type.
 // The laws that each kind keeps stand at its function.
 type merger struct {
@@ -52,6 +67,9 @@ type merger struct {
 	pairs   []pair
 }
 
+// pair is a key of a map with its value.
+type pair struct{ key, value string }
+
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
 
 // patch lays a whole patch over the value.
@@ -90,31 +108,6 @@ func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node
 		return nil
 	}
 	return m.value(f.Type, to, present, from, child)
-}
-
-// pointee is the value that an encoded field of a patch holds, invalid for null.
-func pointee(from reflect.Value) reflect.Value {
-	for {
-		switch from.Kind() {
-		case reflect.Pointer, reflect.Interface:
-			if from.IsNil() {
-				return reflect.Value{}
-			}
-			from = from.Elem()
-		case reflect.Slice, reflect.Map:
-			if from.IsNil() {
-				return reflect.Value{}
-			}
-			return from
-		default:
-			return from
-		}
-	}
-}
-
-// saysNull reports whether the JSON of a value of a type that writes its own is null, as that of an empty time.
-func saysNull(from reflect.Value) bool {
-	return from.Kind() == reflect.Struct && from.IsZero() && jsonKind(from) == reflect.Invalid
 }
 
 // value merges one value of a patch, which is not null, into a field of the base. present says whether the
@@ -181,65 +174,6 @@ func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src ref
 	return err
 }
 
-// hasDirective reports whether an object or a map of a patch holds $patch. A null says nothing where the base has nothing.
-func hasDirective(src reflect.Value) bool {
-	directive := src.MapIndex(patchKey)
-	return directive.IsValid() && pointee(directive).IsValid()
-}
-
-// replace sets a scalar or an atomic list to a copy of the patch's value.
-func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
-	m.keepOld(at, t, dst, present)
-	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
-	to := dst
-	if dst.Kind() == reflect.Pointer {
-		// Claims hold on to the pointer, so what it points to stays.
-		if !dst.IsNil() && isPlain(src.Kind()) && src.Type() == dst.Type().Elem() && src.Equal(dst.Elem()) {
-			m.claim(at, dst)
-			return nil
-		}
-		to = reflect.New(dst.Type().Elem()).Elem()
-	}
-	switch {
-	case t.Raw && present && !m.fresh:
-		if err := m.overlay(t, to, dst, src); err != nil {
-			return err
-		}
-	case src.Type() == to.Type() && !(t.Raw && !m.verbatim):
-		m.plan.clone(to, src)
-		if t.Kind == schema.Atomic && absent && !m.verbatim {
-			m.plan.stripDirectives(to)
-		}
-	default:
-		from := src.Interface()
-		m.reading = at
-		if t.Raw {
-			var err error
-			if from, err = jsonOf(src); err != nil {
-				return err
-			}
-		}
-		if absent && !m.verbatim {
-			from, _ = withoutDirectives(from)
-		}
-		if err := m.read(t, to, from); err != nil {
-			return err
-		}
-	}
-	if to != dst {
-		dst.Set(to.Addr())
-	}
-	m.claim(at, dst)
-	return nil
-}
-
-// null empties a field: the patch says null. In a Go patch that is a pointer or list without omitempty that is nil.
-func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
-	m.keepOld(at, t, dst, present)
-	dst.SetZero()
-	m.claimNull(at)
-}
-
 // mapping merges two maps key by key.
 func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Map {
@@ -259,17 +193,6 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	}
 	return m.directives(t, dst, present, src, at)
 }
-
-// empty claims that a map or list with nothing in it is there, where its encoding tells it from null.
-func (m *merger) empty(at node) {
-	m.said++
-	if m.owners && m.log.saysEmpty(at) {
-		m.log.add(at, m.layer, presenceValue, "")
-	}
-}
-
-// pair is a key of a map with its value.
-type pair struct{ key, value string }
 
 // readPairs reads a patch's map into m.pairs, sorted, and reports whether it holds directives.
 func (m *merger) readPairs(src map[string]string) (directives bool) {
@@ -360,17 +283,341 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	return nil
 }
 
-// clashes reports whether upstream would have to merge two objects or two lists under one key of a map, which it refuses: it knows the
-// rules of the fields of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
-func clashes(t *schema.Type, old, from reflect.Value) bool {
-	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
-		return false
+// listMap merges a list item by item, by merge key, and orders the result as upstream does
+// (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). A list that
+// the base's encoding lacks is taken from the patch as it stands.
+func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Slice {
+		return wrongType(src, "a list")
 	}
-	k := jsonKind(from)
-	return (k == reflect.Map || k == reflect.Slice) && jsonKind(old) == k
+	if src.Len() == 0 {
+		m.empty(at)
+	}
+	if !present || dst.IsNil() {
+		return m.takeList(t, dst, src, at)
+	}
+	if len(m.raw) > 0 && m.isRaw(dst) {
+		return errNoKey(0, t.Key)
+	}
+	if src.Type().Elem().Kind() == reflect.Interface {
+		var replaced bool
+		var err error
+		if src, replaced, err = m.special(t, dst, src, at); err != nil || replaced {
+			return err
+		}
+	}
+	var base, names keys
+	base.read(t, dst, false)
+	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
+	f, twins, err := m.frontOf(t, dst, &base)
+	if err != nil {
+		return err
+	}
+	if twins && m.owners && src.Len() > 0 {
+		m.noteDuplicates(t, &base, dst.Len(), at)
+	}
+	first := len(m.targets)
+	added, inOrder, err := m.findTargets(t, f, &base, &names, dst.Len(), src.Len())
+	if err != nil {
+		return err
+	}
+	if twins || !inOrder {
+		m.reorder(f, t, dst, m.targets[first:], twins)
+	} else {
+		f.prepend(dst, m.targets[first:], added, m.left)
+	}
+	for i := range src.Len() {
+		target := m.targets[first+i]
+		isNew := target < 0
+		if isNew {
+			target = ^target
+		}
+		name, _ := names.at(i)
+		if err := m.item(t, name, dst.Index(int(target)), at, pointee(src.Index(i)), isNew); err != nil {
+			return within(fieldpath.Item(t.Key, name), err)
+		}
+	}
+	m.targets = m.targets[:first]
+	return nil
 }
 
-// wrongType says that a patch's value is of another type than the field.
-func wrongType(src reflect.Value, want string) error {
-	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
+// item merges one item of a patch into its place in the list at a node.
+func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node, from reflect.Value, isNew bool) error {
+	if !isNew {
+		at := m.keyed(list, name)
+		if at != noNode && m.log.nodes[at].whole {
+			m.split(t, item, at)
+		}
+		m.presence(at, true)
+		return m.fields(t, item, from, at)
+	}
+	verbatim, fresh := m.verbatim, m.fresh
+	m.verbatim, m.fresh = true, true
+	err := m.newItem(t, name, true, item, list, from, !m.unseen) // what is not in the list was never claimed
+	m.verbatim, m.fresh = verbatim, fresh
+	return err
+}
+
+// fields merges the fields of an item, but for its merge key.
+func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error {
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	return m.structure(t.Elem, t.KeyField(), item, from, at)
+}
+
+// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. An item whose
+// claims can be read off its copy is only marked as one layer's, until another one touches it.
+func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
+	at := noNode
+	if unknown && m.owners {
+		at = m.log.grow(list, nil, name)
+	} else {
+		at = m.keyed(list, name)
+		m.unseen = m.unseen || m.owners && !m.untouched(at)
+	}
+	m.make(at)
+	m.presence(at, false)
+	if err := m.setKey(t, item, from, ok); err != nil {
+		return err
+	}
+	if !m.owners || from.Type() != t.Elem.GoType() {
+		return m.fields(t, item, from, at)
+	}
+	said := m.said
+	m.owners = false
+	err := m.fields(t, item, from, noNode)
+	m.owners = true
+	if err != nil {
+		return err
+	}
+	n := &m.log.nodes[at]
+	switch {
+	case m.said != said:
+		n.whole = false
+		item.SetZero()
+		m.setKey(t, item, from, ok)
+		return m.fields(t, item, from, at)
+	case n.first == n.last:
+		n.whole = true
+	default:
+		n.whole = false
+		m.claimItem(t, item, at, m.layer)
+	}
+	return nil
+}
+
+// takeList sets a list that the base lacks: the patch's items as they stand, also when two of
+// them share a key or one has none.
+func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
+	fresh := m.fresh
+	m.fresh = true
+	defer func() { m.fresh = fresh }()
+	if src.Type().Elem().Kind() == reflect.Interface && !m.verbatim {
+		src = reflect.ValueOf(slices.DeleteFunc(slices.Clone(src.Interface().([]any)), func(item any) bool {
+			object, _ := item.(Object)
+			key, hasKey := object[t.Key]
+			switch directive := object[patchDirective]; {
+			case directive == "replace":
+				m.claimNull(at)
+			case directive == "delete" && hasKey:
+				m.claimNull(m.keyed(at, scalarText(reflect.ValueOf(key))))
+			case directive == nil:
+				return false
+			}
+			return true
+		}))
+		if src.Len() == 0 {
+			m.empty(at)
+		}
+	}
+	makeList(dst, src.Len())
+	list := dst
+	var names keys
+	names.read(t, src, true)
+	if err := m.distinct(t, &names, src.Len()); err != nil {
+		return err
+	}
+	firsts := firstsOf(&names, src.Len())
+	for i := range src.Len() {
+		from := pointee(src.Index(i))
+		if !from.IsValid() {
+			m.raw = append(m.raw, list.Pointer())
+			continue // an item that is null
+		}
+		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
+			return within(fieldpath.Index(i), wrongType(from, "an object"))
+		}
+		name, ok := names.at(i)
+		if !ok {
+			m.raw = append(m.raw, list.Pointer())
+		}
+		if m.owners {
+			if twin := firsts.find(i, name); twin >= 0 {
+				m.expand(t.Elem, t.KeyField(), list.Index(twin), m.keyed(at, name))
+			}
+		}
+		if err := m.newItem(t, name, ok, list.Index(i), at, from, false); err != nil {
+			return within(fieldpath.Item(t.Key, name), err)
+		}
+	}
+	return nil
+}
+
+// set merges two lists of scalars by union, in the order of a list-map.
+func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	if src.Kind() != reflect.Slice {
+		return wrongType(src, "a list")
+	}
+	if items, ok := src.Interface().([]any); ok {
+		switch inBase := present && !dst.IsNil(); {
+		case inBase && !areAlike(items):
+			return errors.New("must have elements of one type, none of them null")
+		case !inBase && !m.verbatim:
+			kept, _ := withoutDirectives(items)
+			src = reflect.ValueOf(kept)
+		}
+	}
+	patch := reflect.New(dst.Type()).Elem()
+	if src.Type() == dst.Type() {
+		m.plan.clone(patch, src)
+	} else if err := m.read(t, patch, src.Interface()); err != nil {
+		return err
+	}
+	if t.Elem.Kind != schema.Scalar && dst.Len() > 0 && patch.Len() > 0 {
+		return errNoMergeKey
+	}
+	old, named := texts(dst), texts(patch)
+	if len(named) == 0 {
+		m.empty(at)
+	}
+	has := make(map[string]bool, len(old))
+	for _, element := range old {
+		has[element] = true
+	}
+	for _, element := range named {
+		m.presence(m.keyed(at, element), has[element])
+	}
+	if len(old) == 0 {
+		dst.Set(patch)
+		return nil
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	server, union := dedupe(old, named)
+	values := make(map[string]reflect.Value, len(union))
+	for i, element := range named {
+		values[element] = patch.Index(i)
+	}
+	for i, element := range old {
+		values[element] = dst.Index(i)
+	}
+	merged := reflect.MakeSlice(dst.Type(), len(union), len(union))
+	for place, i := range arrange(len(union), ranks(union, server), ranks(union, named)) {
+		merged.Index(place).Set(values[union[i]])
+	}
+	dst.Set(merged)
+	return nil
+}
+
+var errNoMergeKey = fmt.Errorf("a list of objects without a merge key cannot be merged")
+
+// replace sets a scalar or an atomic list to a copy of the patch's value.
+func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
+	m.keepOld(at, t, dst, present)
+	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
+	to := dst
+	if dst.Kind() == reflect.Pointer {
+		// Claims hold on to the pointer, so what it points to stays.
+		if !dst.IsNil() && isPlain(src.Kind()) && src.Type() == dst.Type().Elem() && src.Equal(dst.Elem()) {
+			m.claim(at, dst)
+			return nil
+		}
+		to = reflect.New(dst.Type().Elem()).Elem()
+	}
+	switch {
+	case t.Raw && present && !m.fresh:
+		if err := m.overlay(t, to, dst, src); err != nil {
+			return err
+		}
+	case src.Type() == to.Type() && !(t.Raw && !m.verbatim):
+		m.plan.clone(to, src)
+		if t.Kind == schema.Atomic && absent && !m.verbatim {
+			m.plan.stripDirectives(to)
+		}
+	default:
+		from := src.Interface()
+		m.reading = at
+		if t.Raw {
+			var err error
+			if from, err = jsonOf(src); err != nil {
+				return err
+			}
+		}
+		if absent && !m.verbatim {
+			from, _ = withoutDirectives(from)
+		}
+		if err := m.read(t, to, from); err != nil {
+			return err
+		}
+	}
+	if to != dst {
+		dst.Set(to.Addr())
+	}
+	m.claim(at, dst)
+	return nil
+}
+
+// overlay merges two values of a type that writes its own JSON: where both are objects, upstream merges them name by
+// name as it merges maps, and knows no rules for what is within.
+func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
+	was, err := jsonOf(old)
+	if err != nil {
+		return err
+	}
+	is, err := jsonOf(src)
+	if err != nil {
+		return err
+	}
+	base, ok := was.(Object)
+	patch, both := is.(Object)
+	if !ok || !both {
+		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(is)) {
+			is, _ = withoutDirectives(is)
+		} else if isComposite(is) && old.Kind() != reflect.Pointer {
+			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
+		}
+		return m.read(t, to, is)
+	}
+	merged := reflect.ValueOf(&base).Elem()
+	owners := m.owners
+	m.owners = false
+	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, reflect.ValueOf(patch), noNode)
+	m.owners = owners
+	if err != nil {
+		return err
+	}
+	return m.read(t, to, base)
+}
+
+// null empties a field: the patch says null. In a Go patch that is a pointer or list without omitempty that is nil.
+func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
+	m.keepOld(at, t, dst, present)
+	dst.SetZero()
+	m.claimNull(at)
+}
+
+// empty claims that a map or list with nothing in it is there, where its encoding tells it from null.
+func (m *merger) empty(at node) {
+	m.said++
+	if m.owners && m.log.saysEmpty(at) {
+		m.log.add(at, m.layer, presenceValue, "")
+	}
 }

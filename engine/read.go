@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -141,38 +140,6 @@ func readScalar(dst reflect.Value, from any) error {
 	return decode(dst, from)
 }
 
-// overlay merges two values of a type that writes its own JSON: where both are objects, upstream merges them name by
-// name as it merges maps, and knows no rules for what is within.
-func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
-	was, err := jsonOf(old)
-	if err != nil {
-		return err
-	}
-	is, err := jsonOf(src)
-	if err != nil {
-		return err
-	}
-	base, ok := was.(Object)
-	patch, both := is.(Object)
-	if !ok || !both {
-		if jsonKind(reflect.ValueOf(was)) != jsonKind(reflect.ValueOf(is)) {
-			is, _ = withoutDirectives(is)
-		} else if isComposite(is) && old.Kind() != reflect.Pointer {
-			return errors.New("a list that the base has cannot be merged: the type has no rules for it")
-		}
-		return m.read(t, to, is)
-	}
-	merged := reflect.ValueOf(&base).Elem()
-	owners := m.owners
-	m.owners = false
-	err = m.directives(&schema.Type{Kind: schema.Map, Elem: scalarType}, merged, true, reflect.ValueOf(patch), noNode)
-	m.owners = owners
-	if err != nil {
-		return err
-	}
-	return m.read(t, to, base)
-}
-
 // jsonKind is what JSON has for a value, also within a pointer: reflect.Map, Slice, String, Bool, Float64, or Invalid for null.
 func jsonKind(v reflect.Value) reflect.Kind {
 	v = pointee(v)
@@ -260,4 +227,50 @@ func (m *merger) ignore(at node, name string) {
 		path = m.log.path(at).Append(path...)
 	}
 	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})
+}
+
+// pointee is the value that an encoded field of a patch holds, invalid for null.
+func pointee(from reflect.Value) reflect.Value {
+	for {
+		switch from.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			from = from.Elem()
+		case reflect.Slice, reflect.Map:
+			if from.IsNil() {
+				return reflect.Value{}
+			}
+			return from
+		default:
+			return from
+		}
+	}
+}
+
+// saysNull reports whether the JSON of a value of a type that writes its own is null, as that of an empty time.
+func saysNull(from reflect.Value) bool {
+	return from.Kind() == reflect.Struct && from.IsZero() && jsonKind(from) == reflect.Invalid
+}
+
+// hasDirective reports whether an object or a map of a patch holds $patch. A null says nothing where the base has nothing.
+func hasDirective(src reflect.Value) bool {
+	directive := src.MapIndex(patchKey)
+	return directive.IsValid() && pointee(directive).IsValid()
+}
+
+// clashes reports whether upstream would have to merge two objects or two lists under one key of a map, which it refuses: it knows the
+// rules of the fields of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
+func clashes(t *schema.Type, old, from reflect.Value) bool {
+	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
+		return false
+	}
+	k := jsonKind(from)
+	return (k == reflect.Map || k == reflect.Slice) && jsonKind(old) == k
+}
+
+// wrongType says that a patch's value is of another type than the field.
+func wrongType(src reflect.Value, want string) error {
+	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
 }

@@ -319,3 +319,43 @@ func (o *Ownership) Fork(value any) *Ownership {
 	l.repeats = nil
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
 }
+
+// split gives the fields of an item that a patch added nodes and claims of their own, since another patch
+// is about to touch it.
+func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
+	m.expand(t.Elem, t.KeyField(), item, at)
+}
+
+// expand splits all items within a value that are one layer's, since an item of the same key is about to write to their
+// nodes.
+func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value, at node) {
+	v = pointee(v)
+	if !v.IsValid() {
+		return
+	}
+	if m.log.nodes[at].whole {
+		layer := m.log.keeper(at)
+		m.log.nodes[at].whole = false
+		writer{log: m.log, layer: layer}.fields(t, key, at, reflect.Value{}, v)
+		return
+	}
+	for child := m.log.nodes[at].child; child != noNode; child = m.log.nodes[child].next {
+		switch f := m.log.nodes[child].field; {
+		case f != nil:
+			if to, present := f.Template.Of(v); present && f.Type.Kind != schema.Scalar {
+				m.expand(f.Type, nil, to, child)
+			}
+		case t.Kind == schema.ListMap:
+			var names keys
+			names.read(t, v, false)
+			if i := names.find(v.Len(), m.log.nodes[child].key); i >= 0 {
+				m.expand(t.Elem, t.KeyField(), v.Index(i), child)
+			}
+		}
+	}
+}
+
+// claimItem claims every field of an item as it stands.
+func (m *merger) claimItem(t *schema.Type, item reflect.Value, at node, layer int32) {
+	writer{log: m.log, layer: layer}.fields(t.Elem, t.KeyField(), at, reflect.Value{}, pointee(item))
+}

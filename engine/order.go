@@ -241,3 +241,92 @@ func arrange(n int, server, rank []int32) []int32 {
 	}
 	return append(append(order, named...), others...)
 }
+
+// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position
+// in the list, or one from the list's length on for an item that is new there, complemented where the
+// patch names that for the first time. It returns how many are new, and whether the order of the list
+// is the merged one, with the new ones in front.
+func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, n int) (added int, inOrder bool, err error) {
+	if f.index == nil && have+n > smallList {
+		f.makeIndex(base, have, n)
+	}
+	first, last := len(m.targets), -1
+	inOrder = true
+	for i := range n {
+		name, ok := names.at(i)
+		if !ok {
+			return 0, false, errNoKey(i, t.Key)
+		}
+		named := m.targets[first:]
+		target := f.find(base, have, name)
+		if target < 0 && f.index == nil {
+			if twin := names.find(i, name); twin >= 0 {
+				target = int(max(named[twin], ^named[twin]))
+			}
+		}
+		switch {
+		case target < 0:
+			target = ^(have + added)
+			if f.index != nil {
+				f.index[name] = int32(-added) // until all are known
+			}
+			added++
+			inOrder = inOrder && last < 0
+		case target >= have:
+		case target > last:
+			last = target
+		case target < last:
+			inOrder = inOrder && slices.Contains(named, int32(target))
+		}
+		m.targets = append(m.targets, int32(target))
+	}
+	if f.index != nil && added > 0 {
+		for i, target := range m.targets[first:] {
+			if target < 0 {
+				name, _ := names.at(i)
+				f.index[name] = int32(have+added) - (^target - int32(have))
+			}
+		}
+	}
+	return added, inOrder, nil
+}
+
+// ranks are the places that elements have in a list, -1 where they are not in it.
+func ranks(elements, list []string) []int32 {
+	first := make(map[string]int32, len(list))
+	for i := len(list) - 1; i >= 0; i-- {
+		first[list[i]] = int32(i)
+	}
+	at := make([]int32, len(elements))
+	for i, element := range elements {
+		if place, ok := first[element]; ok {
+			at[i] = place
+		} else {
+			at[i] = -1
+		}
+	}
+	return at
+}
+
+// dedupe returns the elements of both lists, each once, and the list old as upstream then sees it.
+// Upstream fills a twin's place with the last element of all, and where the decoder left room
+// behind the old list it does so within that very list: an element of the patch can then count as
+// one that stood there before. It takes an old list with twins to notice.
+func dedupe(old, patch []string) (server, union []string) {
+	room := 1
+	for room < len(old) {
+		room *= 2 // as append grows a list that is decoded element by element
+	}
+	server = append(make([]string, 0, room), old...)
+	union = append(server, patch...)
+	for i := 0; i < len(union); i++ {
+		for j := i + 1; j < len(union); j++ {
+			if union[i] == union[j] {
+				union[j] = union[len(union)-1]
+				union = union[:len(union)-1]
+				j--
+			}
+		}
+	}
+	return server, union
+}

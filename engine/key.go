@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// keys are the merge keys of a list's items, in the base or in a patch.
+type keys struct {
+	texts  schema.Texts
+	isText bool
+	list   reflect.Value
+	slot   *schema.Slot
+	name   string
+}
+
+// read sets k to the keys of a list of the base, or of a patch.
+func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
+	k.list, k.name = list, t.Key
+	if key := t.KeyField(); key != nil {
+		k.slot = &key.Template
+		if ofPatch {
+			k.slot = key.Patch
+		}
+		k.isText = k.texts.Read(k.slot, list)
+	}
+}
+
+// at is the key of an item, and whether the item has one.
+func (k *keys) at(i int) (string, bool) {
+	if k.isText {
+		return k.texts.At(i)
+	}
+	return k.of(pointee(k.list.Index(i)))
+}
+
+// of is the key of an item, which is a struct or an object.
+func (k *keys) of(item reflect.Value) (string, bool) {
+	switch {
+	case k.slot == nil || !item.IsValid():
+		return "", false
+	case item.Kind() == reflect.Map:
+		name := pointee(item.MapIndex(reflect.ValueOf(k.name)))
+		if !name.IsValid() {
+			return "", false
+		}
+		return scalarText(name), true
+	case item.Kind() != reflect.Struct:
+		return "", false
+	}
+	return keyOf(k.slot, item)
+}
+
+// find returns the position of the first of the list's first n items that has a key, -1 where none has.
+func (k *keys) find(n int, name string) int {
+	if k.isText {
+		return k.texts.Find(n, name)
+	}
+	for i := range n {
+		if other, _ := k.at(i); other == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// keyOf is the merge key of an item, and whether its encoding has one.
+func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
+	v, encoded := slot.Of(item)
+	if v.Kind() == reflect.String {
+		return v.String(), encoded
+	}
+	v = pointee(v)
+	if !v.IsValid() {
+		return "", false
+	}
+	return scalarText(v), encoded
+}
+
+// setKey sets the merge key of a new item.
+func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) error {
+	key := t.KeyField()
+	if key == nil || !has {
+		return nil
+	}
+	if item.Kind() == reflect.Pointer {
+		if item.IsNil() {
+			item.Set(reflect.New(item.Type().Elem()))
+		}
+		item = item.Elem()
+	}
+	to, _ := key.Template.In(item)
+	var value reflect.Value
+	if from.Kind() == reflect.Map {
+		value = pointee(from.MapIndex(reflect.ValueOf(t.Key)))
+	} else {
+		value, _ = key.Patch.Of(from)
+	}
+	switch {
+	case to.Kind() == reflect.String && value.Kind() == reflect.String:
+		to.SetString(value.String())
+		return nil
+	case value.Type() == to.Type():
+		m.plan.clone(to, value)
+		return nil
+	}
+	if err := m.read(key.Type, to, value.Interface()); err != nil {
+		return within(fieldpath.Field(t.Key), err)
+	}
+	return nil
+}
+
+// firsts finds the first item of a key among those before another one of a patch's list.
+type firsts struct {
+	names *keys
+	index map[string]int32 // nil where looking along the list is as good
+}
+
+func firstsOf(names *keys, n int) firsts {
+	f := firsts{names: names}
+	if n > smallList {
+		f.index = make(map[string]int32, n)
+		for i := n - 1; i >= 0; i-- {
+			name, _ := names.at(i)
+			f.index[name] = int32(i)
+		}
+	}
+	return f
+}
+
+// find returns the position of the first of n items that has a key, -1 where none has.
+func (f *firsts) find(n int, name string) int {
+	if f.index == nil {
+		return f.names.find(n, name)
+	}
+	if first := int(f.index[name]); first < n {
+		return first
+	}
+	return -1
+}
+
+// distinct refuses two items of one key in a patch's list, unless the plan's rules allow them.
+func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
+	if m.plan.twins {
+		return nil
+	}
+	firsts, unnamed := firstsOf(names, n), false
+	for i := range n {
+		name, ok := names.at(i)
+		again := ok && firsts.find(i, name) >= 0
+		if ok && name == "" { // which find takes for an item without a key
+			again, unnamed = unnamed, true
+		}
+		if again {
+			return within(fieldpath.Item(t.Key, name), errDuplicate)
+		}
+	}
+	return nil
+}
+
+// noteDuplicates notes the merge keys that items of a list share, each once. The first patch that reaches the list finds them
+// all: a patch adds no second item of a key, unless the plan's rules allow it.
+func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
+	if m.noted[at] {
+		return
+	}
+	if m.noted == nil {
+		m.noted = map[node]bool{}
+	}
+	m.noted[at] = true
+	list, items := m.log.path(at), make(map[string]int, n)
+	for i := range n {
+		name, _ := names.at(i)
+		if items[name]++; items[name] == 2 {
+			m.duplicates = append(m.duplicates, list.Append(fieldpath.Item(t.Key, name)))
+		}
+	}
+}
+
+// errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
+// only where the base has the list, since a list that it lacks is taken as it stands.
+func errNoKey(index int, key string) error {
+	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
+}
+
+// texts are the elements of a list of scalars, as paths name them.
+func texts(list reflect.Value) []string {
+	texts := make([]string, list.Len())
+	for i := range texts {
+		texts[i] = scalarText(list.Index(i))
+	}
+	return texts
+}
+
+// scalarText is a scalar as paths name it.
+func scalarText(v reflect.Value) string {
+	v = pointee(v)
+	switch {
+	case !v.IsValid():
+		return "null"
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Struct:
+		text, _ := jsonOf(v)
+		return fmt.Sprint(text)
+	default:
+		return fmt.Sprint(v.Interface())
+	}
+}
