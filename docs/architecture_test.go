@@ -3,6 +3,7 @@ package docs_test
 import (
 	"encoding/xml"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,49 @@ func TestArchitecture(t *testing.T) {
 			t.Errorf("%s names %d files: the test reads the wrong text", page, files)
 		}
 	}
+}
+
+// TestPerformance holds that the files and tests exist that performance.md names.
+func TestPerformance(t *testing.T) {
+	text, err := os.ReadFile("performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile("`([a-z][\\w-]*(?:/[\\w-]+)*/[\\w-]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", match[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	tests := regexp.MustCompile("`((?:Test|Benchmark)[A-Z]\\w+)`").FindAllStringSubmatch(string(text), -1)
+	if len(tests) < 10 {
+		t.Fatalf("performance.md names %d tests: the test reads the wrong text", len(tests))
+	}
+	declared := declaredTests(t)
+	for _, match := range tests {
+		if !declared[match[1]] {
+			t.Errorf("no test is called %s", match[1])
+		}
+	}
+}
+
+// declaredTests are the names of all tests and benchmarks of the project.
+func declaredTests(t *testing.T) map[string]bool {
+	t.Helper()
+	declared, declaration := map[string]bool{}, regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, match := range declaration.FindAllStringSubmatch(string(text), -1) {
+			declared[match[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared
 }
 
 // TestPicture holds that the picture is well-formed, and loads nothing.
