@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,34 +23,12 @@ func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer,
 	return func(yield func(Layer, []byte) bool) {
 		o := o.orEmpty()
 		names := o.Layers()
-		if o.isObject() {
-			for i, set := range o.objectFields(ignored) {
-				if !yield(names[i], set.encode()) {
-					return
-				}
-			}
-			return
-		}
 		sets := make([]fieldSet, len(names))
-		w := walk{log: o.log}
-		w.yield = func(path fieldpath.Path, claims []Claim) bool {
-			if w.emptiedAround || ignored != nil && ignored(path) {
-				return true
-			}
-			last := claims[len(claims)-1]
-			if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
-				return true // a later layer took it away
-			}
-			owned := true
-			for i := len(claims) - 1; i >= 0 && owned; i-- {
-				if layer := slices.Index(names, claims[i].Layer); layer >= 0 {
-					sets[layer].insert(path)
-				}
-				owned = i > 0 && SameValue(claims[i-1].Value, claims[i].Value)
-			}
-			return true
+		if o.isObject() {
+			o.objectFields(sets, ignored)
+		} else {
+			o.valueFields(sets, names, ignored)
 		}
-		w.value(o.log.root, nil, o.value, rootNode, nil)
 		for i, name := range names {
 			if !yield(name, sets[i].encode()) {
 				return
@@ -59,74 +37,174 @@ func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer,
 	}
 }
 
-// fieldSet is a set of fields, as a tree of the steps that lead to them.
+// valueFields fills the sets of fields that the layers own of a value of a Go type, by the number of the layer.
+func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
+	w := walk{log: o.log}
+	w.yield = func(path fieldpath.Path, claims []Claim) bool {
+		if w.emptiedAround || ignored != nil && ignored(path) {
+			return true
+		}
+		last := claims[len(claims)-1]
+		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
+			return true // a later layer took it away
+		}
+		owned := true
+		for i := len(claims) - 1; i >= 0 && owned; i-- {
+			if layer := slices.Index(names, claims[i].Layer); layer >= 0 {
+				sets[layer].insertPath(path)
+			}
+			owned = i > 0 && SameValue(claims[i-1].Value, claims[i].Value)
+		}
+		return true
+	}
+	w.value(o.log.root, nil, o.value, rootNode, nil)
+}
+
+// fieldSet is a set of fields, as a tree of the steps that lead to them. Fields are inserted as the document has them: what is
+// within one comes right after it.
 type fieldSet struct {
-	member bool
-	within map[string]*fieldSet
+	nodes []setNode // the first is the whole object
 }
 
-// insert adds a field; with an item, also the field of its merge key.
-func (s *fieldSet) insert(path fieldpath.Path) {
-	for _, step := range path {
-		s = s.child(pathElement(step))
+type setNode struct {
+	setStep
+	member            bool
+	first, tail, next int32 // the first and the last node within it, and the next one beside it; 0 for none
+}
+
+// setStep is a step as FieldsV1 names it, before and after the colon: f:NAME is a field or an entry, k:JSON an item by its
+// merge keys, v:JSON an element, i:NUMBER a position.
+type setStep struct {
+	kind byte
+	text string
+}
+
+func (s setStep) compare(other setStep) int {
+	return cmp.Or(cmp.Compare(s.kind, other.kind), strings.Compare(s.text, other.text))
+}
+
+// insert adds a field.
+func (s *fieldSet) insert(steps []setStep) {
+	if s.nodes == nil {
+		s.nodes = make([]setNode, 1, 64)
 	}
-	s.member = true
+	at := int32(0)
+	for _, step := range steps {
+		if tail := s.nodes[at].tail; tail != 0 && s.nodes[tail].setStep == step {
+			at = tail
+		} else {
+			at = s.add(at, step)
+		}
+	}
+	s.nodes[at].member = true
+}
+
+func (s *fieldSet) add(parent int32, step setStep) int32 {
+	child := int32(len(s.nodes))
+	s.nodes = append(s.nodes, setNode{setStep: step})
+	if tail := s.nodes[parent].tail; tail != 0 {
+		s.nodes[tail].next = child
+	} else {
+		s.nodes[parent].first = child
+	}
+	s.nodes[parent].tail = child
+	return child
+}
+
+// insertPath adds a field; with an item, also the field of its merge key.
+func (s *fieldSet) insertPath(path fieldpath.Path) {
+	steps := make([]setStep, len(path), len(path)+1)
+	for i := range path {
+		steps[i] = setStepOf(path[i])
+	}
+	s.insert(steps)
 	if key, _, ok := path[len(path)-1].Item(); ok {
-		s.child("f:" + key).member = true
+		s.insert(append(steps, setStep{'f', key}))
 	}
-}
-
-func (s *fieldSet) child(step string) *fieldSet {
-	if s.within == nil {
-		s.within = map[string]*fieldSet{}
-	}
-	if s.within[step] == nil {
-		s.within[step] = &fieldSet{}
-	}
-	return s.within[step]
 }
 
 // encode writes the set: a field that is a member and has members within holds "." for itself.
 func (s *fieldSet) encode() []byte {
-	var b strings.Builder
-	s.write(&b)
-	return []byte(b.String())
+	if s.nodes == nil {
+		return []byte("{}")
+	}
+	return s.appendTo(make([]byte, 0, 24*len(s.nodes)), 0)
 }
 
-func (s *fieldSet) write(b *strings.Builder) {
-	b.WriteByte('{')
-	separator := ""
-	if s.member && len(s.within) > 0 {
-		b.WriteString(`".":{}`)
-		separator = ","
+func (s *fieldSet) appendTo(b []byte, at int32) []byte {
+	n, length := &s.nodes[at], 0
+	b = append(b, '{')
+	if n.member && n.first != 0 {
+		b = append(b, `".":{},`...)
 	}
-	for _, step := range slices.Sorted(maps.Keys(s.within)) {
-		b.WriteString(separator + quoted(step) + ":")
-		s.within[step].write(b)
-		separator = ","
+	sorted := true
+	for child := n.first; child != 0; child = s.nodes[child].next {
+		length++
+		next := s.nodes[child].next
+		sorted = sorted && (next == 0 || s.nodes[child].compare(s.nodes[next].setStep) < 0)
 	}
-	b.WriteByte('}')
+	if sorted {
+		for child := n.first; child != 0; child = s.nodes[child].next {
+			b = s.appendChild(b, child)
+		}
+	} else {
+		within := make([]int32, 0, length)
+		for child := n.first; child != 0; child = s.nodes[child].next {
+			within = append(within, child)
+		}
+		slices.SortFunc(within, func(i, j int32) int { return s.nodes[i].compare(s.nodes[j].setStep) })
+		for _, child := range within {
+			b = s.appendChild(b, child)
+		}
+	}
+	if n.first != 0 {
+		b = b[:len(b)-1] // the comma
+	}
+	return append(b, '}')
 }
 
-// pathElement is a step as FieldsV1 names it: f: a field or key, k: the merge key of an item, v: an element, i: a position.
-func pathElement(step fieldpath.Step) string {
+func (s *fieldSet) appendChild(b []byte, child int32) []byte {
+	b = append(b, '"', s.nodes[child].kind, ':')
+	b = append(appendEscaped(b, s.nodes[child].text), '"', ':')
+	return append(s.appendTo(b, child), ',')
+}
+
+// setStepOf is a step of a path as FieldsV1 names it.
+func setStepOf(step fieldpath.Step) setStep {
 	if name, ok := step.Field(); ok {
-		return "f:" + name
+		return setStep{'f', name}
 	}
 	if key, ok := step.Key(); ok {
-		return "f:" + key
+		return setStep{'f', key}
 	}
 	if key, name, ok := step.Item(); ok {
-		return "k:{" + quoted(key) + ":" + quoted(name) + "}"
+		return setStep{'k', "{" + quoted(key) + ":" + quoted(name) + "}"}
 	}
 	if element, ok := step.Element(); ok {
-		return "v:" + quoted(element)
+		return setStep{'v', quoted(element)}
 	}
 	position, _ := step.Index()
-	return "i:" + strconv.Itoa(position)
+	return setStep{'i', strconv.Itoa(position)}
 }
 
+// quoted is a text as JSON.
 func quoted(text string) string {
-	data, _ := json.Marshal(text) // a string is always JSON
-	return string(data)
+	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
+}
+
+// appendEscaped appends a text as JSON has it between its quotes.
+func appendEscaped(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
+			data, _ := json.Marshal(text) // a string is always JSON
+			return append(b, data[1:len(data)-1]...)
+		}
+	}
+	for i := range len(text) {
+		if c := text[i]; c == '"' || c == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, text[i])
+	}
+	return b
 }

@@ -402,16 +402,18 @@ func (m *objects) copy(t *schema.Type, v any) (any, error) {
 			}
 		}
 		for i, item := range v {
-			step := fieldpath.Index(i)
+			key := ""
 			if to.Kind != schema.Atomic {
-				key, err := itemKeyOf(to, item)
-				if err != nil {
-					return nil, inside(step, err)
+				if key, err = itemKeyOf(to, item); err != nil {
+					return nil, inside(fieldpath.Index(i), err)
 				}
-				step = itemStepOf(to, key)
 			}
-			if out[i], err = m.copy(to.Elem, item); err != nil {
-				return nil, inside(step, err)
+			out[i], err = m.copy(to.Elem, item)
+			switch {
+			case err != nil && to.Kind != schema.Atomic:
+				return nil, inside(itemStepOf(to, key), err)
+			case err != nil:
+				return nil, inside(fieldpath.Index(i), err)
 			}
 		}
 		return out, nil
@@ -694,9 +696,43 @@ func keyOfScalar(v any) (string, error) {
 	return typedKey(v)
 }
 
+// typedKey is a key that is JSON: of a scalar, or of several merge keys by name.
 func typedKey(v any) (string, error) {
+	b := append(make([]byte, 0, 64), typedMark...)
+	keys, ok := v.(map[string]any)
+	if !ok {
+		b, err := appendScalar(b, v)
+		return string(b), err
+	}
+	names := make([]string, 0, 4)
+	for name := range keys {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendEscaped(append(b, '"'), name), '"', ':')
+		var err error
+		if b, err = appendScalar(b, keys[name]); err != nil {
+			return "", err
+		}
+	}
+	return string(append(b, '}')), nil
+}
+
+// appendScalar appends a scalar as JSON.
+func appendScalar(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return append(appendEscaped(append(b, '"'), v), '"'), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	}
 	text, err := json.Marshal(v)
-	return typedMark + string(text), err
+	return append(b, text...), err
 }
 
 // typedOf is what a key says that is JSON, and whether it is.

@@ -15,8 +15,8 @@ type objectWalk struct {
 	// visit is given a field by its node, noNode where no patch reached it, and what the base claims of it then.
 	visit func(at node, kind valueKind, value any) bool
 	steps []objectStep // to the field
-	last  int
-	gone  bool // whether to visit fields that the object does not have
+	names []setStep    // the steps as sets of fields name them, as far as they are known
+	gone  bool         // whether to visit fields that the object does not have
 }
 
 // objectStep is a step to a field: of a struct, or by the key that the log has.
@@ -24,7 +24,6 @@ type objectStep struct {
 	parent *schema.Type
 	field  *schema.StructField
 	key    string
-	id     int // no two steps of one walk have it
 }
 
 func (s *objectStep) step() fieldpath.Step {
@@ -49,8 +48,6 @@ func (w *objectWalk) path() fieldpath.Path {
 
 // within visits a field and what is in it. named is as in a merge.
 func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, named bool) bool {
-	w.last++
-	step.id = w.last
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
 	if at != noNode && w.nodes[at].first >= 0 || kind != aroundValue {
@@ -66,7 +63,16 @@ func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, nam
 		return false
 	}
 	w.steps = w.steps[:len(w.steps)-1]
+	w.names = w.names[:min(len(w.names), len(w.steps))]
 	return true
+}
+
+// named are the steps to the field that is being visited as sets of fields name them.
+func (w *objectWalk) named() []setStep {
+	for i := len(w.names); i < len(w.steps); i++ {
+		w.names = append(w.names, w.steps[i].set())
+	}
+	return w.names
 }
 
 // nowhere is the value of a field that the object does not have.
@@ -183,28 +189,26 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.contents(o.log.root, object, rootNode)
 }
 
-// objectFields are the sets of fields that the layers own, by the number of the layer.
-func (o *Ownership) objectFields(ignored func(fieldpath.Path) bool) []ownedFields {
+// objectFields fills the sets of fields that the layers own of an object, by the number of the layer.
+func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object, _ := o.value.Interface().(map[string]any)
 	w := objectWalk{log: o.log}
-	sets := make([]ownedFields, len(o.log.layers))
 	w.visit = func(at node, kind valueKind, _ any) bool {
 		if serverKeeps(w.steps) || ignored != nil && ignored(w.path()) {
 			return true
 		}
 		if at == noNode || w.nodes[at].first < 0 {
-			sets[baseLayer].insert(w.steps)
+			sets[baseLayer].insert(w.named())
 			return true
 		}
 		for i := w.nodes[at].first; i >= 0; i = w.claims[i].next {
 			if c := &w.claims[i]; i >= w.nodes[at].held && c.kind() != aroundValue {
-				sets[c.layer()].insert(w.steps)
+				sets[c.layer()].insert(w.named())
 			}
 		}
 		return true
 	}
 	w.contents(o.log.root, object, rootNode)
-	return sets
 }
 
 // serverKeeps reports whether the API server leaves a field out of all sets: what identifies an object is nobody's.
@@ -226,75 +230,19 @@ func serverKeeps(steps []objectStep) bool {
 	return false
 }
 
-// ownedFields is a set of fields that is built in the order of the document.
-type ownedFields struct {
-	root  ownedField
-	stack []*ownedField // to the field that was inserted last
-}
-
-type ownedField struct {
-	step   objectStep
-	member bool
-	within []*ownedField
-}
-
-// insert adds a field. Its steps begin as those of the field before it do, as far as both stand in one.
-func (s *ownedFields) insert(steps []objectStep) {
-	n := min(len(s.stack), len(steps))
-	for n > 0 && s.stack[n-1].step.id != steps[n-1].id {
-		n--
-	}
-	s.stack = s.stack[:n]
-	for _, step := range steps[n:] {
-		in := &s.root
-		if len(s.stack) > 0 {
-			in = s.stack[len(s.stack)-1]
-		}
-		next := &ownedField{step: step}
-		in.within = append(in.within, next)
-		s.stack = append(s.stack, next)
-	}
-	s.stack[len(s.stack)-1].member = true
-}
-
-func (s *ownedFields) encode() []byte {
-	var b strings.Builder
-	s.root.write(&b)
-	return []byte(b.String())
-}
-
-func (f *ownedField) write(b *strings.Builder) {
-	b.WriteByte('{')
-	if f.member && len(f.within) > 0 {
-		b.WriteString(`".":{}`)
-	}
-	if len(f.within) > 1 && f.within[0].step.parent.Elem != nil { // items come in the order of their list
-		slices.SortFunc(f.within, func(a, b *ownedField) int { return strings.Compare(a.step.element(), b.step.element()) })
-	}
-	for i, in := range f.within {
-		if i > 0 || f.member {
-			b.WriteByte(',')
-		}
-		b.WriteString(quoted(in.step.element()))
-		b.WriteByte(':')
-		in.write(b)
-	}
-	b.WriteByte('}')
-}
-
-// element is a step as FieldsV1 names it.
-func (s *objectStep) element() string {
-	_, typed := typedOf(s.key)
+// set is the step as FieldsV1 names it.
+func (s *objectStep) set() setStep {
+	text, typed := strings.CutPrefix(s.key, typedMark)
 	switch {
 	case s.field != nil || s.parent.Kind != schema.ListMap && s.parent.Kind != schema.Set:
-		return "f:" + s.key
+		return setStep{'f', s.key}
 	case s.parent.Kind == schema.Set && typed:
-		return "v:" + s.key[len(typedMark):]
+		return setStep{'v', text}
 	case s.parent.Kind == schema.Set:
-		return "v:" + quoted(s.key)
+		return setStep{'v', quoted(s.key)}
 	case typed:
-		return "k:" + s.key[len(typedMark):]
+		return setStep{'k', text}
 	default:
-		return "k:{" + quoted(s.parent.Key) + ":" + quoted(s.key) + "}"
+		return setStep{'k', "{" + quoted(s.parent.Key) + ":" + quoted(s.key) + "}"}
 	}
 }
