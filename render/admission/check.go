@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -79,12 +78,10 @@ type checker struct {
 	// own merge fails.
 	merged *merge.Result
 	output *render.Output
-	owners map[string][]engine.Claim
+	owners fieldOwners
 	causes []cause
 	// causeAt finds the causes by their fields: the position of the first one, from 1.
 	causeAt map[string]int
-	// names are those of the variables of a section, by its first one.
-	names map[*corev1.EnvVar]map[string]bool
 	// refused are the findings of the runtime.
 	refused findings
 }
@@ -185,7 +182,7 @@ func (c *checker) follow(ctx context.Context) {
 		c.merged = merged
 		c.webhook()
 	}
-	c.output, _ = render.JobSet(c.renderInput(spec), render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers})
+	c.output, _ = render.JobSet(c.renderInput(spec), c.options(false))
 	emptyGang := c.podGroups()
 	for _, f := range c.output.Findings {
 		if emptyGang && f.Code == finding.CodeNeverCreated {
@@ -234,6 +231,11 @@ func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
 	overrides := c.in.Overrides.DeepCopy()
 	render.DefaultOverrides(overrides)
 	return render.Input{TrainJob: c.typed, Runtime: spec, Overrides: overrides}
+}
+
+// options say how the TrainJob is rendered.
+func (c *checker) options(owners bool) render.Options {
+	return render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
 }
 
 // merge lays the patches, or the overrides, over the runtime's template. Both in one TrainJob, which rendering refuses, it

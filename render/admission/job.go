@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/policy"
 )
 
 // jobs is what becomes of the JobSet's Jobs.
@@ -326,4 +327,12 @@ func checkMetadata(labels, annotations map[string]string, at fieldpath.Path, rep
 		report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations")),
 			fmt.Sprintf("the annotations have %d bytes together, and may have %d", size, longestAnnotations), "shorten them, or put the text into a ConfigMap")
 	}
+}
+
+// takesNumNodes reports whether spec.trainer.numNodes counts the Pods of a replicated job.
+func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
+	if p := c.in.Runtime.spec.MLPolicy; p != nil && p.MPI != nil {
+		return job.Name == policy.Node
+	}
+	return job.Template.Labels[policy.Ancestor] == policy.Trainer
 }

@@ -379,3 +379,8 @@ func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bo
 		}
 	}
 }
+
+func nameOf(step fieldpath.Step) string {
+	_, name, _ := step.Item()
+	return name
+}

@@ -91,22 +91,3 @@ func replicatedJob(jobs []jobset.ReplicatedJob, name string) *jobset.ReplicatedJ
 	}
 	return nil
 }
-
-// hasEnv returns a function that reports whether one of the variables has the name.
-func (c *checker) hasEnv(env []corev1.EnvVar) func(name string) bool {
-	if len(env) == 0 {
-		return func(string) bool { return false }
-	}
-	names, known := c.names[&env[0]]
-	if !known {
-		names = make(map[string]bool, len(env))
-		for i := range env {
-			names[env[i].Name] = true
-		}
-		if c.names == nil {
-			c.names = map[*corev1.EnvVar]map[string]bool{}
-		}
-		c.names[&env[0]] = names
-	}
-	return func(name string) bool { return names[name] }
-}
