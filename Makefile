@@ -91,7 +91,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
 
 fuzz:
-	for folder in fuzz fuzz/strategic render render/golden cmd/trainweld/internal/report; do \
+	for folder in fuzz fuzz/strategic render render/golden internal/report; do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
 			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \
@@ -106,4 +106,4 @@ demo:
 # what tests compare with: look at the difference before you commit it.
 generate:
 	go run ./render/admission/generate
-	go test ./manifest ./legacy/trainingjob ./render ./cmd/trainweld ./cmd/trainweld/internal/report -update
+	go test ./manifest ./legacy/trainingjob ./render ./cmd/trainweld ./internal/report -update

@@ -3,9 +3,9 @@ package main
 import (
 	"io"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
 )

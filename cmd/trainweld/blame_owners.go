@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 )
 

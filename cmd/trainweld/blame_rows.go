@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
 )

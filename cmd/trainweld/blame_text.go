@@ -6,8 +6,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
 )

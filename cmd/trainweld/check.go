@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )

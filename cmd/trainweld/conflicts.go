@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )

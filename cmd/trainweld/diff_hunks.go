@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/diff"
 )
 

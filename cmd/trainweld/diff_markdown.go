@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // mostMarkdown is how long a comment GitHub takes: 65,536 characters. Bytes are counted here, of which

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // writeText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified

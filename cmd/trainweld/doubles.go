@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 )

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/render"
 )
 

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+import "github.com/trainweld/trainweld/internal/resourcelist"
 
 // placing puts what TrainJobs become among the items of a list.
 type placing struct {

@@ -12,10 +12,10 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/merge"
 )
 

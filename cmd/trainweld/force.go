@@ -8,7 +8,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command

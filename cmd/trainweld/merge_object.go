@@ -12,12 +12,12 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/builtin"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"

@@ -16,7 +16,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // snippet is the source line and the line of the caret of a finding at a column of the last line of a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/internal/resourcelist"
 )
 
 // Example passes a list on with a result.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/jsonschema"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -176,7 +176,7 @@ func TestGolden(t *testing.T) {
 		golden(t, format+".values", written(t, format, findings(t)[:4], values))
 	}
 	for _, shown := range []report.Options{options(), plain, values} {
-		jsonschema.Check(t, "../../../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
+		jsonschema.Check(t, "../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
 	}
 	golden(t, "text.color", written(t, "text", findings(t)[:3], color))
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // many returns n findings of one code in one file.

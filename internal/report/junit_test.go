@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // suites is a JUnit report as its readers understand it.

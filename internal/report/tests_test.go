@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/report"
 )
 
 // tests hold what would end a line, a command or an element, if it were written as it is.
