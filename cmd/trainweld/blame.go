@@ -29,7 +29,7 @@ type blameFlags struct {
 	showOrigin bool
 }
 
-func (p *program) blameCommand() *cobra.Command {
+func blameCommand(p *program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
 		Use:   "blame -f PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
@@ -80,18 +80,18 @@ failed.`,
   kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError{fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args)}
+				return misusage(fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args))
 			}
 			if len(args) == 1 {
 				flags.field = args[0]
 			}
-			return p.blame(flags)
+			return blameRun(p, flags)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return p.completeField(flags, toComplete), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return completeField(p, flags, toComplete), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 	}
 	f := cmd.Flags()
@@ -104,7 +104,7 @@ failed.`,
 	f.StringVar(&flags.to, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
-	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
 	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.StringVar(&flags.children.job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
@@ -130,82 +130,79 @@ type blamed struct {
 	entries  []managedEntry
 }
 
-func (p *program) blame(flags blameFlags) error {
+func blameRun(p *program, flags blameFlags) error {
 	if flags.format != "text" && flags.format != "json" {
-		return usageError{fmt.Errorf("unknown format %q: want text or json", flags.format)}
+		return misusage(fmt.Errorf("unknown format %q: want text or json", flags.format))
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, flags.color) {
-		return usageError{fmt.Errorf("--color: %q is none of auto, always and never", flags.color)}
+		return misusage(fmt.Errorf("--color: %q is none of auto, always and never", flags.color))
 	}
 	if flags.format == "json" && (flags.showOrigin || flags.color != "auto") {
-		return usageError{errors.New("--show-origin and --color have no effect on -o json: leave them out")}
+		return misusage(errors.New("--show-origin and --color have no effect on -o json: leave them out"))
 	}
-	objects, findings, err := p.blameAll(flags)
+	objects, findings, err := blameAll(p, flags)
 	if err != nil {
 		return err
 	}
 	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
-	if err := report.Write(p.stderr, "text", findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
-	if summary := report.Summary("text", findings); summary != "" {
-		fmt.Fprintln(p.stderr, summary)
-	}
-	selected, err := p.selectFields(objects, flags.field)
+	selected, err := selectFields(p, objects, flags.field)
 	if err != nil {
 		return err
 	}
-	if err := p.writeBlame(flags, selected); err != nil {
+	if err := writeBlame(p, flags, selected); err != nil {
 		return err
 	}
 	return failure(findings, false)
 }
 
 // blameAll blames the objects of every TrainJob of the inputs.
-func (p *program) blameAll(flags blameFlags) ([]blamed, finding.List, error) {
+func blameAll(p *program, flags blameFlags) ([]blamed, finding.List, error) {
 	shared := flags.renderFlags
 	shared.format = "yaml"
 	if len(flags.files) == 0 {
-		return nil, nil, usageError{errors.New("nothing to blame: name files with -f, or - for standard input")}
+		return nil, nil, misusage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
 	_, opts, err := shared.parse()
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, misusage(err)
 	}
 	if err := flags.children.check(flags.to, "yaml", true); err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, misusage(err)
 	}
 	podOpts, err := flags.children.options(opts.As, false)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, misusage(err)
 	}
 	if flags.to != "jobset" {
 		shared.spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.force
-	p, merges := p.mergesObject(flags.inputFlags, flags.schemaFlags)
+	p, merges := mergesObject(p, flags.inputFlags, flags.schemaFlags)
 	if merges {
-		return p.blameObject(flags)
+		return blameOther(p, flags)
 	}
-	in := p.read(shared.inputFlags)
-	if documents, live := in.managedDocuments(); documents != nil {
+	in := readInput(p, shared.inputFlags)
+	if documents, live := managedDocuments(in); documents != nil {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
-			return nil, nil, usageError{err}
+			return nil, nil, misusage(err)
 		case live, err == nil && in.findings.Err() == nil:
 			objects, findings, err := blameManaged(documents)
 			return objects, append(in.findings, findings...), err
 		}
 	}
-	if err := in.unknownManager(flags.force); err != nil {
+	if err := unknownManager(in, flags.force); err != nil {
 		return nil, nil, err
 	}
 	findings := in.findings
 	further := in.furtherPatches()
 	var objects []blamed
 	for _, j := range in.jobs {
-		found, out := in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := renderJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		findings = append(findings, found...)
 		if out.jobSet == nil || flags.onConflict == "fail" && found.Err() != nil {
 			continue
@@ -238,14 +235,14 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, finding.List, error) {
 	return objects, findings, nil
 }
 
-// blameObject blames an object that is not a TrainJob, and the patches to it.
-func (p *program) blameObject(flags blameFlags) ([]blamed, finding.List, error) {
-	m, found, err := p.readMerging(newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+// blameOther blames an object that is not a TrainJob, and the patches to it.
+func blameOther(p *program, flags blameFlags) ([]blamed, finding.List, error) {
+	m, found, err := readMerging(p, newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m != nil && m.id.Kind == "Secret" && !flags.showValues {
-		return nil, nil, usageError{errors.New("the lines of a Secret are its values: add --show-values to see them")}
+		return nil, nil, misusage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
 	}
 	merged, more := m.apply(found)
 	if found = append(found, more...); merged == nil {
@@ -302,10 +299,10 @@ func (b blamer) objects() ([]blamed, error) {
 	var objects []blamed
 	for pod, err := range render.Pods(js, b.pods) {
 		if err != nil {
-			return nil, usageError{err}
+			return nil, misusage(err)
 		}
 		if len(objects) == maxBlamed {
-			return nil, usageError{fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed)}
+			return nil, misusage(fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
 		if err != nil {
@@ -329,7 +326,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 			continue
 		}
 		if len(objects) == maxBlamed {
-			return nil, usageError{fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed)}
+			return nil, misusage(fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed))
 		}
 		history, err := owners.Job(child.Job)
 		if err != nil {
@@ -342,7 +339,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
-		return nil, usageError{fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names))}
+		return nil, misusage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names)))
 	}
 	return objects, nil
 }
@@ -355,7 +352,7 @@ type selection struct {
 }
 
 // selectFields finds the field in every object. A field that some of them do not have is no mistake.
-func (p *program) selectFields(objects []blamed, field string) ([]selection, error) {
+func selectFields(p *program, objects []blamed, field string) ([]selection, error) {
 	var selected []selection
 	var failed error
 	for _, o := range objects {
@@ -371,13 +368,13 @@ func (p *program) selectFields(objects []blamed, field string) ([]selection, err
 				if s.fields = o.around(unknown.Path); s.fields != nil {
 					break
 				}
-				failed = cmp.Or(failed, error(usageError{fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), p.fileHint(field))}))
+				failed = cmp.Or(failed, error(misusage(fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
 				continue
 			case errors.As(err, &unknown):
-				failed = cmp.Or(failed, error(usageError{fmt.Errorf("%s: %w%s", o.id, err, p.fileHint(field))}))
+				failed = cmp.Or(failed, error(misusage(fmt.Errorf("%s: %w%s", o.id, err, fileHint(p, field)))))
 				continue
 			default:
-				return nil, usageError{err}
+				return nil, misusage(err)
 			}
 		}
 		selected = append(selected, s)
@@ -389,7 +386,7 @@ func (p *program) selectFields(objects []blamed, field string) ([]selection, err
 }
 
 // fileHint helps those who name a file as they do for other commands.
-func (p *program) fileHint(field string) string {
+func fileHint(p *program, field string) string {
 	f, err := p.files.Open(field)
 	if err != nil {
 		return ""
@@ -399,8 +396,8 @@ func (p *program) fileHint(field string) string {
 }
 
 // completeField are the paths of the rendered object that begin as the word does.
-func (p *program) completeField(flags blameFlags, word string) []string {
-	objects, _, err := p.blameAll(flags)
+func completeField(p *program, flags blameFlags, word string) []string {
+	objects, _, err := blameAll(p, flags)
 	if err != nil {
 		return nil
 	}

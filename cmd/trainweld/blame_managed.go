@@ -105,7 +105,7 @@ func (flags blameFlags) withoutManaged() error {
 
 // managedDocuments returns the objects of -f that are not the Trainer's. It returns none if the inputs hold a TrainJob. live
 // reports whether an object has managed fields.
-func (in *input) managedDocuments() (documents []*manifest.Document, live bool) {
+func managedDocuments(in *input) (documents []*manifest.Document, live bool) {
 	for _, text := range in.own {
 		if slices.ContainsFunc(text.documents, func(d *manifest.Document) bool { return isTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
 			return nil, false

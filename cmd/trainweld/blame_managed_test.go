@@ -18,7 +18,7 @@ import (
 func blameStdin(object string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := program{stdin: strings.NewReader(object), stdout: &out, stderr: &errs, files: hostFiles{}}
-	status = p.run(append([]string{"blame", "-f", "-"}, args...))
+	status = runLine(&p, append([]string{"blame", "-f", "-"}, args...))
 	return status, out.String(), errs.String()
 }
 

@@ -21,7 +21,7 @@ func runBlame(t *testing.T, env map[string]string, columns int, args ...string) 
 	}
 	quickstart := filepath.Join(repository, "testdata", "quickstart")
 	args = append([]string{"blame", "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
-	if status := p.run(args); status != exitDone {
+	if status := runLine(&p, args); status != exitDone {
 		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())
 	}
 	return stdout.String()
@@ -171,7 +171,7 @@ spec:
 				}
 				var stdout, stderr bytes.Buffer
 				p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-				if status := p.run(args); status != exitFindings {
+				if status := runLine(&p, args); status != exitFindings {
 					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status, exitFindings, stderr.String())
 				}
 				text := stdout.String() + stderr.String()

@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-func (p *program) writeBlame(flags blameFlags, selected []selection) error {
+func writeBlame(p *program, flags blameFlags, selected []selection) error {
 	managed := len(selected) > 0 && selected[0].entries != nil
 	if flags.format == "json" && managed {
 		return report.EncodeJSON(p.stdout, newOwnersReport(selected))

@@ -27,7 +27,7 @@ type checkFlags struct {
 	showNotes  bool
 }
 
-func (p *program) checkCommand() *cobra.Command {
+func checkCommand(p *program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
@@ -66,9 +66,9 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if cmd.Flags().Changed("old") && flags.old == "" {
-				return usageError{errors.New("--old: an empty path: give it a file or a directory")}
+				return misusage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
-			return p.check(flags)
+			return checkRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -79,7 +79,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
 	f.Var((*repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
@@ -91,13 +91,13 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	return cmd
 }
 
-func (p *program) check(flags checkFlags) error {
+func checkRun(p *program, flags checkFlags) error {
 	levels, onConflict, err := flags.parse()
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
-	j := p.newJudge(flags, onConflict)
-	if err := j.in.unknownManager(flags.force); err != nil {
+	j := newJudge(p, flags, onConflict)
+	if err := unknownManager(j.in, flags.force); err != nil {
 		j.in.progress.end()
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *program) check(flags checkFlags) error {
 	found = levels.apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.color, Strict: flags.strict,
-		Line: j.in.line, Quote: j.in.quote, Version: programVersion(), Files: j.in.order,
+		Line: j.in.line, Quote: j.in.quote, Version: p.version(), Files: j.in.order,
 	}
 	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
 		return err

@@ -27,7 +27,7 @@ func BenchmarkCheck(b *testing.B) {
 		start := time.Now()
 		var stdout, stderr bytes.Buffer
 		p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-		if status := p.run(args); status != exitDone {
+		if status := runLine(&p, args); status != exitDone {
 			b.Fatalf("status %d\n%s%s", status, stdout.String(), stderr.String())
 		}
 		took += time.Since(start)

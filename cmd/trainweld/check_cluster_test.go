@@ -35,7 +35,7 @@ func checkPaths(t *testing.T, args ...string) checked {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-	status := p.run(append([]string{"check", "-o", "json"}, args...))
+	status := runLine(&p, append([]string{"check", "-o", "json"}, args...))
 	var report struct{ Findings []checkedFinding }
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
 		t.Fatalf("%q: status %d: %v\n%s%s", args, status, err, stdout.String(), stderr.String())

@@ -22,7 +22,7 @@ func collections() {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	p := program{stdin: os.Stdin, stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
-	status := p.run(os.Args[1:])
+	status := runLine(&p, os.Args[1:])
 	runtime.ReadMemStats(&after)
 	fmt.Println(after.NumGC-before.NumGC, debug.SetGCPercent(-1))
 	os.Exit(status)

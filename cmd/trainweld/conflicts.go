@@ -28,7 +28,7 @@ type conflictsFlags struct {
 	showValues bool
 }
 
-func (p *program) conflictsCommand() *cobra.Command {
+func conflictsCommand(p *program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -60,7 +60,7 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
-			return p.conflicts(flags)
+			return conflictsRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -69,7 +69,7 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
 	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
-	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
 	flags.schemaFlags.add(cmd)
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -77,29 +77,29 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	return cmd
 }
 
-func (p *program) conflicts(flags conflictsFlags) error {
+func conflictsRun(p *program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
-	p, merges := p.mergesObject(flags.inputFlags, flags.schemaFlags)
+	p, merges := mergesObject(p, flags.inputFlags, flags.schemaFlags)
 	if merges {
-		return p.conflictsOfObject(flags)
+		return conflictsOfObject(p, flags)
 	}
-	in := p.read(flags.inputFlags)
-	if err := in.unknownManager(flags.force); err != nil {
+	in := readInput(p, flags.inputFlags)
+	if err := unknownManager(in, flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(inOrder(in.conflicts(flags.force, flags.namespaceOf("")), in.order))
-	return p.reportConflicts(flags, in, found, report.Count(len(in.jobs), "TrainJob"))
+	found := report.Distinct(inOrder(conflictsIn(in, flags.force, flags.namespaceOf("")), in.order))
+	return reportConflicts(p, flags, in, found, report.Count(len(in.jobs), "TrainJob"))
 }
 
 // conflictsOfObject reports what managers disagree on in an object that is not a TrainJob.
-func (p *program) conflictsOfObject(flags conflictsFlags) error {
+func conflictsOfObject(p *program, flags conflictsFlags) error {
 	if len(flags.force) > 0 || len(flags.runtimes) > 0 || flags.namespace != "" || flags.recursive {
-		return usageError{errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out")}
+		return misusage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := newInput(flags.inputFlags, &progress{})
-	m, found, err := p.readMerging(in, flags.inputFlags, flags.schemaFlags)
+	m, found, err := readMerging(p, in, flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (p *program) conflictsOfObject(flags conflictsFlags) error {
 		found = append(found, m.conflicts(merged.owners, render.Fail)...)
 	}
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
-	return p.reportConflicts(flags, in, found, "1 object")
+	return reportConflicts(p, flags, in, found, "1 object")
 }
 
-func (p *program) reportConflicts(flags conflictsFlags, in *input, found finding.List, of string) error {
+func reportConflicts(p *program, flags conflictsFlags, in *input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: programVersion(), Files: in.order,
+		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: p.version(), Files: in.order,
 	}
 	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
 		return err
@@ -136,17 +136,8 @@ func (flags conflictsFlags) check() error {
 	return flags.checkPaths()
 }
 
-// knownFormat refuses formats that reports do not have.
-func knownFormat(format string) error {
-	formats := report.Formats()
-	if slices.Contains(formats, format) {
-		return nil
-	}
-	return fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), didYouMean(format, formats))
-}
-
-// conflicts are the conflicts of all TrainJobs, and what kept one from being looked at.
-func (in *input) conflicts(force []string, namespace string) finding.List {
+// conflictsIn are the conflicts of all TrainJobs, and what kept one from being looked at.
+func conflictsIn(in *input, force []string, namespace string) finding.List {
 	var found finding.List
 	for _, f := range in.findings {
 		if f.Severity >= finding.Error {
@@ -155,11 +146,11 @@ func (in *input) conflicts(force []string, namespace string) finding.List {
 	}
 	further := in.furtherPatches()
 	for _, j := range in.jobs {
-		found = append(found, in.conflictsOf(j, further, force)...)
+		found = append(found, conflictsOf(in, j, further, force)...)
 	}
 	for _, d := range in.refused {
-		if job := in.salvaged(d, namespace); job != nil {
-			found = append(found, disagreements(in.conflictsOf(*job, further, force))...)
+		if job := salvaged(in, d, namespace); job != nil {
+			found = append(found, disagreements(conflictsOf(in, *job, further, force))...)
 		}
 	}
 	if len(in.jobs) == 0 && found == nil {
@@ -173,7 +164,7 @@ func (in *input) conflicts(force []string, namespace string) finding.List {
 
 // salvaged is a TrainJob that cannot be decoded as a whole, with what can be decoded of its patches: managers may well
 // disagree there, too. It is nil where nothing can.
-func (in *input) salvaged(d *manifest.Document, namespace string) *job {
+func salvaged(in *input, d *manifest.Document, namespace string) *job {
 	fields, err := d.Fields()
 	if err != nil {
 		return nil
@@ -192,7 +183,7 @@ func (in *input) salvaged(d *manifest.Document, namespace string) *job {
 
 // conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
 // merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
-func (in *input) conflictsOf(j job, further []trainer.RuntimePatch, force []string) finding.List {
+func conflictsOf(in *input, j job, further []trainer.RuntimePatch, force []string) finding.List {
 	spec, missing := in.runtimes.Find(j.TrainJob)
 	if missing != nil {
 		spec = &trainer.TrainingRuntimeSpec{}

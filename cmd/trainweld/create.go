@@ -30,7 +30,7 @@ type createFlags struct {
 	showValues           bool
 }
 
-func (p *program) createCommand() *cobra.Command {
+func createCommand(p *program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
 		Use:   "create --runtime NAME --name NAME [flags]",
@@ -55,12 +55,12 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args)}
+				return misusage(fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.create(flags, cmd.Flags().Changed)
+			return createRun(p, flags, cmd.Flags().Changed)
 		},
 	}
 	f := cmd.Flags()
@@ -85,17 +85,17 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	return cmd
 }
 
-func (p *program) create(flags createFlags, changed func(flag string) bool) error {
+func createRun(p *program, flags createFlags, changed func(flag string) bool) error {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {
-		return usageError{fmt.Errorf("-o: %w", err)}
+		return misusage(fmt.Errorf("-o: %w", err))
 	}
 	options, err := flags.options(changed)
 	if err = errors.Join(err, flags.checkPaths()); err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	in := newInput(flags.inputFlags, &progress{})
-	p.readPatches(in, flags.inputFlags)
+	readPatches(p, in, flags.inputFlags)
 	findings := in.findings
 	if findings.Err() == nil {
 		for _, patch := range in.patches {
@@ -106,10 +106,10 @@ func (p *program) create(flags createFlags, changed func(flag string) bool) erro
 		}
 	}
 	job, found := trainjob.New(flags.runtime, options...)
-	in.locatePatches(found)
+	locatePatches(in, found)
 	findings = append(findings, found...)
 	findings.Sort()
-	if err := p.report(report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.stderr, report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -192,17 +192,17 @@ func commaSeparated(words []string) []string {
 
 // locatePatches says where the findings of a TrainJob that is written from patches stand in the files. The
 // patches are those of the TrainJob, in their order.
-func (in *input) locatePatches(findings finding.List) {
+func locatePatches(in *input, findings finding.List) {
 	count := map[string]int{}
 	for i := range in.patches {
-		count[in.managerOf(i)]++
+		count[patchManager(in, i)]++
 	}
 	for k := range findings {
 		f := &findings[k]
 		for i, patch := range in.patches {
 			list := fieldpath.Fields("spec", "runtimePatches")
 			at := list.Append(fieldpath.Index(i))
-			if named := list.Append(fieldpath.Item("manager", in.managerOf(i))); count[in.managerOf(i)] == 1 && f.Path.HasPrefix(named) {
+			if named := list.Append(fieldpath.Item("manager", patchManager(in, i))); count[patchManager(in, i)] == 1 && f.Path.HasPrefix(named) {
 				at = named
 			}
 			if !f.Path.HasPrefix(at) {
@@ -210,14 +210,14 @@ func (in *input) locatePatches(findings finding.List) {
 			}
 			f.Position = patch.Document.Position(patch.Base.Append(f.Path[len(at):]...))
 			for c := range f.Claims {
-				in.locatePatchClaim(&f.Claims[c])
+				locatePatchClaim(in, &f.Claims[c])
 			}
 		}
 	}
 }
 
 // locatePatchClaim says where a claim stands that names its patch by its place among all.
-func (in *input) locatePatchClaim(claim *engine.Claim) {
+func locatePatchClaim(in *input, claim *engine.Claim) {
 	for i, patch := range in.patches {
 		at := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i))
 		if claim.Source.HasPrefix(at) {
@@ -226,7 +226,7 @@ func (in *input) locatePatchClaim(claim *engine.Claim) {
 	}
 }
 
-// managerOf is the manager of a patch of the files: the SDK where it names none.
-func (in *input) managerOf(i int) string {
+// patchManager is the manager of a patch of the files: the SDK where it names none.
+func patchManager(in *input, i int) string {
 	return cmp.Or(in.patches[i].Patch.Manager, trainjob.SDKManager)
 }

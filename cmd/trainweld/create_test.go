@@ -19,7 +19,7 @@ func TestCreateDocumented(t *testing.T) {
 			rows[name] = true
 		}
 	}
-	p.createCommand().Flags().VisitAll(func(f *pflag.Flag) {
+	createCommand(&p).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "output" || f.Name == "show-values" {
 			return
 		}

@@ -32,7 +32,7 @@ type diffFlags struct {
 	showValues bool
 }
 
-func (p *program) diffCommand() *cobra.Command {
+func diffCommand(p *program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -72,9 +72,9 @@ not render.`,
   trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
-				return usageError{errors.New("--git: no revision; name a branch, a tag or a commit")}
+				return misusage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
-			return p.diff(flags, args)
+			return diffRun(p, flags, args)
 		},
 	}
 	f := cmd.Flags()
@@ -88,7 +88,7 @@ not render.`,
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
-	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
 	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
@@ -102,16 +102,16 @@ not render.`,
 	return cmd
 }
 
-func (p *program) diff(flags diffFlags, args []string) error {
+func diffRun(p *program, flags diffFlags, args []string) error {
 	paint, err := p.painter(flags.color)
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	opts, err := flags.options()
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
-	old, new, err := p.versions(flags, args)
+	old, new, err := readVersions(p, flags, args)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	}
 	for _, manager := range flags.force {
 		// One version may well lack the manager.
-		if err := new.in.unknownManager([]string{manager}); err != nil && old.in.unknownManager([]string{manager}) != nil {
+		if err := unknownManager(new.in, []string{manager}); err != nil && unknownManager(old.in, []string{manager}) != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
 		})
 	}
-	if err := p.report(findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -145,7 +145,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	status, err := p.writeDiff(c, flags, paint)
+	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 }
 
 // writeDiff writes the report, and returns the status that it asks for.
-func (p *program) writeDiff(c *comparison, flags diffFlags, paint painter) (int, error) {
+func writeDiff(p *program, c *comparison, flags diffFlags, paint painter) (int, error) {
 	status := exitDone
 	if c.differs() {
 		status = exitDiffers
@@ -167,7 +167,7 @@ func (p *program) writeDiff(c *comparison, flags diffFlags, paint painter) (int,
 	case flags.format == "markdown":
 		return status, c.writeMarkdown(p.stdout)
 	case len(external) > 0 && c.differs():
-		return p.externalDiff(external, c)
+		return externalDiff(p, external, c)
 	default:
 		return status, c.writeText(p.stdout, paint)
 	}
@@ -221,23 +221,23 @@ func (flags *diffFlags) options() (render.Options, error) {
 	return opts, nil
 }
 
-// versions are the two versions of the inputs that the command line names.
-func (p *program) versions(flags diffFlags, args []string) (old, new *version, err error) {
+// readVersions are the two versions of the inputs that the command line names.
+func readVersions(p *program, flags diffFlags, args []string) (old, new *version, err error) {
 	for _, path := range slices.Concat(args, flags.both()) {
 		if path == "" {
-			return nil, nil, usageError{errors.New("an empty path: name a file, a directory, a glob or -")}
+			return nil, nil, misusage(errors.New("an empty path: name a file, a directory, a glob or -"))
 		}
 	}
 	if flags.git != "" {
-		return p.gitVersions(flags, args)
+		return gitVersions(p, flags, args)
 	}
 	switch {
 	case len(args) != 2:
-		return nil, nil, usageError{fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path"))}
+		return nil, nil, misusage(fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
 	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
-		return nil, nil, usageError{errors.New("standard input can be read once: give - as OLD or as NEW")}
+		return nil, nil, misusage(errors.New("standard input can be read once: give - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):
-		return nil, nil, usageError{errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file")}
+		return nil, nil, misusage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
 	}
 	side := func(path string) *version {
 		in := flags.inputFlags

@@ -16,7 +16,7 @@ import (
 
 // externalDiff lets another program compare the objects that differ, as kubectl diff does: it gets two
 // directories that hold a file per object, and says with its status whether they differ.
-func (p *program) externalDiff(command []string, c *comparison) (status int, err error) {
+func externalDiff(p *program, command []string, c *comparison) (status int, err error) {
 	dirs := make([]string, 2)
 	for i, name := range []string{"OLD-", "NEW-"} {
 		if dirs[i], err = os.MkdirTemp("", name); err != nil {

@@ -12,14 +12,14 @@ import (
 
 // gitVersions are the paths as they are in a revision, and as they are in the working tree or in another
 // revision.
-func (p *program) gitVersions(flags diffFlags, args []string) (old, new *version, err error) {
+func gitVersions(p *program, flags diffFlags, args []string) (old, new *version, err error) {
 	in := flags.inputFlags
 	in.files = slices.Concat(args, flags.files)
 	switch {
 	case len(in.files) == 0:
-		return nil, nil, usageError{errors.New("--git compares paths with a revision: name files or directories")}
+		return nil, nil, misusage(errors.New("--git compares paths with a revision: name files or directories"))
 	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patchFiles()), manifest.Stdin):
-		return nil, nil, usageError{errors.New("standard input has no revision: name a file")}
+		return nil, nil, misusage(errors.New("standard input has no revision: name a file"))
 	}
 	first, second, two := strings.Cut(flags.git, "..")
 	if two {

@@ -106,17 +106,6 @@ func (l hunkLine) String() string {
 	return report.Line(string(l.mark) + text)
 }
 
-// printableTabs is report.Line for a text that may have tabs.
-func printableTabs(text string) string {
-	parts := strings.Split(text, "\t")
-	for i := range parts {
-		parts[i] = report.Printable(parts[i])
-	}
-	first := len(text) - len(strings.TrimLeft(text, "\t"))
-	parts[first] = report.Line(parts[first])
-	return strings.Join(parts, "\t")
-}
-
 func (l hunkLine) painted(paint painter) string {
 	switch l.mark {
 	case '-':

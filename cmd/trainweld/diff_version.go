@@ -72,17 +72,17 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 	}
 	reader := *p
 	reader.files = v.files
-	source, merges := reader.mergesObject(v.flags, flags.schemaFlags)
+	source, merges := mergesObject(&reader, v.flags, flags.schemaFlags)
 	if merges && len(v.flags.files) > 0 {
 		v.merge(source, flags.schemaFlags, opts.OnConflict)
 		v.label()
 		return
 	}
-	v.in = source.read(v.flags)
+	v.in = readInput(source, v.flags)
 	v.findings = v.in.findings
 	further := v.in.furtherPatches()
 	for _, j := range v.in.jobs {
-		found, out := v.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := renderJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		v.findings = append(v.findings, found...)
 		if out.jobSet == nil || found.Err() != nil {
 			continue
@@ -110,7 +110,7 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 // merge merges the object of a version that is not a TrainJob.
 func (v *version) merge(p *program, how schemaFlags, rule render.OnConflict) {
 	v.in = newInput(v.flags, &progress{})
-	m, found, err := p.readMerging(v.in, v.flags, how)
+	m, found, err := readMerging(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err
 		return

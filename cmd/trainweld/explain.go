@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/render/explain"
 )
 
-func (p *program) explainCommand() *cobra.Command {
+func explainCommand(p *program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use:   "explain FIELD [-o text|json]",
@@ -40,7 +40,7 @@ Exit status: 0 done, 2 there is no such field.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("explain takes one field, and was given %d", len(args))}
+				return misusage(fmt.Errorf("explain takes one field, and was given %d", len(args)))
 			}
 			rule, err := explain.Field(args[0])
 			switch {
@@ -51,7 +51,7 @@ Exit status: 0 done, 2 there is no such field.`,
 			case format == "text":
 				return writeRule(p.stdout, rule)
 			default:
-				return usageError{fmt.Errorf("--output: %q is no format; use text or json", format)}
+				return misusage(fmt.Errorf("--output: %q is no format; use text or json", format))
 			}
 		},
 	}

@@ -55,10 +55,10 @@ type again struct {
 const feedLimit = 8 << 20
 
 // newFeed takes the first look. The input is complete then, but for the TrainJobs.
-func (p *program) newFeed(in *input, flags inputFlags) *feed {
+func newFeed(p *program, in *input, flags inputFlags) *feed {
 	f := &feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
 	for i, paths := range [][]string{flags.files, flags.runtimes} {
-		for _, name := range p.list(in, paths, flags) {
+		for _, name := range listFiles(p, in, paths, flags) {
 			f.files = append(f.files, feedFile{name: name, named: slices.Contains(paths, name)})
 		}
 		if i == 0 {
@@ -70,7 +70,7 @@ func (p *program) newFeed(in *input, flags inputFlags) *feed {
 		in.progress.step("looked at", i+1, len(f.files))
 		f.take(i, l)
 	})
-	p.readPatches(in, flags)
+	readPatches(p, in, flags)
 	f.patches, in.findings = in.findings, nil
 	return f
 }

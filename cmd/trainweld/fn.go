@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-func (p *program) fnCommand() *cobra.Command {
+func fnCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
 		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
@@ -58,12 +58,12 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # By hand
   trainweld fn < resourcelist.yaml`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return p.fn() },
+		RunE: func(*cobra.Command, []string) error { return fnRun(p) },
 	}
 }
 
-// fn answers one ResourceList. What is no ResourceList gets no answer.
-func (p *program) fn() error {
+// fnRun answers one ResourceList. What is no ResourceList gets no answer.
+func fnRun(p *program) error {
 	data, unreadable := manifest.Read(p.files, p.stdin, manifest.Stdin)
 	if unreadable != nil {
 		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)
@@ -74,15 +74,15 @@ func (p *program) fn() error {
 	}
 	opts, wrong := parseFnOptions(list.Config)
 	if wrong != nil {
-		return p.refuse(list, wrong)
+		return refuse(p, list, wrong)
 	}
-	f := p.newFunction(list, opts)
-	if err := f.in.unknownManager(opts.force); err != nil {
-		return p.refuse(list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
+	f := newFunction(p, list, opts)
+	if err := unknownManager(f.in, opts.force); err != nil {
+		return refuse(p, list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
 	}
 	items := f.run()
 	findings := f.told(report.Distinct(f.findings))
-	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
+	if err := report.WriteBeside(p.stderr, f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
 		return err
 	}
 	failed := failure(findings, opts.strict)
@@ -97,7 +97,7 @@ func (p *program) fn() error {
 }
 
 // refuse answers with what is wrong with the options, and with the items as they came.
-func (p *program) refuse(list *resourcelist.List, wrong []misuse) error {
+func refuse(p *program, list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
 		fmt.Fprintf(p.stderr, "trainweld: %s\n", report.Printable(w.Error()))
 		list.Results = append(list.Results, misuseResult(list.Config, w))
@@ -119,7 +119,7 @@ type function struct {
 }
 
 // newFunction reads everything: the items, and the files that the options name.
-func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *function {
+func newFunction(p *program, list *resourcelist.List, opts *fnOptions) *function {
 	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
 	opts.spelled = opts.to != "jobset"
 	f := &function{
@@ -129,10 +129,10 @@ func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *functio
 	for i, item := range list.Items {
 		f.readItem(i, item)
 	}
-	for _, d := range p.documents(f.in, opts.files, opts.inputFlags) {
+	for _, d := range readDocuments(p, f.in, opts.files, opts.inputFlags) {
 		f.add(d, true)
 	}
-	for _, d := range p.documents(f.in, opts.runtimes, opts.inputFlags) {
+	for _, d := range readDocuments(p, f.in, opts.runtimes, opts.inputFlags) {
 		f.add(d, false)
 	}
 	if opts.patches != "" {
@@ -140,7 +140,7 @@ func (p *program) newFunction(list *resourcelist.List, opts *fnOptions) *functio
 		f.in.patches = append(f.in.patches, patches...)
 		f.in.findings = append(f.in.findings, findings...)
 	}
-	p.readPatches(f.in, opts.inputFlags)
+	readPatches(p, f.in, opts.inputFlags)
 	return f
 }
 
@@ -183,7 +183,7 @@ func (f *function) run() []*resourcelist.Item {
 		opts.As = render.Applied
 	}
 	for _, j := range f.in.jobs {
-		found, out := f.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := renderJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		objects := each(out.objects())
 		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
 			family := children(out.jobSet, out.companions, flags, podOpts)

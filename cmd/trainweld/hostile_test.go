@@ -192,7 +192,7 @@ func TestHostile(t *testing.T) {
 	add("version", hostile)
 	add("diff", "--git", hostile, job)
 	add("diff", "--git", "HEAD", job)
-	for _, cmd := range (&program{}).root(nil).Commands() {
+	for _, cmd := range rootCommand(&program{}, nil).Commands() {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)
@@ -210,7 +210,7 @@ func TestHostile(t *testing.T) {
 			}
 			p.stdin = bytes.NewReader(data)
 		}
-		p.run(r.args)
+		runLine(&p, r.args)
 		at := slices.Index(r.args, "-o")
 		format := ""
 		if at >= 0 && at+1 < len(r.args) {

@@ -145,19 +145,19 @@ func checkNamespace(name string) error {
 	return fmt.Errorf("-n: invalid value %q: must be a lower-case RFC 1123 label", name)
 }
 
-// read reads all inputs. It returns findings for all that it cannot read, and an error never: one
+// readInput reads all inputs. It returns findings for all that it cannot read, and an error never: one
 // unreadable file is no reason to be silent about the next one.
-func (p *program) read(flags inputFlags) *input {
+func readInput(p *program, flags inputFlags) *input {
 	in := newInput(flags, &progress{})
-	for _, d := range p.documents(in, flags.files, flags) {
+	for _, d := range readDocuments(p, in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
 	}
 	own := len(in.own)
-	for _, d := range p.documents(in, flags.runtimes, flags) {
+	for _, d := range readDocuments(p, in, flags.runtimes, flags) {
 		in.add(d, flags.namespace, false)
 	}
 	in.own = in.own[:own]
-	p.readPatches(in, flags)
+	readPatches(p, in, flags)
 	return in
 }
 
@@ -173,7 +173,7 @@ func newInput(flags inputFlags, progress *progress) *input {
 	}
 }
 
-func (p *program) readPatches(in *input, flags inputFlags) {
+func readPatches(p *program, in *input, flags inputFlags) {
 	read := map[string]bool{}
 	for _, patch := range flags.patches {
 		manager, path := managerOf(patch)
@@ -182,14 +182,14 @@ func (p *program) readPatches(in *input, flags inputFlags) {
 		for _, file := range files {
 			if key := manager + "=" + file; !read[key] {
 				read[key] = true
-				p.readPatchFile(in, flags, manager, file)
+				readPatchFile(p, in, flags, manager, file)
 			}
 		}
 	}
 }
 
 // readPatchFile reads the patches of a file, which are all of the manager that is named for it, if one is.
-func (p *program) readPatchFile(in *input, flags inputFlags, manager, file string) {
+func readPatchFile(p *program, in *input, flags inputFlags, manager, file string) {
 	data, unreadable := manifest.Read(p.files, p.stdin, file)
 	if unreadable != nil {
 		in.findings = append(in.findings, *unreadable)
@@ -288,10 +288,10 @@ func (in *input) quote(p fieldpath.Position, values bool) (string, bool) {
 	return "", false
 }
 
-// documents are the objects of the files that paths name; what reading finds goes to the input.
-func (p *program) documents(in *input, paths []string, flags inputFlags) []*manifest.Document {
+// readDocuments are the objects of the files that paths name; what reading finds goes to the input.
+func readDocuments(p *program, in *input, paths []string, flags inputFlags) []*manifest.Document {
 	var documents []*manifest.Document
-	p.readFiles(in, paths, flags, func(d decoded) {
+	readFiles(p, in, paths, flags, func(d decoded) {
 		documents = append(documents, d.documents...)
 		in.own = append(in.own, text{d.file, d.data, d.documents})
 		in.findings = append(in.findings, d.findings...)
@@ -302,8 +302,8 @@ func (p *program) documents(in *input, paths []string, flags inputFlags) []*mani
 // readFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
 // there may well be files of another kind; in a file that is named itself, a document that is no object
 // is a mistake.
-func (p *program) readFiles(in *input, paths []string, flags inputFlags, take func(decoded)) {
-	files := p.list(in, paths, flags)
+func readFiles(p *program, in *input, paths []string, flags inputFlags, take func(decoded)) {
+	files := listFiles(p, in, paths, flags)
 	ordered(len(files), func(i int) decoded {
 		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
 		if unreadable != nil {
@@ -319,8 +319,8 @@ func (p *program) readFiles(in *input, paths []string, flags inputFlags, take fu
 	})
 }
 
-// list are the files that paths name and that were not listed before.
-func (p *program) list(in *input, paths []string, flags inputFlags) []string {
+// listFiles are the files that paths name and that were not listed before.
+func listFiles(p *program, in *input, paths []string, flags inputFlags) []string {
 	files, findings := manifest.Files(p.files, paths, flags.recursive)
 	in.findings = append(in.findings, findings...)
 	return slices.DeleteFunc(files, func(file string) bool {
@@ -503,4 +503,21 @@ func (in *input) furtherPatches() []trainer.RuntimePatch {
 	}
 	render.DefaultPatches(patches)
 	return patches
+}
+
+// managers are the names of all managers with a patch, each once, in order.
+func (in *input) managers() []string {
+	names := slices.Clone(in.patchers)
+	for i := range in.patches {
+		names = append(names, in.patches[i].Patch.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// patchedBy notes the managers of a TrainJob.
+func (in *input) patchedBy(job *trainer.TrainJob) {
+	for i := range job.Spec.RuntimePatches {
+		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)
+	}
 }

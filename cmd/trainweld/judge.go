@@ -69,17 +69,17 @@ func (t tally) String() string {
 }
 
 // newJudge reads everything.
-func (p *program) newJudge(flags checkFlags, onConflict render.OnConflict) *judge {
+func newJudge(p *program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		in: newInput(flags.inputFlags, p.progress()), flags: flags, onConflict: onConflict,
 		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
 	}
-	j.past = p.readPast(j)
-	p.readFiles(j.in, flags.files, flags.inputFlags, func(d decoded) {
+	j.past = readPast(p, j)
+	readFiles(p, j.in, flags.files, flags.inputFlags, func(d decoded) {
 		j.in.findings = append(j.in.findings, d.findings...)
 		j.take(d, true)
 	})
-	p.readFiles(j.in, flags.runtimes, flags.inputFlags, func(d decoded) {
+	readFiles(p, j.in, flags.runtimes, flags.inputFlags, func(d decoded) {
 		for _, f := range d.findings {
 			// What is wrong with an object counts where the object does.
 			if f.Object.Name == "" {
@@ -88,7 +88,7 @@ func (p *program) newJudge(flags checkFlags, onConflict render.OnConflict) *judg
 		}
 		j.take(d, false)
 	})
-	p.readPatches(j.in, flags.inputFlags)
+	readPatches(p, j.in, flags.inputFlags)
 	j.in.findings = slices.DeleteFunc(j.in.findings, func(f finding.Finding) bool {
 		// A patch that is read as one, too, is no stray file of the directory.
 		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.patches, func(p manifest.Patch) bool {

@@ -27,13 +27,13 @@ type past struct {
 
 // readPast reads the old state. What is wrong with it was found when it was new; what cannot be read at
 // all is reported.
-func (p *program) readPast(j *judge) *past {
+func readPast(p *program, j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}
 	was := &past{judge: j, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[fieldpath.Object]*heldRuntime{}}
 	in := newInput(j.flags.inputFlags, j.in.progress)
-	p.readFiles(in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
+	readFiles(p, in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.findings {
 			switch f.Code {

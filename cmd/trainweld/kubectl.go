@@ -30,7 +30,7 @@ func invoked(file string, args []string) (string, []string) {
 
 // named lets a command and those below it speak under the name that the user types: in their usage, in
 // their examples, and wherever they name one another.
-func (p *program) named(root *cobra.Command) {
+func named(p *program, root *cobra.Command) {
 	if p.name == "" || p.name == root.Name() {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // of its output.
 func allocations() {
 	p := program{stdin: os.Stdin, stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
-	status := p.run(os.Args[1:])
+	status := runLine(&p, os.Args[1:])
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	fmt.Println(stats.TotalAlloc)

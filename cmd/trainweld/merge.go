@@ -54,7 +54,7 @@ const (
 	jsonType      = "merge"
 )
 
-func (p *program) mergeCommand() *cobra.Command {
+func mergeCommand(p *program) *cobra.Command {
 	var flags mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
@@ -85,7 +85,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
-			return p.merge(flags)
+			return mergeRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -100,12 +100,12 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	return cmd
 }
 
-func (p *program) merge(flags mergeFlags) error {
+func mergeRun(p *program, flags mergeFlags) error {
 	format, rule, err := flags.parse()
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
-	m, found, err := p.readMerging(newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+	m, found, err := readMerging(p, newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p *program) merge(flags mergeFlags) error {
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.conflicts(merged.owners, rule)...)
 	}
-	if err := p.report(found, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if err := failure(found, false); err != nil {

@@ -17,7 +17,7 @@ import (
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
 // definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
-func (p *program) definitionOf(in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
+func definitionOf(p *program, in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ import (
 // mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
 // kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
 // once more.
-func (p *program) mergesObject(flags inputFlags, how schemaFlags) (*program, bool) {
+func mergesObject(p *program, flags inputFlags, how schemaFlags) (*program, bool) {
 	if how.mergeType != "" || len(how.definitions) > 0 {
 		return p, true
 	}
@@ -78,14 +78,14 @@ type merged struct {
 }
 
 // readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
+func readMerging(p *program, in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
 	switch {
 	case len(flags.files) == 0:
-		return nil, nil, usageError{errors.New("there is no base: name the file of one object with -f, or - for standard input")}
+		return nil, nil, misusage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
 	case len(flags.files) > 1:
-		return nil, nil, usageError{fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files))}
+		return nil, nil, misusage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files)))
 	case len(flags.patches) == 0:
-		return nil, nil, usageError{errors.New("nothing to merge: name the patches with --patch")}
+		return nil, nil, misusage(errors.New("nothing to merge: name the patches with --patch"))
 	}
 	m := &merging{}
 	file := flags.files[0]
@@ -102,14 +102,14 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 		return nil, found, nil
 	}
 	is := documents[0]
-	definition, found := p.definitionOf(in, how.definitions, is)
+	definition, found := definitionOf(p, in, how.definitions, is)
 	if found.Err() != nil {
 		return nil, found, nil
 	}
 	m.schema = definition
 	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
 	if err := m.choose(how, is); err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, misusage(err)
 	}
 	kind := objectKind(is, nil)
 	if m.typ == strategicType {
@@ -134,9 +134,9 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 			manager = filepath.Base(file)
 		}
 		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
-			return nil, nil, usageError{fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager)}
+			return nil, nil, misusage(fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}
-		read, more := p.readMergedPatch(in, file, kind)
+		read, more := readMergedPatch(p, in, file, kind)
 		if found = append(found, more...); more.Err() == nil {
 			read.manager = manager
 			found = append(found, m.mismatches(read)...)
@@ -183,7 +183,7 @@ func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
 }
 
 // readMergedPatch reads the one patch of a file.
-func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
+func readMergedPatch(p *program, in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
 	data, unreadable := manifest.Read(p.files, p.stdin, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}

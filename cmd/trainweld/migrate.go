@@ -33,7 +33,7 @@ type migrateFlags struct {
 // sdkManager is the manager that the Kubeflow SDK writes its patches as.
 const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
-func (p *program) migrateCommand() *cobra.Command {
+func migrateCommand(p *program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate PATH... [-r PATH]... [flags]",
@@ -71,9 +71,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if err := flags.check(); err != nil {
-				return usageError{err}
+				return misusage(err)
 			}
-			return p.migrate(flags)
+			return migrateRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -138,16 +138,16 @@ type migration struct {
 	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
 }
 
-func (p *program) migrate(flags migrateFlags) error {
+func migrateRun(p *program, flags migrateFlags) error {
 	flags.kinds = trainingJobKinds()
 	var at places
 	if flags.inPlace {
-		at = p.placesOf(flags.inputFlags)
-		if err := p.recover(at); err != nil {
+		at = placesOf(p, flags.inputFlags)
+		if err := recoverDirs(p, at); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
-	m := migration{input: p.read(flags.inputFlags), flags: flags}
+	m := migration{input: readInput(p, flags.inputFlags), flags: flags}
 	for _, f := range m.input.findings {
 		if f.Code != finding.CodeOldAPI { // which is what the verb is for
 			m.findings = append(m.findings, f)
@@ -158,18 +158,18 @@ func (p *program) migrate(flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := report.Distinct(m.findings)
-	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
 		return err
 	}
 	if err := failure(findings, flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {
-		if err := p.writeInPlace(at, files); err != nil {
+		if err := writeInPlace(p, at, files); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
-	return p.showRewritten(files, flags)
+	return showRewritten(p, files, flags)
 }
 
 // file rewrites what is old in one file.
@@ -191,7 +191,7 @@ func (m *migration) file(text text) rewritten {
 }
 
 // showRewritten writes what was asked for to standard output.
-func (p *program) showRewritten(files []rewritten, flags migrateFlags) error {
+func showRewritten(p *program, files []rewritten, flags migrateFlags) error {
 	var out bytes.Buffer
 	for _, f := range files {
 		switch {

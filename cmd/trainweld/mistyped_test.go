@@ -152,7 +152,7 @@ func checkLines(t *testing.T, documents []any, args ...string) [][]lineFinding {
 		text.WriteString("\n---\n")
 	}
 	p := program{stdin: &text, stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-	p.run(append([]string{"check", "-", "-o", "json"}, args...))
+	runLine(&p, append([]string{"check", "-", "-o", "json"}, args...))
 	var report struct {
 		Findings []struct {
 			lineFinding

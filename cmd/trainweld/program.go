@@ -3,65 +3,27 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// The exit statuses, which the README documents.
-const (
-	exitDone     = 0 // done, and no finding is an error
-	exitFindings = 1 // a finding is an error
-	exitFailed   = 2 // usage, input and output
-)
-
-// program is the command line as a value: a test runs it without a process.
-type program struct {
-	// name is what a user types to run the program: "trainweld", which also stands for none.
-	name           string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	files          fs.FS
-	// interruptions are the signals that are listened to while there is something to undo; nil for none.
-	interruptions interruptions
-	// env reads the environment, which is empty where it is nil.
-	env func(string) string
-	// clock and terminal are for progress: the time, and whether a person sees standard error. color says
-	// that standard output shows colours.
-	clock           func() time.Time
-	terminal, color bool
-	// size says of an output whether it is a terminal and how wide; where it is nil, none is.
-	size func(io.Writer) (columns int, ok bool)
-}
-
-// getenv is a variable of the environment.
-func (p *program) getenv(name string) string {
-	if p.env == nil {
-		return ""
-	}
-	return p.env(name)
-}
-
-// run executes one command line and returns its exit status. An output that fails decides on it, also where the
+// runLine executes one command line and returns its exit status. An output that fails decides on it, also where the
 // command did not notice.
-func (p *program) run(args []string) int {
+func runLine(p *program, args []string) int {
 	stdout := &sink{w: p.stdout}
 	sunk := *p
 	sunk.stdout = stdout
-	return sunk.execute(args, stdout)
+	return execute(&sunk, args, stdout)
 }
 
-func (p *program) execute(args []string, stdout *sink) int {
-	root := p.root(args)
+func execute(p *program, args []string, stdout *sink) int {
+	root := rootCommand(p, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	var status exitStatus
@@ -107,17 +69,7 @@ func printableError(err error) string {
 	return report.Line(err.Error())
 }
 
-// usageError is a mistake in the usage of a command, whose help then says more.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// exitStatus ends a command that has said everything already.
-type exitStatus int
-
-func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
-
-func (p *program) root(args []string) *cobra.Command {
+func rootCommand(p *program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
 		Short: "Compute, offline, what a Kubeflow TrainJob becomes in a cluster",
@@ -153,11 +105,11 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(p.renderCommand(), p.mergeCommand(), p.checkCommand(), p.conflictsCommand(), p.blameCommand(), p.diffCommand(), p.explainCommand(), p.migrateCommand(), p.createCommand(), p.testCommand(), p.fnCommand(), p.versionCommand())
+	root.AddCommand(renderCommand(p), mergeCommand(p), checkCommand(p), conflictsCommand(p), blameCommand(p), diffCommand(p), explainCommand(p), migrateCommand(p), createCommand(p), testCommand(p), fnCommand(p), versionCommand(p))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)
-	p.named(root)
+	named(p, root)
 	return root
 }
 
@@ -204,15 +156,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usageError{fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names))}
-}
-
-// noArguments refuses words after a command that takes none.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usageError{fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0])}
+	return misusage(fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names)))
 }
 
 // flagError says what is wrong with a flag, and which one may have been meant.
@@ -228,20 +172,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		err = fmt.Errorf("--%s: %q is no value for it", invalid.GetFlag().Name, invalid.GetValue())
 	}
-	return usageError{err}
+	return misusage(err)
 }
 
-func didYouMean(name string, names []string) string {
-	if near := finding.Nearest(name, names); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
+// runProcess runs the command line of this process, of a build that calls itself so, and returns its exit status.
+func runProcess(tag, revision string) int {
+	p := newProgram()
+	p.tag, p.revision = tag, revision
+	postponeCollection()
+	var args []string
+	p.name, args = invoked(os.Args[0], os.Args[1:])
+	return runLine(p, args)
 }
-
-// hostFiles is the file system of the machine, for paths of any form.
-type hostFiles struct{}
-
-func (hostFiles) Open(name string) (fs.File, error)          { return os.Open(name) }
-func (hostFiles) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
-func (hostFiles) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
-func (hostFiles) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }

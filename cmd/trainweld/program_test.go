@@ -20,14 +20,14 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			collect(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	collect(p.root(nil), nil)
+	collect(rootCommand(&p, nil), nil)
 	if len(commands) < 8 {
 		t.Errorf("only %d commands: %q", len(commands), commands)
 	}
 	for _, path := range commands {
 		stdout.Reset()
 		stderr.Reset()
-		if status := p.run(append(path, "--help")); status != exitDone || stderr.Len() > 0 {
+		if status := runLine(&p, append(path, "--help")); status != exitDone || stderr.Len() > 0 {
 			t.Errorf("%q: status %d, %s", path, status, stderr.String())
 		}
 		text := stdout.String()

@@ -30,7 +30,7 @@ func TestProgress(t *testing.T) {
 				stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: tc.terminal,
 				clock: func() time.Time { now = now.Add(tc.step); return now },
 			}
-			if status := p.run([]string{"check", dir}); status != exitDone {
+			if status := runLine(&p, []string{"check", dir}); status != exitDone {
 				t.Fatalf("status %d: %s", status, stderr.String())
 			}
 			got, summary, _ := strings.Cut(stderr.String(), "checked 20 TrainJobs")
@@ -59,7 +59,7 @@ func TestProgressOfRender(t *testing.T) {
 			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: terminal,
 			clock: func() time.Time { now = now.Add(200 * time.Millisecond); return now },
 		}
-		if status := p.run([]string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exitDone || stdout.Len() > 0 {
+		if status := runLine(&p, []string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exitDone || stdout.Len() > 0 {
 			t.Fatalf("status %d: %s%s", status, stdout.String(), stderr.String())
 		}
 		said := stderr.String()

@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -34,7 +32,7 @@ type renderFlags struct {
 	children        childFlags
 }
 
-func (p *program) renderCommand() *cobra.Command {
+func renderCommand(p *program) *cobra.Command {
 	var flags renderFlags
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -79,12 +77,12 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
-				return usageError{errors.New("--output-dir: an empty path; name a directory")}
+				return misusage(errors.New("--output-dir: an empty path; name a directory"))
 			}
 			if flags.prune && flags.outputDir == "" {
-				return usageError{errors.New("--prune removes files from --output-dir: name a directory with it")}
+				return misusage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
-			return p.render(flags)
+			return renderAll(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -99,7 +97,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	p.addForceManager(cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
 	f.BoolVar(&flags.secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.fluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
@@ -124,19 +122,6 @@ const (
 
 func (flags renderFlags) asTable() bool {
 	return flags.format == tableFormat || flags.format == wideFormat
-}
-
-// report writes the findings to standard error, as text. They stand beside the objects, so they go
-// without source lines.
-func (p *program) report(findings finding.List, opts report.Options) error {
-	const format = "text"
-	if err := report.Write(p.stderr, format, findings, opts); err != nil {
-		return err
-	}
-	if summary := report.Summary(format, findings); summary != "" {
-		fmt.Fprintln(p.stderr, summary)
-	}
-	return nil
 }
 
 // parse reads the flags that have words for values.
@@ -181,32 +166,4 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 	}
 	opts.OwnerReferences = flags.ownerReferences
 	return format, opts, flags.checkPaths()
-}
-
-// parseOnConflict reads the value of --on-conflict.
-func parseOnConflict(word string) (render.OnConflict, error) {
-	switch word {
-	case "fail":
-		return render.Fail, nil
-	case "last":
-		return render.Last, nil
-	default:
-		return 0, fmt.Errorf("--on-conflict: %q is neither fail nor last", word)
-	}
-}
-
-// failure is the exit status that findings ask for: 2 when an input could not be read at all, 1 for
-// any other error.
-func failure(findings finding.List, strict bool) error {
-	worst := finding.Severity(0)
-	for _, f := range findings {
-		if f.Code == finding.CodeUnreadable {
-			return exitStatus(exitFailed)
-		}
-		worst = max(worst, f.Severity)
-	}
-	if worst >= finding.Error || strict && worst >= finding.Warning {
-		return exitStatus(exitFindings)
-	}
-	return nil
 }

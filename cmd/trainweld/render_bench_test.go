@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
 // BenchmarkRender renders a directory of TrainJobs, a file each, of ten runtimes and with two managers' patches
@@ -55,7 +54,7 @@ func mustRender(tb testing.TB, args []string) []byte {
 	tb.Helper()
 	var stdout, stderr bytes.Buffer
 	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-	if status := p.run(args); status != exitDone {
+	if status := runLine(&p, args); status != exitDone {
 		tb.Fatalf("status %d\n%s", status, stderr.String())
 	}
 	return stdout.Bytes()

@@ -32,7 +32,7 @@ func (m made) objects() []any {
 }
 
 // renderJob renders one TrainJob and says where its findings stand.
-func (in *input) renderJob(j job, input render.Input, opts render.Options) (finding.List, made) {
+func renderJob(in *input, j job, input render.Input, opts render.Options) (finding.List, made) {
 	spec, missing := in.runtimes.Find(j.TrainJob)
 	if missing != nil {
 		if in.broken[render.RuntimeOf(j.TrainJob)] {

@@ -56,17 +56,17 @@ type rendered struct {
 	table podTable
 }
 
-func (p *program) render(flags renderFlags) error {
+func renderAll(p *program, flags renderFlags) error {
 	format, opts, err := flags.parse()
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	if err := flags.children.check(flags.to, flags.format, false); err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	if flags.to != "jobset" {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
@@ -81,7 +81,7 @@ func (p *program) render(flags renderFlags) error {
 	shown := report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}
 	defer r.spool.close()
 	found := r.render()
-	if err := r.in.unknownManager(flags.force); err != nil {
+	if err := unknownManager(r.in, flags.force); err != nil {
 		r.in.progress.end()
 		return err
 	}
@@ -90,10 +90,10 @@ func (p *program) render(flags renderFlags) error {
 		edited, err := r.writeDir(all)
 		r.in.progress.end()
 		found = append(found, edited...)
-		return errors.Join(p.report(found, shown), err, failure(found, flags.strict))
+		return errors.Join(report.WriteBeside(p.stderr, found, shown), err, failure(found, flags.strict))
 	}
 	r.in.progress.end()
-	if err := p.report(found, shown); err != nil {
+	if err := report.WriteBeside(p.stderr, found, shown); err != nil {
 		return err
 	}
 	if err := failure(found, flags.strict); err != nil {
@@ -118,7 +118,7 @@ func (p *program) render(flags renderFlags) error {
 func (r *renderRun) render() finding.List {
 	r.in.noNotes = !r.flags.showNotes
 	go learn()
-	f := r.p.newFeed(r.in, r.flags.inputFlags)
+	f := newFeed(r.p, r.in, r.flags.inputFlags)
 	r.patches = r.in.furtherPatches()
 	stream(f.objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
 		r.in.progress.step("rendered", o.file+1, f.jobs)
@@ -194,7 +194,7 @@ func (r *renderRun) one(o fed) renderedJob {
 
 // trainJob is what the controllers make of a TrainJob, and how many Pods.
 func (r *renderRun) trainJob(j job) (finding.List, iter.Seq2[any, error], podTable, int64) {
-	found, out := r.in.renderJob(j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	found, out := renderJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.to == "jobset" || out.jobSet == nil || found.Err() != nil {
 		return found, each(out.objects()), podTable{}, 0
 	}

@@ -6,10 +6,6 @@ import (
 	"syscall"
 )
 
-// exitClosedPipe is the status that a shell gives a program which SIGPIPE has ended. Where a write fails instead,
-// the program ends with it: if its output is a socket, or on a system without signals.
-const exitClosedPipe = 128 + 13
-
 // sink is standard output. It keeps the first error, so that a command cannot lose it, and writes nothing after it.
 type sink struct {
 	w   io.Writer

@@ -94,7 +94,7 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 			visit(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	visit((&program{}).root(nil), nil)
+	visit(rootCommand(&program{}, nil), nil)
 	if seen != len(table) {
 		t.Errorf("outputCommands has %d commands, want %d", len(table), seen)
 	}
@@ -109,7 +109,7 @@ func TestOutput_Fails(t *testing.T) {
 		run := func(stdout io.Writer) (int, string) {
 			var stderr bytes.Buffer
 			p := program{stdin: strings.NewReader(resourceList), stdout: stdout, stderr: &stderr, files: hostFiles{}}
-			return p.run(args), stderr.String()
+			return runLine(&p, args), stderr.String()
 		}
 		var all bytes.Buffer
 		_, told := run(&all)

@@ -37,7 +37,7 @@ const (
 	updateDiff  = "diff"
 )
 
-func (p *program) testCommand() *cobra.Command {
+func testCommand(p *program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
 		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
@@ -76,9 +76,9 @@ input or output failed.`,
   trainweld test testdata/runtimes -o junit > golden.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.init {
-				return p.testInit(cmd, flags, args)
+				return testInit(p, cmd, flags, args)
 			}
-			return p.test(flags, args)
+			return testAll(p, flags, args)
 		},
 	}
 	f := cmd.Flags()
@@ -136,23 +136,23 @@ type testCase struct {
 
 func (c testCase) path() string { return path.Join(filepath.ToSlash(c.dir), c.Name) }
 
-// test runs cases.
-func (p *program) test(flags testFlags, dirs []string) error {
+// testAll runs cases.
+func testAll(p *program, flags testFlags, dirs []string) error {
 	if err := flags.check(dirs); err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
 	paint, err := p.painter(flags.color)
 	if err != nil {
-		return usageError{err}
+		return misusage(err)
 	}
-	if missing := p.unreadableDirs(dirs); missing != nil {
-		if err := p.report(missing, report.Options{}); err != nil {
+	if missing := unreadableDirs(p, dirs); missing != nil {
+		if err := report.WriteBeside(p.stderr, missing, report.Options{}); err != nil {
 			return err
 		}
 		return exitStatus(exitFailed)
 	}
 	if flags.update == updateWrite {
-		if err := p.recover(dirs); err != nil {
+		if err := recoverDirs(p, dirs); err != nil {
 			return fmt.Errorf("--update: %w", err)
 		}
 	}
@@ -176,7 +176,7 @@ func (p *program) test(flags testFlags, dirs []string) error {
 		progress.step("tested", i+1, len(cases))
 	})
 	progress.end()
-	if err := p.update(updates); err != nil {
+	if err := updateCases(p, updates); err != nil {
 		return fmt.Errorf("--update: %w", err)
 	}
 	for _, o := range updates {
@@ -192,9 +192,9 @@ type outcome struct {
 	err    error
 }
 
-// update writes what cases render to, of all of them or of none.
-func (p *program) update(outcomes []outcome) error {
-	return p.writeAll(func(w *writing) error {
+// updateCases writes what cases render to, of all of them or of none.
+func updateCases(p *program, outcomes []outcome) error {
+	return writeAll(p, func(w *writing) error {
 		for _, o := range outcomes {
 			if o.err != nil || len(o.result.Changes) == 0 {
 				continue
@@ -208,7 +208,7 @@ func (p *program) update(outcomes []outcome) error {
 }
 
 // unreadableDirs are findings on the directories that are not there or may not be read.
-func (p *program) unreadableDirs(dirs []string) finding.List {
+func unreadableDirs(p *program, dirs []string) finding.List {
 	var missing finding.List
 	for _, dir := range dirs {
 		if _, err := fs.Stat(p.files, dir); err != nil {
@@ -223,7 +223,7 @@ func (p *program) unreadableDirs(dirs []string) finding.List {
 func findCases(dirs []string, run string) ([]testCase, error) {
 	match, err := regexp.Compile(run)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--run: %w", err)}
+		return nil, misusage(fmt.Errorf("--run: %w", err))
 	}
 	var cases []testCase
 	seen := map[string]bool{}
@@ -232,7 +232,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, usageError{fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir)}
+			return nil, misusage(fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir))
 		}
 		found, err := golden.Find(os.DirFS(dir), filepath.ToSlash(dir))
 		if err != nil {
@@ -251,7 +251,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		}
 	}
 	if len(cases) == 0 {
-		return nil, usageError{fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "..."))}
+		return nil, misusage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
 	}
 	return cases, nil
 }

@@ -25,35 +25,35 @@ import (
 )
 
 // testInit makes cases for runtimes.
-func (p *program) testInit(cmd *cobra.Command, flags testFlags, paths []string) error {
+func testInit(p *program, cmd *cobra.Command, flags testFlags, paths []string) error {
 	for _, name := range []string{"run", "update", "output", "show-values"} {
 		if cmd.Flags().Changed(name) {
-			return usageError{fmt.Errorf("--init makes cases: leave --%s out", name)}
+			return misusage(fmt.Errorf("--init makes cases: leave --%s out", name))
 		}
 	}
 	switch {
 	case len(paths) == 0:
-		return usageError{errors.New("--init: name files with runtimes")}
+		return misusage(errors.New("--init: name files with runtimes"))
 	case slices.Contains(paths, ""), cmd.Flags().Changed("output-dir") && flags.outputDir == "":
-		return usageError{errors.New("an empty path: name a file or a directory")}
+		return misusage(errors.New("an empty path: name a file or a directory"))
 	case slices.Contains(paths, manifest.Stdin):
-		return usageError{errors.New("--init puts cases beside the runtime's file: give a file, not -")}
+		return misusage(errors.New("--init puts cases beside the runtime's file: give a file, not -"))
 	}
-	runtimes, findings := p.runtimesOf(paths)
+	runtimes, findings := runtimesOf(p, paths)
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoRuntime, Severity: finding.Error,
 			Message: "the inputs hold no runtime", Help: "name files with a TrainingRuntime or a ClusterTrainingRuntime",
 		})
 	}
-	if err := p.report(findings, report.Options{}); err != nil {
+	if err := report.WriteBeside(p.stderr, findings, report.Options{}); err != nil {
 		return err
 	}
 	if err := failure(findings, false); err != nil {
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
-	if err := p.writeAll(func(w *writing) error { return i.add(w, runtimes) }); err != nil {
+	if err := writeAll(p, func(w *writing) error { return i.add(w, runtimes) }); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
 	for _, line := range i.told {
@@ -72,10 +72,10 @@ type runtimeFile struct {
 }
 
 // runtimesOf are the runtimes in files, and what reading them finds.
-func (p *program) runtimesOf(paths []string) ([]runtimeFile, finding.List) {
+func runtimesOf(p *program, paths []string) ([]runtimeFile, finding.List) {
 	in := newInput(inputFlags{}, &progress{})
 	var runtimes []runtimeFile
-	documents := p.documents(in, paths, inputFlags{})
+	documents := readDocuments(p, in, paths, inputFlags{})
 	texts := map[string][]byte{}
 	for _, t := range in.own {
 		texts[t.name] = t.data

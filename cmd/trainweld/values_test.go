@@ -74,7 +74,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 	write("golden/runtime.yaml", valuesRuntime)
 	write("golden/case/options.yaml", "on-conflict: last\n")
 	reviewed := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
-	if status := reviewed.run([]string{"render", changed, "-r", runtime, "--on-conflict=last", "--output-dir", filepath.Join(golden, "want")}); status != exitDone {
+	if status := runLine(reviewed, []string{"render", changed, "-r", runtime, "--on-conflict=last", "--output-dir", filepath.Join(golden, "want")}); status != exitDone {
 		t.Fatalf("the reviewed rendering ends with status %d", status)
 	}
 	legacy := write("legacy.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      template: {spec: {containers: [{name: pytorch, image: i, env: [{name: WORLD_SIZE, value: MARK, misspelt: MARK}]}]}}\n")
@@ -139,7 +139,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string
-	for _, cmd := range (&program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}).root(nil).Commands() {
+	for _, cmd := range rootCommand((&program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}), nil).Commands() {
 		if name := cmd.Name(); name != "help" && name != "completion" {
 			verbs = append(verbs, name)
 		}
@@ -155,7 +155,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		run := func(args ...string) string {
 			var stdout, stderr bytes.Buffer
 			p := program{stdin: strings.NewReader(u.stdin), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-			p.run(args)
+			runLine(&p, args)
 			if u.objects {
 				return stderr.String()
 			}
@@ -244,7 +244,7 @@ func TestNoFormShowsValues(t *testing.T) {
 		for _, args := range lines {
 			var stdout, stderr bytes.Buffer
 			p := program{stdin: strings.NewReader(strings.ReplaceAll(text, "MARK", marker)), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-			p.run(args)
+			runLine(&p, args)
 			said := stderr.String()
 			if !slices.Contains([]string{"render", "migrate", "create", "fn"}, args[0]) {
 				said += stdout.String()

@@ -21,7 +21,7 @@ type writing struct {
 }
 
 // writeAll makes the changes that add gathers. A signal undoes them as long as it can.
-func (p *program) writeAll(add func(*writing) error) (err error) {
+func writeAll(p *program, add func(*writing) error) (err error) {
 	w := &writing{byName: map[string]*transaction.Changes{}}
 	var end func()
 	w.interrupted, end = p.listen()
@@ -79,8 +79,8 @@ func (w *writing) addCase(dir string, r *golden.Result) error {
 	return nil
 }
 
-// recover ends what killed runs began in directories.
-func (p *program) recover(dirs []string) error {
+// recoverDirs ends what killed runs began in directories.
+func recoverDirs(p *program, dirs []string) error {
 	interrupted, end := p.listen()
 	defer end()
 	for _, dir := range dirs {
@@ -95,7 +95,7 @@ func (p *program) recover(dirs []string) error {
 // files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
 type places []string
 
-func (p *program) placesOf(flags inputFlags) places {
+func placesOf(p *program, flags inputFlags) places {
 	var all places
 	for _, path := range flags.files {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -130,8 +130,8 @@ func (p places) find(file string) (dir, name string) {
 }
 
 // writeInPlace writes the files that change.
-func (p *program) writeInPlace(all places, files []rewritten) error {
-	return p.writeAll(func(w *writing) error {
+func writeInPlace(p *program, all places, files []rewritten) error {
+	return writeAll(p, func(w *writing) error {
 		for _, f := range files {
 			if !f.changed() {
 				continue

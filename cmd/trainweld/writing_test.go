@@ -30,11 +30,11 @@ func TestWriteInPlace(t *testing.T) {
 			}
 			before := tree(t, work)
 			p := program{files: hostFiles{}}
-			at := p.placesOf(inputFlags{files: []string{filepath.Join(work, "jobs"), c}, recursive: true})
+			at := placesOf(&p, inputFlags{files: []string{filepath.Join(work, "jobs"), c}, recursive: true})
 			if len(at) != 2 {
 				t.Errorf("%q, want two directories", at)
 			}
-			err := p.writeInPlace(at, []rewritten{
+			err := writeInPlace(&p, at, []rewritten{
 				{filepath.Join(work, "jobs", "deep", "b.yaml"), []byte("old b"), []byte("new b")},
 				{filepath.Join(work, "jobs", "a.yaml"), []byte("old a"), []byte("new a")},
 				{link, []byte("old c"), []byte("new c")}, {c, []byte("old c"), []byte("new c")},

@@ -142,3 +142,16 @@ func (o Options) shown(findings finding.List) finding.List {
 		return f.Severity <= finding.Note && !o.ShowNotes
 	})
 }
+
+// WriteBeside writes findings and their summary to standard error, as text. They stand beside objects on standard output,
+// so they go without source lines.
+func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
+	const format = "text"
+	if err := Write(w, format, findings, opts); err != nil {
+		return err
+	}
+	if summary := Summary(format, findings); summary != "" {
+		fmt.Fprintln(w, summary)
+	}
+	return nil
+}
