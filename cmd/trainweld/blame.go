@@ -12,6 +12,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
@@ -29,7 +31,7 @@ type blameFlags struct {
 	showOrigin bool
 }
 
-func blameCommand(p *program) *cobra.Command {
+func blameCommand(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
 		Use:   "blame -f PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
@@ -80,7 +82,7 @@ failed.`,
   kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return misusage(fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args))
+				return exit.Usage(fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args))
 			}
 			if len(args) == 1 {
 				flags.field = args[0]
@@ -130,22 +132,22 @@ type blamed struct {
 	entries  []managedEntry
 }
 
-func blameRun(p *program, flags blameFlags) error {
+func blameRun(p *host.Program, flags blameFlags) error {
 	if flags.format != "text" && flags.format != "json" {
-		return misusage(fmt.Errorf("unknown format %q: want text or json", flags.format))
+		return exit.Usage(fmt.Errorf("unknown format %q: want text or json", flags.format))
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, flags.color) {
-		return misusage(fmt.Errorf("--color: %q is none of auto, always and never", flags.color))
+		return exit.Usage(fmt.Errorf("--color: %q is none of auto, always and never", flags.color))
 	}
 	if flags.format == "json" && (flags.showOrigin || flags.color != "auto") {
-		return misusage(errors.New("--show-origin and --color have no effect on -o json: leave them out"))
+		return exit.Usage(errors.New("--show-origin and --color have no effect on -o json: leave them out"))
 	}
 	objects, findings, err := blameAll(p, flags)
 	if err != nil {
 		return err
 	}
 	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
-	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	selected, err := selectFields(p, objects, flags.field)
@@ -155,26 +157,26 @@ func blameRun(p *program, flags blameFlags) error {
 	if err := writeBlame(p, flags, selected); err != nil {
 		return err
 	}
-	return failure(findings, false)
+	return exit.For(findings, false)
 }
 
 // blameAll blames the objects of every TrainJob of the inputs.
-func blameAll(p *program, flags blameFlags) ([]blamed, finding.List, error) {
+func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
 	shared := flags.renderFlags
 	shared.format = "yaml"
 	if len(flags.files) == 0 {
-		return nil, nil, misusage(errors.New("nothing to blame: name files with -f, or - for standard input"))
+		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
 	_, opts, err := shared.parse()
 	if err != nil {
-		return nil, nil, misusage(err)
+		return nil, nil, exit.Usage(err)
 	}
 	if err := flags.children.check(flags.to, "yaml", true); err != nil {
-		return nil, nil, misusage(err)
+		return nil, nil, exit.Usage(err)
 	}
 	podOpts, err := flags.children.options(opts.As, false)
 	if err != nil {
-		return nil, nil, misusage(err)
+		return nil, nil, exit.Usage(err)
 	}
 	if flags.to != "jobset" {
 		shared.spelled, opts.As = true, render.Applied
@@ -189,7 +191,7 @@ func blameAll(p *program, flags blameFlags) ([]blamed, finding.List, error) {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
-			return nil, nil, misusage(err)
+			return nil, nil, exit.Usage(err)
 		case live, err == nil && in.findings.Err() == nil:
 			objects, findings, err := blameManaged(documents)
 			return objects, append(in.findings, findings...), err
@@ -236,13 +238,13 @@ func blameAll(p *program, flags blameFlags) ([]blamed, finding.List, error) {
 }
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
-func blameOther(p *program, flags blameFlags) ([]blamed, finding.List, error) {
-	m, found, err := readMerging(p, newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
+	m, found, err := readMerging(p, newInput(flags.inputFlags, &host.Progress{}), flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m != nil && m.id.Kind == "Secret" && !flags.showValues {
-		return nil, nil, misusage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
+		return nil, nil, exit.Usage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
 	}
 	merged, more := m.apply(found)
 	if found = append(found, more...); merged == nil {
@@ -299,10 +301,10 @@ func (b blamer) objects() ([]blamed, error) {
 	var objects []blamed
 	for pod, err := range render.Pods(js, b.pods) {
 		if err != nil {
-			return nil, misusage(err)
+			return nil, exit.Usage(err)
 		}
 		if len(objects) == maxBlamed {
-			return nil, misusage(fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed))
+			return nil, exit.Usage(fmt.Errorf("there are more than %d Pods, of which most are alike: select some with --job and --index", maxBlamed))
 		}
 		history, err := owners.Pod(pod)
 		if err != nil {
@@ -326,7 +328,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 			continue
 		}
 		if len(objects) == maxBlamed {
-			return nil, misusage(fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed))
+			return nil, exit.Usage(fmt.Errorf("there are more than %d Jobs, of which most are alike: select one with --job", maxBlamed))
 		}
 		history, err := owners.Job(child.Job)
 		if err != nil {
@@ -339,7 +341,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
-		return nil, misusage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names)))
+		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names)))
 	}
 	return objects, nil
 }
@@ -352,7 +354,7 @@ type selection struct {
 }
 
 // selectFields finds the field in every object. A field that some of them do not have is no mistake.
-func selectFields(p *program, objects []blamed, field string) ([]selection, error) {
+func selectFields(p *host.Program, objects []blamed, field string) ([]selection, error) {
 	var selected []selection
 	var failed error
 	for _, o := range objects {
@@ -368,13 +370,13 @@ func selectFields(p *program, objects []blamed, field string) ([]selection, erro
 				if s.fields = o.around(unknown.Path); s.fields != nil {
 					break
 				}
-				failed = cmp.Or(failed, error(misusage(fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
 				continue
 			case errors.As(err, &unknown):
-				failed = cmp.Or(failed, error(misusage(fmt.Errorf("%s: %w%s", o.id, err, fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w%s", o.id, err, fileHint(p, field)))))
 				continue
 			default:
-				return nil, misusage(err)
+				return nil, exit.Usage(err)
 			}
 		}
 		selected = append(selected, s)
@@ -386,8 +388,8 @@ func selectFields(p *program, objects []blamed, field string) ([]selection, erro
 }
 
 // fileHint helps those who name a file as they do for other commands.
-func fileHint(p *program, field string) string {
-	f, err := p.files.Open(field)
+func fileHint(p *host.Program, field string) string {
+	f, err := p.Files.Open(field)
 	if err != nil {
 		return ""
 	}
@@ -396,7 +398,7 @@ func fileHint(p *program, field string) string {
 }
 
 // completeField are the paths of the rendered object that begin as the word does.
-func completeField(p *program, flags blameFlags, word string) []string {
+func completeField(p *host.Program, flags blameFlags, word string) []string {
 	objects, _, err := blameAll(p, flags)
 	if err != nil {
 		return nil

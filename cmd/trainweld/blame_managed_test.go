@@ -11,13 +11,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // blameStdin runs blame on an object of standard input.
 func blameStdin(object string, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	p := program{stdin: strings.NewReader(object), stdout: &out, stderr: &errs, files: hostFiles{}}
+	p := host.Program{Stdin: strings.NewReader(object), Stdout: &out, Stderr: &errs, Files: host.Files{}}
 	status = runLine(&p, append([]string{"blame", "-f", "-"}, args...))
 	return status, out.String(), errs.String()
 }
@@ -84,9 +86,9 @@ func TestBlameManaged_Limits(t *testing.T) {
 		status         int
 		want           string
 	}{
-		{"deep", 900, 10, exitDone, ".a.a.b\n"},
-		{"too deep", 2000, 10, exitFindings, "TW100"},
-		{"deep and wide", 900, 50_000, exitFindings, "TW100: the paths of the managed fields take more than 64 MiB"},
+		{"deep", 900, 10, exit.Done, ".a.a.b\n"},
+		{"too deep", 2000, 10, exit.Findings, "TW100"},
+		{"deep and wide", 900, 50_000, exit.Findings, "TW100: the paths of the managed fields take more than 64 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			status, stdout, stderr := blameStdin(object(tc.levels, tc.fields))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 )
@@ -71,7 +72,7 @@ func (t *blameText) owners(s selection) {
 			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Layer})
 		}
 	}
-	fmt.Fprintln(t.w, t.paint(bold, "# "+report.Printable(s.id.String())+", by who owns each field"))
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.id.String())+", by who owns each field"))
 	var table [][]string
 	var layers []engine.Layer
 	for i, e := range s.entries {
@@ -89,7 +90,7 @@ func (t *blameText) owners(s selection) {
 // ownersOf writes the owners of the fields that were asked for.
 func (t *blameText) ownersOf(s selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
-	fmt.Fprintln(t.w, t.paint(bold, report.Printable(s.id.String())))
+	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.id.String())))
 	for field := range s.each() {
 		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
 		var table [][]string

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
@@ -125,7 +126,7 @@ func (t *blameText) write(rows []row) {
 		names, origins = max(names, utf8.RuneCountInString(r.name)), max(origins, utf8.RuneCountInString(r.origin))
 	}
 	room := 0 // for the text
-	if columns := t.screen.columns; columns > 0 {
+	if columns := t.screen.Columns; columns > 0 {
 		names, origins = min(names, max(10, columns/3)), min(origins, max(10, columns/4))
 		room = columns - names - 5
 		if t.flags.showOrigin {
@@ -136,7 +137,7 @@ func (t *blameText) write(rows []row) {
 	before := row{}
 	for _, r := range rows {
 		name := r.name
-		if t.screen.terminal && name != quietMark && name == before.name && r.layer == before.layer {
+		if t.screen.Terminal && name != quietMark && name == before.name && r.layer == before.layer {
 			name = "" // the bar goes on in its colour
 		}
 		before = r
@@ -171,7 +172,7 @@ func (t *blameText) cell(text string, width int, color string) {
 
 // legend says whose lines follow, and what the marks mean that they have.
 func (t *blameText) legend(s selection, rows []row, count []owned) {
-	fmt.Fprintln(t.w, t.paint(bold, "# "+report.Printable(s.id.String())+", by who set each line"))
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.id.String())+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
 	width := 0
 	for _, o := range count {

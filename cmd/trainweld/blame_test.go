@@ -8,20 +8,23 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // runBlame runs blame on the quick start's files, with an environment and a terminal of its own.
 func runBlame(t *testing.T, env map[string]string, columns int, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := program{
-		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{},
-		env:  func(name string) string { return env[name] },
-		size: func(io.Writer) (int, bool) { return columns, columns > 0 },
+	p := host.Program{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{},
+		Env:  func(name string) string { return env[name] },
+		Size: func(io.Writer) (int, bool) { return columns, columns > 0 },
 	}
 	quickstart := filepath.Join(repository, "testdata", "quickstart")
 	args = append([]string{"blame", "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
-	if status := runLine(&p, args); status != exitDone {
+	if status := runLine(&p, args); status != exit.Done {
 		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())
 	}
 	return stdout.String()
@@ -170,9 +173,9 @@ spec:
 					args = append(args, "--show-values")
 				}
 				var stdout, stderr bytes.Buffer
-				p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-				if status := runLine(&p, args); status != exitFindings {
-					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status, exitFindings, stderr.String())
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+				if status := runLine(&p, args); status != exit.Findings {
+					t.Fatalf("%q: status %d, want %d for the union\n%s", args, status, exit.Findings, stderr.String())
 				}
 				text := stdout.String() + stderr.String()
 				if text == "" {

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-func writeBlame(p *program, flags blameFlags, selected []selection) error {
+func writeBlame(p *host.Program, flags blameFlags, selected []selection) error {
 	managed := len(selected) > 0 && selected[0].entries != nil
 	if flags.format == "json" && managed {
-		return report.EncodeJSON(p.stdout, newOwnersReport(selected))
+		return report.EncodeJSON(p.Stdout, newOwnersReport(selected))
 	}
 	if flags.format == "json" {
-		return writeBlameJSON(p.stdout, selected, flags.showValues)
+		return writeBlameJSON(p.Stdout, selected, flags.showValues)
 	}
-	t := blameText{w: bufio.NewWriter(p.stdout), screen: p.screen(flags.color), flags: flags}
+	t := blameText{w: bufio.NewWriter(p.Stdout), screen: p.Screen(flags.color), flags: flags}
 	for i, s := range selected {
 		if i > 0 {
 			fmt.Fprintln(t.w)
@@ -59,7 +60,7 @@ func (s selection) each() iter.Seq[*blame.Field] {
 // blameText writes for a person.
 type blameText struct {
 	w      *bufio.Writer
-	screen screen
+	screen host.Screen
 	flags  blameFlags
 	colors map[engine.Layer]string
 }
@@ -105,12 +106,12 @@ func (t *blameText) color(layer engine.Layer) string {
 }
 
 func (t *blameText) paint(color, text string) string {
-	return painter(t.screen.color && color != "").paint(color, text)
+	return host.Painter(t.screen.Color && color != "").Paint(color, text)
 }
 
 // history writes what every layer wrote into the fields that were asked for.
 func (t *blameText) history(s selection) {
-	fmt.Fprintln(t.w, t.paint(bold, report.Printable(s.id.String())))
+	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.id.String())))
 	if s.unset != nil {
 		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.unset.Path.String()))
 		for _, who := range s.unset.Setters {
@@ -158,7 +159,7 @@ func (t *blameText) claims(f *blame.Field) {
 			if f.IsPresence() {
 				word = "brought it"
 			}
-			b.WriteString("  " + t.paint(bold, word))
+			b.WriteString("  " + t.paint(host.Bold, word))
 		}
 		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
 	}

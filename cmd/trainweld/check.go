@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -27,7 +29,7 @@ type checkFlags struct {
 	showNotes  bool
 }
 
-func checkCommand(p *program) *cobra.Command {
+func checkCommand(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
@@ -66,7 +68,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if cmd.Flags().Changed("old") && flags.old == "" {
-				return misusage(errors.New("--old: an empty path: give it a file or a directory"))
+				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
 			return checkRun(p, flags)
 		},
@@ -91,28 +93,28 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	return cmd
 }
 
-func checkRun(p *program, flags checkFlags) error {
+func checkRun(p *host.Program, flags checkFlags) error {
 	levels, onConflict, err := flags.parse()
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	j := newJudge(p, flags, onConflict)
 	if err := unknownManager(j.in, flags.force); err != nil {
-		j.in.progress.end()
+		j.in.progress.End()
 		return err
 	}
 	found := j.judge(context.Background())
-	j.in.progress.end()
+	j.in.progress.End()
 	found = levels.apply(found)
 	opts := report.Options{
-		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.color, Strict: flags.strict,
-		Line: j.in.line, Quote: j.in.quote, Version: p.version(), Files: j.in.order,
+		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
+		Line: j.in.line, Quote: j.in.quote, Version: p.Version(), Files: j.in.order,
 	}
-	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
+	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "%s: %s\n", j.count, cmp.Or(report.Summary(flags.format, found), "nothing to report"))
-	return failure(found, flags.strict)
+	fmt.Fprintf(p.Stderr, "%s: %s\n", j.count, cmp.Or(report.Summary(flags.format, found), "nothing to report"))
+	return exit.For(found, flags.strict)
 }
 
 // parse reads the flags that have words for values.

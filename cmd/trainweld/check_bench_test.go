@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // BenchmarkCheck checks a directory of 1,000 TrainJobs of one runtime, each with two managers' patches and a
@@ -26,8 +29,8 @@ func BenchmarkCheck(b *testing.B) {
 		stop := watchHeap(&peak)
 		start := time.Now()
 		var stdout, stderr bytes.Buffer
-		p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-		if status := runLine(&p, args); status != exitDone {
+		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+		if status := runLine(&p, args); status != exit.Done {
 			b.Fatalf("status %d\n%s%s", status, stdout.String(), stderr.String())
 		}
 		took += time.Since(start)

@@ -13,6 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/trainweld/trainweld/internal/casefile"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -34,7 +36,7 @@ type checkedFinding struct {
 func checkPaths(t *testing.T, args ...string) checked {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 	status := runLine(&p, append([]string{"check", "-o", "json"}, args...))
 	var report struct{ Findings []checkedFinding }
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
@@ -87,7 +89,7 @@ func TestCheckCluster(t *testing.T) {
 		text := want("rejected.txt") + want("blocked.txt")
 		refuses := outcome == "rejected" || outcome == "blocked"
 		switch {
-		case got.status != exitDone && got.status != exitFindings, (got.status == exitFindings) != (len(errs) > 0):
+		case got.status != exit.Done && got.status != exit.Findings, (got.status == exit.Findings) != (len(errs) > 0):
 			t.Errorf("%s: status %d with %d errors", name, got.status, len(errs))
 		case refuses == (len(errs) > 0):
 			agree++

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -21,7 +22,7 @@ func collections() {
 	postponeCollection()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	p := program{stdin: os.Stdin, stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
+	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
 	status := runLine(&p, os.Args[1:])
 	runtime.ReadMemStats(&after)
 	fmt.Println(after.NumGC-before.NumGC, debug.SetGCPercent(-1))

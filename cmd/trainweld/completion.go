@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render"
 )
@@ -24,7 +25,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return misusage(fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0]))
+	return exit.Usage(fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0]))
 }
 
 // knownFormat refuses formats that reports do not have.

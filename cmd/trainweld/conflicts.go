@@ -14,6 +14,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -28,7 +30,7 @@ type conflictsFlags struct {
 	showValues bool
 }
 
-func conflictsCommand(p *program) *cobra.Command {
+func conflictsCommand(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -77,9 +79,9 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	return cmd
 }
 
-func conflictsRun(p *program, flags conflictsFlags) error {
+func conflictsRun(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	p, merges := mergesObject(p, flags.inputFlags, flags.schemaFlags)
 	if merges {
@@ -89,16 +91,16 @@ func conflictsRun(p *program, flags conflictsFlags) error {
 	if err := unknownManager(in, flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(inOrder(conflictsIn(in, flags.force, flags.namespaceOf("")), in.order))
+	found := report.Distinct(report.InOrder(conflictsIn(in, flags.force, flags.namespaceOf("")), in.order))
 	return reportConflicts(p, flags, in, found, report.Count(len(in.jobs), "TrainJob"))
 }
 
 // conflictsOfObject reports what managers disagree on in an object that is not a TrainJob.
-func conflictsOfObject(p *program, flags conflictsFlags) error {
+func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if len(flags.force) > 0 || len(flags.runtimes) > 0 || flags.namespace != "" || flags.recursive {
-		return misusage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
+		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
-	in := newInput(flags.inputFlags, &progress{})
+	in := newInput(flags.inputFlags, &host.Progress{})
 	m, found, err := readMerging(p, in, flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return err
@@ -111,15 +113,15 @@ func conflictsOfObject(p *program, flags conflictsFlags) error {
 	return reportConflicts(p, flags, in, found, "1 object")
 }
 
-func reportConflicts(p *program, flags conflictsFlags, in *input, found finding.List, of string) error {
+func reportConflicts(p *host.Program, flags conflictsFlags, in *input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.color, Line: in.line, Quote: in.quote, Version: p.version(), Files: in.order,
+		ShowValues: flags.showValues, Color: p.Color, Line: in.line, Quote: in.quote, Version: p.Version(), Files: in.order,
 	}
-	if err := report.Write(p.stdout, flags.format, found, opts); err != nil {
+	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "looked at %s: %s\n", of, cmp.Or(report.Summary(flags.format, found), "no conflict"))
-	return failure(found, false)
+	fmt.Fprintf(p.Stderr, "looked at %s: %s\n", of, cmp.Or(report.Summary(flags.format, found), "no conflict"))
+	return exit.For(found, false)
 }
 
 // check refuses what can only be a mistake.

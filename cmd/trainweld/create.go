@@ -11,6 +11,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/trainjob"
@@ -30,7 +32,7 @@ type createFlags struct {
 	showValues           bool
 }
 
-func createCommand(p *program) *cobra.Command {
+func createCommand(p *host.Program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
 		Use:   "create --runtime NAME --name NAME [flags]",
@@ -55,7 +57,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return misusage(fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args))
+				return exit.Usage(fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args))
 			}
 			return nil
 		},
@@ -85,16 +87,16 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	return cmd
 }
 
-func createRun(p *program, flags createFlags, changed func(flag string) bool) error {
+func createRun(p *host.Program, flags createFlags, changed func(flag string) bool) error {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {
-		return misusage(fmt.Errorf("-o: %w", err))
+		return exit.Usage(fmt.Errorf("-o: %w", err))
 	}
 	options, err := flags.options(changed)
 	if err = errors.Join(err, flags.checkPaths()); err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
-	in := newInput(flags.inputFlags, &progress{})
+	in := newInput(flags.inputFlags, &host.Progress{})
 	readPatches(p, in, flags.inputFlags)
 	findings := in.findings
 	if findings.Err() == nil {
@@ -109,13 +111,13 @@ func createRun(p *program, flags createFlags, changed func(flag string) bool) er
 	locatePatches(in, found)
 	findings = append(findings, found...)
 	findings.Sort()
-	if err := report.WriteBeside(p.stderr, report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
-	return manifest.Encode(p.stdout, format, job)
+	return manifest.Encode(p.Stdout, format, job)
 }
 
 // options are what the flags say.

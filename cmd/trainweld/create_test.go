@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // TestCreateDocumented wants a row in the table of docs/create.md for every flag of create that says
 // something of the TrainJob, and for no other.
 func TestCreateDocumented(t *testing.T) {
-	p := program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, files: hostFiles{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
 	rows := map[string]bool{}
 	for _, line := range strings.Split(document(t, "docs/create.md"), "\n") {
 		if flag, ok := strings.CutPrefix(line, "| `--"); ok {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -32,7 +34,7 @@ type diffFlags struct {
 	showValues bool
 }
 
-func diffCommand(p *program) *cobra.Command {
+func diffCommand(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -72,7 +74,7 @@ not render.`,
   trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
-				return misusage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
 			return diffRun(p, flags, args)
 		},
@@ -102,14 +104,14 @@ not render.`,
 	return cmd
 }
 
-func diffRun(p *program, flags diffFlags, args []string) error {
-	paint, err := p.painter(flags.color)
+func diffRun(p *host.Program, flags diffFlags, args []string) error {
+	paint, err := p.Painter(flags.color)
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	opts, err := flags.options()
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	old, new, err := readVersions(p, flags, args)
 	if err != nil {
@@ -135,11 +137,11 @@ func diffRun(p *program, flags diffFlags, args []string) error {
 			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
 		})
 	}
-	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	c, err := compareVersions(old, new, flags.showValues)
 	if err != nil {
@@ -149,27 +151,27 @@ func diffRun(p *program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if status != exitDone && !flags.exitZero {
-		return exitStatus(status)
+	if status != exit.Done && !flags.exitZero {
+		return exit.Status(status)
 	}
 	return nil
 }
 
 // writeDiff writes the report, and returns the status that it asks for.
-func writeDiff(p *program, c *comparison, flags diffFlags, paint painter) (int, error) {
-	status := exitDone
+func writeDiff(p *host.Program, c *comparison, flags diffFlags, paint host.Painter) (int, error) {
+	status := exit.Done
 	if c.differs() {
 		status = exitDiffers
 	}
-	switch external := strings.Fields(p.getenv("KUBECTL_EXTERNAL_DIFF")); {
+	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
 	case flags.format == "json":
-		return status, c.writeJSON(p.stdout)
+		return status, c.writeJSON(p.Stdout)
 	case flags.format == "markdown":
-		return status, c.writeMarkdown(p.stdout)
+		return status, c.writeMarkdown(p.Stdout)
 	case len(external) > 0 && c.differs():
 		return externalDiff(p, external, c)
 	default:
-		return status, c.writeText(p.stdout, paint)
+		return status, c.writeText(p.Stdout, paint)
 	}
 }
 
@@ -222,10 +224,10 @@ func (flags *diffFlags) options() (render.Options, error) {
 }
 
 // readVersions are the two versions of the inputs that the command line names.
-func readVersions(p *program, flags diffFlags, args []string) (old, new *version, err error) {
+func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	for _, path := range slices.Concat(args, flags.both()) {
 		if path == "" {
-			return nil, nil, misusage(errors.New("an empty path: name a file, a directory, a glob or -"))
+			return nil, nil, exit.Usage(errors.New("an empty path: name a file, a directory, a glob or -"))
 		}
 	}
 	if flags.git != "" {
@@ -233,16 +235,16 @@ func readVersions(p *program, flags diffFlags, args []string) (old, new *version
 	}
 	switch {
 	case len(args) != 2:
-		return nil, nil, misusage(fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
+		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
 	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
-		return nil, nil, misusage(errors.New("standard input can be read once: give - as OLD or as NEW"))
+		return nil, nil, exit.Usage(errors.New("standard input can be read once: give - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):
-		return nil, nil, misusage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
+		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
 	}
 	side := func(path string) *version {
 		in := flags.inputFlags
 		in.files = slices.Concat([]string{path}, flags.files)
-		return &version{name: path, files: p.files, flags: in}
+		return &version{name: path, files: p.Files, flags: in}
 	}
 	return side(args[0]), side(args[1]), nil
 }

@@ -11,12 +11,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 )
 
 // externalDiff lets another program compare the objects that differ, as kubectl diff does: it gets two
 // directories that hold a file per object, and says with its status whether they differ.
-func externalDiff(p *program, command []string, c *comparison) (status int, err error) {
+func externalDiff(p *host.Program, command []string, c *comparison) (status int, err error) {
 	dirs := make([]string, 2)
 	for i, name := range []string{"OLD-", "NEW-"} {
 		if dirs[i], err = os.MkdirTemp("", name); err != nil {
@@ -32,13 +34,13 @@ func externalDiff(p *program, command []string, c *comparison) (status int, err 
 		}
 	}
 	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], dirs...)...)
-	cmd.Stdout, cmd.Stderr = unwrap(p.stdout), p.stderr
+	cmd.Stdout, cmd.Stderr = host.Unwrap(p.Stdout), p.Stderr
 	err = cmd.Run()
-	var exit *exec.ExitError
+	var ended *exec.ExitError
 	switch {
 	case err == nil:
-		return exitDone, nil
-	case errors.As(err, &exit) && exit.ExitCode() == exitDiffers:
+		return exit.Done, nil
+	case errors.As(err, &ended) && ended.ExitCode() == exitDiffers:
 		return exitDiffers, nil
 	default:
 		return 0, fmt.Errorf("the program of KUBECTL_EXTERNAL_DIFF failed: %s: %w; it has to end with 0 for no differences and with 1 for some", strings.Join(command, " "), err)

@@ -7,19 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 )
 
 // gitVersions are the paths as they are in a revision, and as they are in the working tree or in another
 // revision.
-func gitVersions(p *program, flags diffFlags, args []string) (old, new *version, err error) {
+func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	in := flags.inputFlags
 	in.files = slices.Concat(args, flags.files)
 	switch {
 	case len(in.files) == 0:
-		return nil, nil, misusage(errors.New("--git compares paths with a revision: name files or directories"))
+		return nil, nil, exit.Usage(errors.New("--git compares paths with a revision: name files or directories"))
 	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patchFiles()), manifest.Stdin):
-		return nil, nil, misusage(errors.New("standard input has no revision: name a file"))
+		return nil, nil, exit.Usage(errors.New("standard input has no revision: name a file"))
 	}
 	first, second, two := strings.Cut(flags.git, "..")
 	if two {
@@ -34,7 +36,7 @@ func gitVersions(p *program, flags diffFlags, args []string) (old, new *version,
 	if old, err = gitVersion(first, in); err != nil {
 		return nil, nil, err
 	}
-	new = &version{name: "the working tree", files: p.files, flags: in}
+	new = &version{name: "the working tree", files: p.Files, flags: in}
 	if two {
 		if new, err = gitVersion(second, in); err != nil {
 			old.close()
@@ -48,19 +50,19 @@ func gitVersions(p *program, flags diffFlags, args []string) (old, new *version,
 // mergeBase is the revision from which two others go apart, by its short name.
 func mergeBase(first, second string) (string, error) {
 	for _, rev := range []string{first, second} {
-		r, err := openRevision(rev)
+		r, err := host.OpenRevision(rev)
 		if err != nil {
 			return "", err
 		}
-		if err := r.close(); err != nil {
+		if err := r.Close(); err != nil {
 			return "", err
 		}
 	}
-	base, err := git("merge-base", first, second)
+	base, err := host.Git("merge-base", first, second)
 	if err != nil {
 		return "", fmt.Errorf("--git: %s and %s have no common ancestor here: %w; fetch more of their history where the clone is a shallow one", first, second, err)
 	}
-	short, err := git("rev-parse", "--short", strings.TrimSpace(string(base)))
+	short, err := host.Git("rev-parse", "--short", strings.TrimSpace(string(base)))
 	return strings.TrimSpace(string(short)), err
 }
 
@@ -126,9 +128,9 @@ func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // gitVersion is the version of a revision.
 func gitVersion(rev string, in inputFlags) (*version, error) {
-	files, err := openRevision(rev)
+	files, err := host.OpenRevision(rev)
 	if err != nil {
 		return nil, err
 	}
-	return &version{name: rev, files: files, flags: in, prefix: rev + ":", done: files.close}, nil
+	return &version{name: rev, files: files, flags: in, prefix: rev + ":", done: files.Close}, nil
 }

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
 // writeText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
 // diff of each group of TrainJobs in which the same changes. Where nothing differs it writes nothing.
-func (c *comparison) writeText(w io.Writer, paint painter) error {
+func (c *comparison) writeText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
 	if len(c.jobs) > 1 {
 		c.summary().text(out, paint)
@@ -21,7 +22,7 @@ func (c *comparison) writeText(w io.Writer, paint painter) error {
 		if i > 0 || len(c.jobs) > 1 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintln(out, paint.paint(bold, report.Line(g.title())))
+		fmt.Fprintln(out, paint.Paint(host.Bold, report.Line(g.title())))
 		for _, b := range g.blocks {
 			lines, err := c.block(g, b)
 			if err != nil {
@@ -96,7 +97,7 @@ func (b block) title(namespace string) string {
 
 // String is the line as it is written, with nothing in it that a terminal would act on but tabs.
 func (l hunkLine) String() string {
-	text := printableTabs(l.text)
+	text := report.PrintableTabs(l.text)
 	if l.note != "" {
 		text += "  # " + report.Printable(l.note)
 	}
@@ -106,24 +107,24 @@ func (l hunkLine) String() string {
 	return report.Line(string(l.mark) + text)
 }
 
-func (l hunkLine) painted(paint painter) string {
+func (l hunkLine) painted(paint host.Painter) string {
 	switch l.mark {
 	case '-':
-		return paint.paint(red, l.String())
+		return paint.Paint(host.Red, l.String())
 	case '+':
-		return paint.paint(green, l.String())
+		return paint.Paint(host.Green, l.String())
 	case '@':
-		return paint.paint(cyan, l.String())
+		return paint.Paint(host.Cyan, l.String())
 	case 'a', 'b':
-		return paint.paint(bold, l.String())
+		return paint.Paint(host.Bold, l.String())
 	default:
 		return l.String()
 	}
 }
 
 // text writes the summary.
-func (s summary) text(w io.Writer, paint painter) {
-	fmt.Fprintln(w, paint.paint(bold, s.headline()))
+func (s summary) text(w io.Writer, paint host.Painter) {
+	fmt.Fprintln(w, paint.Paint(host.Bold, s.headline()))
 	for _, by := range s.causes {
 		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
 		for i, row := range by.rows {

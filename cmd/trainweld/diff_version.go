@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
@@ -65,13 +66,13 @@ func (v *version) close() {
 }
 
 // render reads and renders the version. What is wrong is among its findings.
-func (v *version) render(p *program, flags diffFlags, opts render.Options) {
+func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
 		v.flags.spelled, opts.As = true, render.Applied
 	}
 	reader := *p
-	reader.files = v.files
+	reader.Files = v.files
 	source, merges := mergesObject(&reader, v.flags, flags.schemaFlags)
 	if merges && len(v.flags.files) > 0 {
 		v.merge(source, flags.schemaFlags, opts.OnConflict)
@@ -108,8 +109,8 @@ func (v *version) render(p *program, flags diffFlags, opts render.Options) {
 }
 
 // merge merges the object of a version that is not a TrainJob.
-func (v *version) merge(p *program, how schemaFlags, rule render.OnConflict) {
-	v.in = newInput(v.flags, &progress{})
+func (v *version) merge(p *host.Program, how schemaFlags, rule render.OnConflict) {
+	v.in = newInput(v.flags, &host.Progress{})
 	m, found, err := readMerging(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err

@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/render/explain"
 )
 
-func explainCommand(p *program) *cobra.Command {
+func explainCommand(p *host.Program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use:   "explain FIELD [-o text|json]",
@@ -40,18 +42,18 @@ Exit status: 0 done, 2 there is no such field.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return misusage(fmt.Errorf("explain takes one field, and was given %d", len(args)))
+				return exit.Usage(fmt.Errorf("explain takes one field, and was given %d", len(args)))
 			}
 			rule, err := explain.Field(args[0])
 			switch {
 			case err != nil:
 				return err
 			case format == "json":
-				return writeRuleJSON(p.stdout, rule)
+				return writeRuleJSON(p.Stdout, rule)
 			case format == "text":
-				return writeRule(p.stdout, rule)
+				return writeRule(p.Stdout, rule)
 			default:
-				return misusage(fmt.Errorf("--output: %q is no format; use text or json", format))
+				return exit.Usage(fmt.Errorf("--output: %q is no format; use text or json", format))
 			}
 		},
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -19,7 +21,7 @@ import (
 // looked at twice: first all of them, for runtimes, of which most show none and are not parsed; then, for
 // TrainJobs, one after the other.
 type feed struct {
-	p     *program
+	p     *host.Program
 	in    *input
 	flags inputFlags
 	files []feedFile
@@ -55,7 +57,7 @@ type again struct {
 const feedLimit = 8 << 20
 
 // newFeed takes the first look. The input is complete then, but for the TrainJobs.
-func newFeed(p *program, in *input, flags inputFlags) *feed {
+func newFeed(p *host.Program, in *input, flags inputFlags) *feed {
 	f := &feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
 	for i, paths := range [][]string{flags.files, flags.runtimes} {
 		for _, name := range listFiles(p, in, paths, flags) {
@@ -66,8 +68,8 @@ func newFeed(p *program, in *input, flags inputFlags) *feed {
 		}
 		f.listed[i], in.findings = in.findings, nil
 	}
-	ordered(len(f.files), f.look, func(i int, l look) {
-		in.progress.step("looked at", i+1, len(f.files))
+	parallel.Ordered(len(f.files), f.look, func(i int, l look) {
+		in.progress.Step("looked at", i+1, len(f.files))
 		f.take(i, l)
 	})
 	readPatches(p, in, flags)
@@ -85,10 +87,10 @@ func (f *feed) look(i int) look {
 	file := f.files[i]
 	once := file.name == manifest.Stdin
 	if !once {
-		info, err := fs.Stat(f.p.files, file.name)
+		info, err := fs.Stat(f.p.Files, file.name)
 		once = err == nil && !info.Mode().IsRegular() // such as a pipe
 	}
-	data, unreadable := manifest.Read(f.p.files, f.p.stdin, file.name)
+	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
 	switch {
 	case unreadable != nil:
 		return look{&decoded{findings: finding.List{*unreadable}}, true}
@@ -141,7 +143,7 @@ type fed struct {
 // are asked for.
 func (f *feed) objects(jobSets bool) iter.Seq[fed] {
 	return func(yield func(fed) bool) {
-		ordered(f.jobs, f.read, func(i int, d decoded) {
+		parallel.Ordered(f.jobs, f.read, func(i int, d decoded) {
 			if f.files[i].decoded == nil {
 				d = f.in.aliases.take(d)
 			}
@@ -172,7 +174,7 @@ func (f *feed) read(i int) decoded {
 	if file.decoded != nil {
 		return *file.decoded
 	}
-	data, unreadable := manifest.Read(f.p.files, f.p.stdin, file.name)
+	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
 	if unreadable != nil {
 		return decoded{findings: finding.List{*unreadable}}
 	}

@@ -10,13 +10,15 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
-func fnCommand(p *program) *cobra.Command {
+func fnCommand(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
 		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
@@ -63,8 +65,8 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 }
 
 // fnRun answers one ResourceList. What is no ResourceList gets no answer.
-func fnRun(p *program) error {
-	data, unreadable := manifest.Read(p.files, p.stdin, manifest.Stdin)
+func fnRun(p *host.Program) error {
+	data, unreadable := manifest.Read(p.Files, p.Stdin, manifest.Stdin)
 	if unreadable != nil {
 		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)
 	}
@@ -82,30 +84,30 @@ func fnRun(p *program) error {
 	}
 	items := f.run()
 	findings := f.told(report.Distinct(f.findings))
-	if err := report.WriteBeside(p.stderr, f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
 		return err
 	}
-	failed := failure(findings, opts.strict)
+	failed := exit.For(findings, opts.strict)
 	list.Results = f.results(findings) // these name items by their places in what came
 	if failed == nil {
 		list.Items = items
 	}
-	if err := list.Write(p.stdout); err != nil {
+	if err := list.Write(p.Stdout); err != nil {
 		return err
 	}
 	return failed
 }
 
 // refuse answers with what is wrong with the options, and with the items as they came.
-func refuse(p *program, list *resourcelist.List, wrong []misuse) error {
+func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
-		fmt.Fprintf(p.stderr, "trainweld: %s\n", report.Printable(w.Error()))
+		fmt.Fprintf(p.Stderr, "trainweld: %s\n", report.Printable(w.Error()))
 		list.Results = append(list.Results, misuseResult(list.Config, w))
 	}
-	if err := list.Write(p.stdout); err != nil {
+	if err := list.Write(p.Stdout); err != nil {
 		return err
 	}
-	return exitStatus(exitFailed)
+	return exit.Status(exit.Failed)
 }
 
 // function is one run over a list.
@@ -119,11 +121,11 @@ type function struct {
 }
 
 // newFunction reads everything: the items, and the files that the options name.
-func newFunction(p *program, list *resourcelist.List, opts *fnOptions) *function {
+func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *function {
 	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
 	opts.spelled = opts.to != "jobset"
 	f := &function{
-		list: list, opts: opts, in: newInput(opts.inputFlags, &progress{}),
+		list: list, opts: opts, in: newInput(opts.inputFlags, &host.Progress{}),
 		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {

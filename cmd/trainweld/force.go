@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
 // line names so far.
-func addForceManager(p *program, cmd *cobra.Command, managers *[]string, flags *inputFlags) {
+func addForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *inputFlags) {
 	cmd.Flags().Var((*repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
@@ -33,7 +35,7 @@ func unknownManager(in *input, force []string) error {
 		if hint == "" && len(known) > 0 {
 			hint = fmt.Sprintf("; the managers are %q", known)
 		}
-		return misusage(fmt.Errorf("--force-manager: no patch is of manager %q%s", name, hint))
+		return exit.Usage(fmt.Errorf("--force-manager: no patch is of manager %q%s", name, hint))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/jsonschema"
 	"github.com/trainweld/trainweld/manifest"
 )
@@ -192,7 +193,7 @@ func TestHostile(t *testing.T) {
 	add("version", hostile)
 	add("diff", "--git", hostile, job)
 	add("diff", "--git", "HEAD", job)
-	for _, cmd := range rootCommand(&program{}, nil).Commands() {
+	for _, cmd := range rootCommand(&host.Program{}, nil).Commands() {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)
@@ -202,13 +203,13 @@ func TestHostile(t *testing.T) {
 	}
 	for _, r := range runs {
 		var stdout, stderr bytes.Buffer
-		p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 		if r.stdin != "" {
 			data, err := os.ReadFile(r.stdin)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.stdin = bytes.NewReader(data)
+			p.Stdin = bytes.NewReader(data)
 		}
 		runLine(&p, r.args)
 		at := slices.Index(r.args, "-o")

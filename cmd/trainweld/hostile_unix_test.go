@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -93,19 +94,19 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 	}{
 		{"render, journal", ".trainweld-journal", func(dir string) []string {
 			return []string{"render", "-f", dir, "--output-dir", dir}
-		}, exitFailed},
+		}, exit.Failed},
 		{"render, list", ".trainweld-files", func(dir string) []string {
 			return []string{"render", "-f", dir, "--output-dir", dir, "--prune"}
-		}, exitFailed},
+		}, exit.Failed},
 		{"migrate, journal", ".trainweld-journal", func(dir string) []string {
 			return []string{"migrate", "-w", dir}
-		}, exitFailed},
-		{"test, journal", ".trainweld-journal", func(dir string) []string { return []string{"test", "--update", dir} }, exitFailed},
+		}, exit.Failed},
+		{"test, journal", ".trainweld-journal", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
 		{"init, journal", ".trainweld-journal", func(dir string) []string {
 			return []string{"test", "--init", runtime, "--output-dir", dir}
-		}, exitFailed},
-		{"test, options", "options.yaml", func(dir string) []string { return []string{"test", "--update", dir} }, exitFailed},
-		{"test, golden", "want/default_one.yaml", func(dir string) []string { return []string{"test", dir} }, exitFindings},
+		}, exit.Failed},
+		{"test, options", "options.yaml", func(dir string) []string { return []string{"test", "--update", dir} }, exit.Failed},
+		{"test, golden", "want/default_one.yaml", func(dir string) []string { return []string{"test", dir} }, exit.Findings},
 	} {
 		for kind := range obstacles("") {
 			t.Run(tc.name+", "+kind, func(t *testing.T) {
@@ -162,11 +163,11 @@ func TestInput_Pipe(t *testing.T) {
 				w.Close()
 			}
 		}()
-		if status, out := inTime(t, args...); status != exitDone {
+		if status, out := inTime(t, args...); status != exit.Done {
 			t.Errorf("%q: status %d\n%s", args, status, out)
 		}
 	}
-	if status, out := inTime(t, "check", "/dev/zero"); status != exitFindings || !strings.Contains(out, "is larger than 64 MiB") {
+	if status, out := inTime(t, "check", "/dev/zero"); status != exit.Findings || !strings.Contains(out, "is larger than 64 MiB") {
 		t.Errorf("/dev/zero: status %d\n%s", status, out)
 	}
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/ports"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
@@ -39,7 +41,7 @@ type input struct {
 	lines    map[string]fileLines
 	refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
 	own      []text               // the files of -f, for those who rewrite them
-	progress *progress
+	progress *host.Progress
 	// spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	spelled  bool
@@ -147,8 +149,8 @@ func checkNamespace(name string) error {
 
 // readInput reads all inputs. It returns findings for all that it cannot read, and an error never: one
 // unreadable file is no reason to be silent about the next one.
-func readInput(p *program, flags inputFlags) *input {
-	in := newInput(flags, &progress{})
+func readInput(p *host.Program, flags inputFlags) *input {
+	in := newInput(flags, &host.Progress{})
 	for _, d := range readDocuments(p, in, flags.files, flags) {
 		in.add(d, flags.namespace, true)
 	}
@@ -161,7 +163,7 @@ func readInput(p *program, flags inputFlags) *input {
 	return in
 }
 
-func newInput(flags inputFlags, progress *progress) *input {
+func newInput(flags inputFlags, progress *host.Progress) *input {
 	return &input{
 		spelled:  flags.spelled,
 		sources:  map[fieldpath.Object]runtimeSource{},
@@ -173,11 +175,11 @@ func newInput(flags inputFlags, progress *progress) *input {
 	}
 }
 
-func readPatches(p *program, in *input, flags inputFlags) {
+func readPatches(p *host.Program, in *input, flags inputFlags) {
 	read := map[string]bool{}
 	for _, patch := range flags.patches {
 		manager, path := managerOf(patch)
-		files, findings := manifest.Files(p.files, []string{path}, false)
+		files, findings := manifest.Files(p.Files, []string{path}, false)
 		in.findings = append(in.findings, findings...)
 		for _, file := range files {
 			if key := manager + "=" + file; !read[key] {
@@ -189,8 +191,8 @@ func readPatches(p *program, in *input, flags inputFlags) {
 }
 
 // readPatchFile reads the patches of a file, which are all of the manager that is named for it, if one is.
-func readPatchFile(p *program, in *input, flags inputFlags, manager, file string) {
-	data, unreadable := manifest.Read(p.files, p.stdin, file)
+func readPatchFile(p *host.Program, in *input, flags inputFlags, manager, file string) {
+	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
 		in.findings = append(in.findings, *unreadable)
 		return
@@ -289,7 +291,7 @@ func (in *input) quote(p fieldpath.Position, values bool) (string, bool) {
 }
 
 // readDocuments are the objects of the files that paths name; what reading finds goes to the input.
-func readDocuments(p *program, in *input, paths []string, flags inputFlags) []*manifest.Document {
+func readDocuments(p *host.Program, in *input, paths []string, flags inputFlags) []*manifest.Document {
 	var documents []*manifest.Document
 	readFiles(p, in, paths, flags, func(d decoded) {
 		documents = append(documents, d.documents...)
@@ -302,16 +304,16 @@ func readDocuments(p *program, in *input, paths []string, flags inputFlags) []*m
 // readFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
 // there may well be files of another kind; in a file that is named itself, a document that is no object
 // is a mistake.
-func readFiles(p *program, in *input, paths []string, flags inputFlags, take func(decoded)) {
+func readFiles(p *host.Program, in *input, paths []string, flags inputFlags, take func(decoded)) {
 	files := listFiles(p, in, paths, flags)
-	ordered(len(files), func(i int) decoded {
-		data, unreadable := manifest.Read(p.files, p.stdin, files[i])
+	parallel.Ordered(len(files), func(i int) decoded {
+		data, unreadable := manifest.Read(p.Files, p.Stdin, files[i])
 		if unreadable != nil {
 			return decoded{file: files[i], findings: finding.List{*unreadable}}
 		}
 		return in.aliases.decode(flags, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d decoded) {
-		in.progress.step("read", i+1, len(files))
+		in.progress.Step("read", i+1, len(files))
 		if d.data != nil {
 			in.opened(files[i], d.data)
 		}
@@ -320,8 +322,8 @@ func readFiles(p *program, in *input, paths []string, flags inputFlags, take fun
 }
 
 // listFiles are the files that paths name and that were not listed before.
-func listFiles(p *program, in *input, paths []string, flags inputFlags) []string {
-	files, findings := manifest.Files(p.files, paths, flags.recursive)
+func listFiles(p *host.Program, in *input, paths []string, flags inputFlags) []string {
+	files, findings := manifest.Files(p.Files, paths, flags.recursive)
 	in.findings = append(in.findings, findings...)
 	return slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)

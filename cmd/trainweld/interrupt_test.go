@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
@@ -27,7 +29,7 @@ func after(times int) func() error {
 		case asked <- struct{}{}:
 			return nil
 		default:
-			return interrupted{syscall.SIGTERM}
+			return host.Interrupted{Signal: syscall.SIGTERM}
 		}
 	}
 }
@@ -55,7 +57,7 @@ func TestInterruptedDir(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if signal := (interrupted{}); !errors.As(err, &signal) || signal.status() != 143 {
+			if signal := (host.Interrupted{}); !errors.As(err, &signal) || signal.Status() != 143 {
 				t.Fatalf("place %d: %v", places, err)
 			}
 			if before == nil {
@@ -122,7 +124,7 @@ func TestInterruptedProcess(t *testing.T) {
 				state := w.disturb(t, random, version, sent)
 				now := tree(t, w.dir)
 				switch status := state.ExitCode(); {
-				case status == exitDone:
+				case status == exit.Done:
 					ends["too late"]++
 					if diff := cmp.Diff(w.trees[version], now); diff != "" {
 						t.Fatalf("a run that was too late to be interrupted left something else than a clean one (-want +got):\n%s", diff)

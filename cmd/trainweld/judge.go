@@ -13,6 +13,8 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -69,9 +71,9 @@ func (t tally) String() string {
 }
 
 // newJudge reads everything.
-func newJudge(p *program, flags checkFlags, onConflict render.OnConflict) *judge {
+func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
-		in: newInput(flags.inputFlags, p.progress()), flags: flags, onConflict: onConflict,
+		in: newInput(flags.inputFlags, p.Progress()), flags: flags, onConflict: onConflict,
 		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
 	}
 	j.past = readPast(p, j)
@@ -167,10 +169,10 @@ func (j *judge) onlyOnce(d *manifest.Document) {
 // judge judges everything, and returns what was found in the order of the files and their lines.
 func (j *judge) judge(ctx context.Context) finding.List {
 	var found finding.List
-	ordered(len(j.verdicts), func(i int) finding.List {
+	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
 		return j.verdicts[i](ctx)
 	}, func(i int, f finding.List) {
-		j.in.progress.step("checked", i+1, len(j.verdicts))
+		j.in.progress.Step("checked", i+1, len(j.verdicts))
 		found = append(found, f...)
 	})
 	for _, held := range j.aside {
@@ -195,7 +197,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 			Message: "the inputs hold no TrainJob, runtime or JobSet", Help: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories",
 		})
 	}
-	return report.Distinct(inOrder(oncePerRuntime(found), j.in.order))
+	return report.Distinct(report.InOrder(oncePerRuntime(found), j.in.order))
 }
 
 // trainJob judges one TrainJob.

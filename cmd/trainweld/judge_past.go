@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
@@ -27,7 +28,7 @@ type past struct {
 
 // readPast reads the old state. What is wrong with it was found when it was new; what cannot be read at
 // all is reported.
-func readPast(p *program, j *judge) *past {
+func readPast(p *host.Program, j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}

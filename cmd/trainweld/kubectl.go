@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // What kubectl looks for on the PATH: the first for `kubectl trainweld`, the second when a shell asks
@@ -30,8 +32,8 @@ func invoked(file string, args []string) (string, []string) {
 
 // named lets a command and those below it speak under the name that the user types: in their usage, in
 // their examples, and wherever they name one another.
-func named(p *program, root *cobra.Command) {
-	if p.name == "" || p.name == root.Name() {
+func named(p *host.Program, root *cobra.Command) {
+	if p.Name == "" || p.Name == root.Name() {
 		return
 	}
 	var names []string
@@ -42,14 +44,14 @@ func named(p *program, root *cobra.Command) {
 	var rename func(cmd *cobra.Command)
 	rename = func(cmd *cobra.Command) {
 		for _, text := range []*string{&cmd.Short, &cmd.Long, &cmd.Example} {
-			*text = mention.ReplaceAllString(*text, p.name+"$1")
+			*text = mention.ReplaceAllString(*text, p.Name+"$1")
 		}
 		for _, c := range cmd.Commands() {
 			rename(c)
 		}
 	}
 	rename(root)
-	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: p.name}
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: p.Name}
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
 			cmd.Long = pluginCompletionHelp

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // allocations runs the program as a process of its own and prints how many bytes it allocated, in place
 // of its output.
 func allocations() {
-	p := program{stdin: os.Stdin, stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
+	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
 	status := runLine(&p, os.Args[1:])
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -54,7 +56,7 @@ const (
 	jsonType      = "merge"
 )
 
-func mergeCommand(p *program) *cobra.Command {
+func mergeCommand(p *host.Program) *cobra.Command {
 	var flags mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
@@ -100,12 +102,12 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	return cmd
 }
 
-func mergeRun(p *program, flags mergeFlags) error {
+func mergeRun(p *host.Program, flags mergeFlags) error {
 	format, rule, err := flags.parse()
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
-	m, found, err := readMerging(p, newInput(flags.inputFlags, &progress{}), flags.inputFlags, flags.schemaFlags)
+	m, found, err := readMerging(p, newInput(flags.inputFlags, &host.Progress{}), flags.inputFlags, flags.schemaFlags)
 	if err != nil {
 		return err
 	}
@@ -113,14 +115,14 @@ func mergeRun(p *program, flags mergeFlags) error {
 	if found = append(found, more...); merged != nil {
 		found = append(found, m.conflicts(merged.owners, rule)...)
 	}
-	if err := report.WriteBeside(p.stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
-	if err := failure(found, false); err != nil {
+	if err := exit.For(found, false); err != nil {
 		return err
 	}
 	encoder := manifest.Encoder{KeepStatus: true}
-	return encoder.Encode(p.stdout, format, merged.value)
+	return encoder.Encode(p.Stdout, format, merged.value)
 }
 
 // parse reads the flags that have words for values.

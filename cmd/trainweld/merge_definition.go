@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -17,15 +18,15 @@ import (
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
 // definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
-func definitionOf(p *program, in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
+func definitionOf(p *host.Program, in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	files, found := manifest.Files(p.files, paths, false)
+	files, found := manifest.Files(p.Files, paths, false)
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	var kinds []string
 	for _, file := range files {
-		data, unreadable := manifest.Read(p.files, p.stdin, file)
+		data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 		if unreadable != nil {
 			found = append(found, *unreadable)
 			continue

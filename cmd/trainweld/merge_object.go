@@ -17,6 +17,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/builtin"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/manifest"
@@ -27,7 +29,7 @@ import (
 // mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
 // kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
 // once more.
-func mergesObject(p *program, flags inputFlags, how schemaFlags) (*program, bool) {
+func mergesObject(p *host.Program, flags inputFlags, how schemaFlags) (*host.Program, bool) {
 	if how.mergeType != "" || len(how.definitions) > 0 {
 		return p, true
 	}
@@ -35,13 +37,13 @@ func mergesObject(p *program, flags inputFlags, how schemaFlags) (*program, bool
 		return p, false
 	}
 	again := *p
-	files, _ := manifest.Files(p.files, flags.files, false)
+	files, _ := manifest.Files(p.Files, flags.files, false)
 	if !slices.Equal(files, flags.files) {
 		return &again, false
 	}
 	var seen bytes.Buffer
-	data, unreadable := manifest.Read(p.files, io.TeeReader(p.stdin, &seen), files[0])
-	again.stdin = io.MultiReader(&seen, p.stdin)
+	data, unreadable := manifest.Read(p.Files, io.TeeReader(p.Stdin, &seen), files[0])
+	again.Stdin = io.MultiReader(&seen, p.Stdin)
 	if unreadable != nil {
 		return &again, false
 	}
@@ -78,18 +80,18 @@ type merged struct {
 }
 
 // readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func readMerging(p *program, in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
+func readMerging(p *host.Program, in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
 	switch {
 	case len(flags.files) == 0:
-		return nil, nil, misusage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
+		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
 	case len(flags.files) > 1:
-		return nil, nil, misusage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files)))
+		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files)))
 	case len(flags.patches) == 0:
-		return nil, nil, misusage(errors.New("nothing to merge: name the patches with --patch"))
+		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
 	m := &merging{}
 	file := flags.files[0]
-	data, unreadable := manifest.Read(p.files, p.stdin, file)
+	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
 		return nil, finding.List{*unreadable}, nil
 	}
@@ -109,7 +111,7 @@ func readMerging(p *program, in *input, flags inputFlags, how schemaFlags) (*mer
 	m.schema = definition
 	m.goType, _ = builtin.TypeOf(is.APIVersion, is.ID.Kind)
 	if err := m.choose(how, is); err != nil {
-		return nil, nil, misusage(err)
+		return nil, nil, exit.Usage(err)
 	}
 	kind := objectKind(is, nil)
 	if m.typ == strategicType {
@@ -134,7 +136,7 @@ func readMerging(p *program, in *input, flags inputFlags, how schemaFlags) (*mer
 			manager = filepath.Base(file)
 		}
 		if slices.ContainsFunc(m.patches, func(p mergedPatch) bool { return p.manager == manager }) {
-			return nil, nil, misusage(fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager))
+			return nil, nil, exit.Usage(fmt.Errorf("--patch: manager %q is given twice: name the managers with --patch NAME=FILE, or combine the two patches", manager))
 		}
 		read, more := readMergedPatch(p, in, file, kind)
 		if found = append(found, more...); more.Err() == nil {
@@ -183,8 +185,8 @@ func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
 }
 
 // readMergedPatch reads the one patch of a file.
-func readMergedPatch(p *program, in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
-	data, unreadable := manifest.Read(p.files, p.stdin, file)
+func readMergedPatch(p *host.Program, in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
+	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}
 	}

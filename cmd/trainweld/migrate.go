@@ -13,6 +13,8 @@ import (
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 )
@@ -33,7 +35,7 @@ type migrateFlags struct {
 // sdkManager is the manager that the Kubeflow SDK writes its patches as.
 const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
-func migrateCommand(p *program) *cobra.Command {
+func migrateCommand(p *host.Program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate PATH... [-r PATH]... [flags]",
@@ -71,7 +73,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if err := flags.check(); err != nil {
-				return misusage(err)
+				return exit.Usage(err)
 			}
 			return migrateRun(p, flags)
 		},
@@ -138,7 +140,7 @@ type migration struct {
 	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
 }
 
-func migrateRun(p *program, flags migrateFlags) error {
+func migrateRun(p *host.Program, flags migrateFlags) error {
 	flags.kinds = trainingJobKinds()
 	var at places
 	if flags.inPlace {
@@ -158,10 +160,10 @@ func migrateRun(p *program, flags migrateFlags) error {
 		files = append(files, m.file(text))
 	}
 	findings := report.Distinct(m.findings)
-	if err := report.WriteBeside(p.stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
 		return err
 	}
-	if err := failure(findings, flags.strict); err != nil {
+	if err := exit.For(findings, flags.strict); err != nil {
 		return err
 	}
 	if flags.inPlace {
@@ -191,7 +193,7 @@ func (m *migration) file(text text) rewritten {
 }
 
 // showRewritten writes what was asked for to standard output.
-func showRewritten(p *program, files []rewritten, flags migrateFlags) error {
+func showRewritten(p *host.Program, files []rewritten, flags migrateFlags) error {
 	var out bytes.Buffer
 	for _, f := range files {
 		switch {
@@ -201,7 +203,7 @@ func showRewritten(p *program, files []rewritten, flags migrateFlags) error {
 			}
 			if flags.diff && f.changed() {
 				for line := range strings.Lines(string(diff.Diff(f.name+".orig", f.old, f.name, f.new))) {
-					fmt.Fprintln(&out, printableTabs(strings.TrimSuffix(line, "\n")))
+					fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
 				}
 			}
 		case !flags.inPlace:
@@ -209,7 +211,7 @@ func showRewritten(p *program, files []rewritten, flags migrateFlags) error {
 			out.Write(f.new)
 		}
 	}
-	_, err := p.stdout.Write(out.Bytes())
+	_, err := p.Stdout.Write(out.Bytes())
 	return err
 }
 

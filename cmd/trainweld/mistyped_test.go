@@ -19,6 +19,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -151,7 +152,7 @@ func checkLines(t *testing.T, documents []any, args ...string) [][]lineFinding {
 		text.Write(data)
 		text.WriteString("\n---\n")
 	}
-	p := program{stdin: &text, stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+	p := host.Program{Stdin: &text, Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 	runLine(&p, append([]string{"check", "-", "-o", "json"}, args...))
 	var report struct {
 		Findings []struct {

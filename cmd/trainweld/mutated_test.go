@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -215,7 +217,7 @@ func TestMutatedInputs(t *testing.T) {
 						bad(args, "panics", p)
 					}
 				}()
-				p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+				p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 				status = runLine(&p, args)
 			}()
 			if d := time.Since(start); d > time.Minute {
@@ -267,7 +269,7 @@ func TestMutatedInputs(t *testing.T) {
 						}
 					}
 				}
-				if (wrong > 0) != (status == exitFindings) {
+				if (wrong > 0) != (status == exit.Findings) {
 					bad(args, "has errors and exits", wrong, status)
 				}
 			}

@@ -10,44 +10,46 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
 // runLine executes one command line and returns its exit status. An output that fails decides on it, also where the
 // command did not notice.
-func runLine(p *program, args []string) int {
-	stdout := &sink{w: p.stdout}
+func runLine(p *host.Program, args []string) int {
+	stdout := host.NewSink(p.Stdout)
 	sunk := *p
-	sunk.stdout = stdout
+	sunk.Stdout = stdout
 	return execute(&sunk, args, stdout)
 }
 
-func execute(p *program, args []string, stdout *sink) int {
+func execute(p *host.Program, args []string, stdout *host.Sink) int {
 	root := rootCommand(p, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
-	var status exitStatus
-	var misused usageError
-	var signal interrupted
+	var status exit.Status
+	var misused exit.UsageError
+	var signal host.Interrupted
 	switch {
-	case isClosedPipe(stdout.err): // silent, as in all programs
-		return exitClosedPipe
-	case stdout.err != nil:
-		fmt.Fprintf(p.stderr, "%s: standard output: %v\n", root.DisplayName(), stdout.err)
-		return exitFailed
+	case host.IsClosedPipe(stdout.Err): // silent, as in all programs
+		return exit.ClosedPipe
+	case stdout.Err != nil:
+		fmt.Fprintf(p.Stderr, "%s: standard output: %v\n", root.DisplayName(), stdout.Err)
+		return exit.Failed
 	case err == nil:
-		return exitDone
+		return exit.Done
 	case errors.As(err, &signal):
-		fmt.Fprintf(p.stderr, "%s: %s\n", root.DisplayName(), printableError(err))
-		return signal.status()
+		fmt.Fprintf(p.Stderr, "%s: %s\n", root.DisplayName(), printableError(err))
+		return signal.Status()
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &misused):
-		fmt.Fprintf(p.stderr, "%s: %s\nRun '%s --help' for usage and examples\n", root.DisplayName(), printableError(err), cmd.CommandPath())
-		return exitFailed
+		fmt.Fprintf(p.Stderr, "%s: %s\nRun '%s --help' for usage and examples\n", root.DisplayName(), printableError(err), cmd.CommandPath())
+		return exit.Failed
 	default:
-		fmt.Fprintf(p.stderr, "%s: %s\n", root.DisplayName(), printableError(err))
-		return exitFailed
+		fmt.Fprintf(p.Stderr, "%s: %s\n", root.DisplayName(), printableError(err))
+		return exit.Failed
 	}
 }
 
@@ -69,7 +71,7 @@ func printableError(err error) string {
 	return report.Line(err.Error())
 }
 
-func rootCommand(p *program, args []string) *cobra.Command {
+func rootCommand(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
 		Short: "Compute, offline, what a Kubeflow TrainJob becomes in a cluster",
@@ -95,9 +97,9 @@ failed.`,
 		Args:          subcommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetIn(p.stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// Behind an unknown command stand the flags of the one that was meant.
 		if unknown := subcommand(cmd, args); cmd == root && unknown != nil {
@@ -156,7 +158,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return misusage(fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names)))
+	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names)))
 }
 
 // flagError says what is wrong with a flag, and which one may have been meant.
@@ -172,15 +174,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		err = fmt.Errorf("--%s: %q is no value for it", invalid.GetFlag().Name, invalid.GetValue())
 	}
-	return misusage(err)
+	return exit.Usage(err)
 }
 
 // runProcess runs the command line of this process, of a build that calls itself so, and returns its exit status.
 func runProcess(tag, revision string) int {
-	p := newProgram()
-	p.tag, p.revision = tag, revision
+	p := host.New()
+	p.Tag, p.Revision = tag, revision
 	postponeCollection()
 	var args []string
-	p.name, args = invoked(os.Args[0], os.Args[1:])
+	p.Name, args = invoked(os.Args[0], os.Args[1:])
 	return runLine(p, args)
 }

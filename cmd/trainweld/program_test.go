@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // TestEveryCommandHasExamples asks every command, also those that are yet to come, for its help.
 func TestEveryCommandHasExamples(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 	var commands [][]string
 	var collect func(cmd *cobra.Command, path []string)
 	collect = func(cmd *cobra.Command, path []string) {
@@ -27,7 +30,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	for _, path := range commands {
 		stdout.Reset()
 		stderr.Reset()
-		if status := runLine(&p, append(path, "--help")); status != exitDone || stderr.Len() > 0 {
+		if status := runLine(&p, append(path, "--help")); status != exit.Done || stderr.Len() > 0 {
 			t.Errorf("%q: status %d, %s", path, status, stderr.String())
 		}
 		text := stdout.String()

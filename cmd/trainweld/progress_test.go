@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // TestProgress runs check by a clock of its own: what takes longer than a second says how far it is, on a
@@ -26,11 +29,11 @@ func TestProgress(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			now := time.Time{}
 			var stdout, stderr bytes.Buffer
-			p := program{
-				stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: tc.terminal,
-				clock: func() time.Time { now = now.Add(tc.step); return now },
+			p := host.Program{
+				Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}, Terminal: tc.terminal,
+				Clock: func() time.Time { now = now.Add(tc.step); return now },
 			}
-			if status := runLine(&p, []string{"check", dir}); status != exitDone {
+			if status := runLine(&p, []string{"check", dir}); status != exit.Done {
 				t.Fatalf("status %d: %s", status, stderr.String())
 			}
 			got, summary, _ := strings.Cut(stderr.String(), "checked 20 TrainJobs")
@@ -55,11 +58,11 @@ func TestProgressOfRender(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		now := time.Time{}
 		var stdout, stderr bytes.Buffer
-		p := program{
-			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}, terminal: terminal,
-			clock: func() time.Time { now = now.Add(200 * time.Millisecond); return now },
+		p := host.Program{
+			Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}, Terminal: terminal,
+			Clock: func() time.Time { now = now.Add(200 * time.Millisecond); return now },
 		}
-		if status := runLine(&p, []string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exitDone || stdout.Len() > 0 {
+		if status := runLine(&p, []string{"render", "-f", dir, "--output-dir", t.TempDir()}); status != exit.Done || stdout.Len() > 0 {
 			t.Fatalf("status %d: %s%s", status, stdout.String(), stderr.String())
 		}
 		said := stderr.String()

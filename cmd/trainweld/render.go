@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -32,7 +34,7 @@ type renderFlags struct {
 	children        childFlags
 }
 
-func renderCommand(p *program) *cobra.Command {
+func renderCommand(p *host.Program) *cobra.Command {
 	var flags renderFlags
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -77,10 +79,10 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.files = append(flags.files, args...)
 			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
-				return misusage(errors.New("--output-dir: an empty path; name a directory"))
+				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
 			}
 			if flags.prune && flags.outputDir == "" {
-				return misusage(errors.New("--prune removes files from --output-dir: name a directory with it"))
+				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
 			return renderAll(p, flags)
 		},

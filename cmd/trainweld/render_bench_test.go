@@ -16,6 +16,10 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/parallel"
 )
 
 // BenchmarkRender renders a directory of TrainJobs, a file each, of ten runtimes and with two managers' patches
@@ -53,8 +57,8 @@ func benchmarkRender(b *testing.B, jobs int) {
 func mustRender(tb testing.TB, args []string) []byte {
 	tb.Helper()
 	var stdout, stderr bytes.Buffer
-	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
-	if status := runLine(&p, args); status != exitDone {
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	if status := runLine(&p, args); status != exit.Done {
 		tb.Fatalf("status %d\n%s", status, stderr.String())
 	}
 	return stdout.Bytes()
@@ -107,7 +111,7 @@ func (y *yamlAlone) run(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	ordered(len(y.jobs), func(i int) error {
+	parallel.Ordered(len(y.jobs), func(i int) error {
 		if err := yaml.Unmarshal(y.jobs[i], new(trainer.TrainJob)); err != nil {
 			return err
 		}

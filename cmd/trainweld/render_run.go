@@ -16,7 +16,10 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/outputname"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/manifest"
@@ -28,7 +31,7 @@ import (
 // then, if nothing is an error, to where they were asked for. Of each TrainJob only the text of what it becomes
 // is kept, and that in a spool.
 type renderRun struct {
-	p        *program
+	p        *host.Program
 	flags    renderFlags
 	format   manifest.Format
 	opts     render.Options
@@ -56,17 +59,17 @@ type rendered struct {
 	table podTable
 }
 
-func renderAll(p *program, flags renderFlags) error {
+func renderAll(p *host.Program, flags renderFlags) error {
 	format, opts, err := flags.parse()
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	if err := flags.children.check(flags.to, flags.format, false); err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	if flags.to != "jobset" {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
@@ -75,28 +78,28 @@ func renderAll(p *program, flags renderFlags) error {
 	opts.ForceManagers = flags.force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
-		in: newInput(flags.inputFlags, p.progress()), seen: map[string]bool{},
+		in: newInput(flags.inputFlags, p.Progress()), seen: map[string]bool{},
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}
 	defer r.spool.close()
 	found := r.render()
 	if err := unknownManager(r.in, flags.force); err != nil {
-		r.in.progress.end()
+		r.in.progress.End()
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
-	if flags.outputDir != "" && failure(found, flags.strict) == nil && r.err == nil {
+	if flags.outputDir != "" && exit.For(found, flags.strict) == nil && r.err == nil {
 		edited, err := r.writeDir(all)
-		r.in.progress.end()
+		r.in.progress.End()
 		found = append(found, edited...)
-		return errors.Join(report.WriteBeside(p.stderr, found, shown), err, failure(found, flags.strict))
+		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.strict))
 	}
-	r.in.progress.end()
-	if err := report.WriteBeside(p.stderr, found, shown); err != nil {
+	r.in.progress.End()
+	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
 		return err
 	}
-	if err := failure(found, flags.strict); err != nil {
+	if err := exit.For(found, flags.strict); err != nil {
 		return err
 	}
 	switch {
@@ -104,13 +107,13 @@ func renderAll(p *program, flags renderFlags) error {
 		return r.err
 	case flags.asTable():
 		for _, m := range all {
-			if err := m.table.write(p.stdout); err != nil {
+			if err := m.table.write(p.Stdout); err != nil {
 				return err
 			}
 		}
 		return nil
 	default:
-		return r.write(p.stdout, all)
+		return r.write(p.Stdout, all)
 	}
 }
 
@@ -120,8 +123,8 @@ func (r *renderRun) render() finding.List {
 	go learn()
 	f := newFeed(r.p, r.in, r.flags.inputFlags)
 	r.patches = r.in.furtherPatches()
-	stream(f.objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
-		r.in.progress.step("rendered", o.file+1, f.jobs)
+	parallel.Stream(f.objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
+		r.in.progress.Step("rendered", o.file+1, f.jobs)
 		r.take(o)
 	})
 	r.in.findings = f.findings()
@@ -287,9 +290,9 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 			return b.Bytes(), err
 		}}
 	}
-	interrupted, end := r.p.listen()
+	interrupted, end := r.p.Listen()
 	defer end()
-	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.progress.step}
+	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.progress.Step}
 	edited, err := dir.write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // fails is an output that takes some bytes, and then fails.
@@ -94,7 +97,7 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 			visit(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	visit(rootCommand(&program{}, nil), nil)
+	visit(rootCommand(&host.Program{}, nil), nil)
 	if seen != len(table) {
 		t.Errorf("outputCommands has %d commands, want %d", len(table), seen)
 	}
@@ -108,7 +111,7 @@ func TestOutput_Fails(t *testing.T) {
 	eachOutput(t, func(t *testing.T, args []string) {
 		run := func(stdout io.Writer) (int, string) {
 			var stderr bytes.Buffer
-			p := program{stdin: strings.NewReader(resourceList), stdout: stdout, stderr: &stderr, files: hostFiles{}}
+			p := host.Program{Stdin: strings.NewReader(resourceList), Stdout: stdout, Stderr: &stderr, Files: host.Files{}}
 			return runLine(&p, args), stderr.String()
 		}
 		var all bytes.Buffer
@@ -117,12 +120,12 @@ func TestOutput_Fails(t *testing.T) {
 			t.Fatalf("no output\n%s", told)
 		}
 		for _, room := range []int{0, all.Len() / 2} {
-			if status, stderr := run(&fails{room, syscall.EPIPE}); status != exitClosedPipe || stderr != "" {
-				t.Errorf("closed after %d bytes: status %d, %q; want %d and silence", room, status, stderr, exitClosedPipe)
+			if status, stderr := run(&fails{room, syscall.EPIPE}); status != exit.ClosedPipe || stderr != "" {
+				t.Errorf("closed after %d bytes: status %d, %q; want %d and silence", room, status, stderr, exit.ClosedPipe)
 			}
 			status, stderr := run(&fails{room, syscall.ENOSPC})
-			if status != exitFailed || strings.Count(stderr, syscall.ENOSPC.Error()) != 1 {
-				t.Errorf("full after %d bytes: status %d, %q; want %d and the reason once", room, status, stderr, exitFailed)
+			if status != exit.Failed || strings.Count(stderr, syscall.ENOSPC.Error()) != 1 {
+				t.Errorf("full after %d bytes: status %d, %q; want %d and the reason once", room, status, stderr, exit.Failed)
 			}
 		}
 	})

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
@@ -37,7 +40,7 @@ const (
 	updateDiff  = "diff"
 )
 
-func testCommand(p *program) *cobra.Command {
+func testCommand(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
 		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
@@ -137,19 +140,19 @@ type testCase struct {
 func (c testCase) path() string { return path.Join(filepath.ToSlash(c.dir), c.Name) }
 
 // testAll runs cases.
-func testAll(p *program, flags testFlags, dirs []string) error {
+func testAll(p *host.Program, flags testFlags, dirs []string) error {
 	if err := flags.check(dirs); err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
-	paint, err := p.painter(flags.color)
+	paint, err := p.Painter(flags.color)
 	if err != nil {
-		return misusage(err)
+		return exit.Usage(err)
 	}
 	if missing := unreadableDirs(p, dirs); missing != nil {
-		if err := report.WriteBeside(p.stderr, missing, report.Options{}); err != nil {
+		if err := report.WriteBeside(p.Stderr, missing, report.Options{}); err != nil {
 			return err
 		}
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	}
 	if flags.update == updateWrite {
 		if err := recoverDirs(p, dirs); err != nil {
@@ -160,22 +163,22 @@ func testAll(p *program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, out: p.stdout, errs: p.stderr, paint: paint}
-	progress := p.progress()
+	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: paint}
+	progress := p.Progress()
 	var updates []outcome
-	ordered(len(cases), func(i int) outcome {
+	parallel.Ordered(len(cases), func(i int) outcome {
 		r, err := cases[i].Run(golden.Options{ShowValues: flags.showValues})
 		return outcome{cases[i], r, err}
 	}, func(i int, o outcome) {
 		if flags.update == updateWrite { // reported once it is true
 			updates = append(updates, o)
 		} else {
-			progress.end()
+			progress.End()
 			t.take(o.testCase, o.result, o.err)
 		}
-		progress.step("tested", i+1, len(cases))
+		progress.Step("tested", i+1, len(cases))
 	})
-	progress.end()
+	progress.End()
 	if err := updateCases(p, updates); err != nil {
 		return fmt.Errorf("--update: %w", err)
 	}
@@ -193,7 +196,7 @@ type outcome struct {
 }
 
 // updateCases writes what cases render to, of all of them or of none.
-func updateCases(p *program, outcomes []outcome) error {
+func updateCases(p *host.Program, outcomes []outcome) error {
 	return writeAll(p, func(w *writing) error {
 		for _, o := range outcomes {
 			if o.err != nil || len(o.result.Changes) == 0 {
@@ -208,11 +211,11 @@ func updateCases(p *program, outcomes []outcome) error {
 }
 
 // unreadableDirs are findings on the directories that are not there or may not be read.
-func unreadableDirs(p *program, dirs []string) finding.List {
+func unreadableDirs(p *host.Program, dirs []string) finding.List {
 	var missing finding.List
 	for _, dir := range dirs {
-		if _, err := fs.Stat(p.files, dir); err != nil {
-			_, found := manifest.Files(p.files, []string{dir}, false)
+		if _, err := fs.Stat(p.Files, dir); err != nil {
+			_, found := manifest.Files(p.Files, []string{dir}, false)
 			missing = append(missing, found...)
 		}
 	}
@@ -223,7 +226,7 @@ func unreadableDirs(p *program, dirs []string) finding.List {
 func findCases(dirs []string, run string) ([]testCase, error) {
 	match, err := regexp.Compile(run)
 	if err != nil {
-		return nil, misusage(fmt.Errorf("--run: %w", err))
+		return nil, exit.Usage(fmt.Errorf("--run: %w", err))
 	}
 	var cases []testCase
 	seen := map[string]bool{}
@@ -232,7 +235,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, misusage(fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir))
+			return nil, exit.Usage(fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir))
 		}
 		found, err := golden.Find(os.DirFS(dir), filepath.ToSlash(dir))
 		if err != nil {
@@ -251,7 +254,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		}
 	}
 	if len(cases) == 0 {
-		return nil, misusage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
+		return nil, exit.Usage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
 	}
 	return cases, nil
 }

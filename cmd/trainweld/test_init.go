@@ -19,25 +19,27 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
 )
 
 // testInit makes cases for runtimes.
-func testInit(p *program, cmd *cobra.Command, flags testFlags, paths []string) error {
+func testInit(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
 	for _, name := range []string{"run", "update", "output", "show-values"} {
 		if cmd.Flags().Changed(name) {
-			return misusage(fmt.Errorf("--init makes cases: leave --%s out", name))
+			return exit.Usage(fmt.Errorf("--init makes cases: leave --%s out", name))
 		}
 	}
 	switch {
 	case len(paths) == 0:
-		return misusage(errors.New("--init: name files with runtimes"))
+		return exit.Usage(errors.New("--init: name files with runtimes"))
 	case slices.Contains(paths, ""), cmd.Flags().Changed("output-dir") && flags.outputDir == "":
-		return misusage(errors.New("an empty path: name a file or a directory"))
+		return exit.Usage(errors.New("an empty path: name a file or a directory"))
 	case slices.Contains(paths, manifest.Stdin):
-		return misusage(errors.New("--init puts cases beside the runtime's file: give a file, not -"))
+		return exit.Usage(errors.New("--init puts cases beside the runtime's file: give a file, not -"))
 	}
 	runtimes, findings := runtimesOf(p, paths)
 	if len(runtimes) == 0 && findings.Err() == nil {
@@ -46,10 +48,10 @@ func testInit(p *program, cmd *cobra.Command, flags testFlags, paths []string) e
 			Message: "the inputs hold no runtime", Help: "name files with a TrainingRuntime or a ClusterTrainingRuntime",
 		})
 	}
-	if err := report.WriteBeside(p.stderr, findings, report.Options{}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{}); err != nil {
 		return err
 	}
-	if err := failure(findings, false); err != nil {
+	if err := exit.For(findings, false); err != nil {
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
@@ -57,11 +59,11 @@ func testInit(p *program, cmd *cobra.Command, flags testFlags, paths []string) e
 		return fmt.Errorf("--init: %w", err)
 	}
 	for _, line := range i.told {
-		if _, err := fmt.Fprintln(line.to, line.text); err != nil && line.to == p.stdout {
+		if _, err := fmt.Fprintln(line.to, line.text); err != nil && line.to == p.Stdout {
 			return err
 		}
 	}
-	fmt.Fprintf(p.stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.made, "case"), report.Printable(strings.Join(i.roots, " ")))
+	fmt.Fprintf(p.Stderr, "%s made; review what they render to, and run them with: trainweld test %s\n", report.Count(i.made, "case"), report.Printable(strings.Join(i.roots, " ")))
 	return nil
 }
 
@@ -72,8 +74,8 @@ type runtimeFile struct {
 }
 
 // runtimesOf are the runtimes in files, and what reading them finds.
-func runtimesOf(p *program, paths []string) ([]runtimeFile, finding.List) {
-	in := newInput(inputFlags{}, &progress{})
+func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
+	in := newInput(inputFlags{}, &host.Progress{})
 	var runtimes []runtimeFile
 	documents := readDocuments(p, in, paths, inputFlags{})
 	texts := map[string][]byte{}
@@ -102,7 +104,7 @@ func runtimesOf(p *program, paths []string) ([]runtimeFile, finding.List) {
 
 // initiation makes cases for runtimes.
 type initiation struct {
-	p         *program
+	p         *host.Program
 	outputDir string
 	roots     []string                // the directories to test
 	fresh     map[string]fstest.MapFS // the new files below each
@@ -160,7 +162,7 @@ func (i *initiation) start(w *writing, r runtimeFile) error {
 	for _, s := range starts {
 		folder := path.Join(r.ID.Name, s.Name)
 		if changes.Dir.Exists(folder) || slices.Contains(i.cases, path.Join(root, folder)) {
-			i.tell(i.p.stderr, "%s is there already, and left alone", report.Printable(path.Join(filepath.ToSlash(root), folder)))
+			i.tell(i.p.Stderr, "%s is there already, and left alone", report.Printable(path.Join(filepath.ToSlash(root), folder)))
 			continue
 		}
 		i.cases = append(i.cases, path.Join(root, folder))
@@ -193,9 +195,9 @@ func (i *initiation) firstRun(w *writing, root string) error {
 		}
 		i.made++
 		name := report.Printable(path.Join(filepath.ToSlash(root), c.Name))
-		i.tell(i.p.stdout, "wrote %s", name)
+		i.tell(i.p.Stdout, "wrote %s", name)
 		for _, f := range r.Expected {
-			i.tell(i.p.stderr, "%s expects an error: %s", name, report.Printable(f.Error()))
+			i.tell(i.p.Stderr, "%s expects an error: %s", name, report.Printable(f.Error()))
 		}
 	}
 	return nil

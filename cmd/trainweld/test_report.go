@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/golden"
 )
@@ -15,7 +17,7 @@ import (
 type testRun struct {
 	flags     testFlags
 	out, errs io.Writer
-	paint     painter
+	paint     host.Painter
 
 	tests   []report.Test // for the formats that need all
 	passed  int
@@ -41,7 +43,7 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 	case r.Passed():
 		t.passed++
 		if t.flags.verbose && t.flags.format == "text" {
-			t.printf("%s %s\n", t.paint.paint(green, "ok  "), report.Printable(name))
+			t.printf("%s %s\n", t.paint.Paint(host.Green, "ok  "), report.Printable(name))
 		}
 	case t.flags.update != "" && r.Updatable():
 		t.changed++
@@ -59,7 +61,7 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 
 // failure writes what is not as it should be.
 func (t *testRun) failure(name string, r *golden.Result) {
-	t.printf("%s %s\n", t.paint.paint(red, "FAIL"), report.Printable(name))
+	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), report.Printable(name))
 	for _, f := range r.Failures {
 		t.printf("  %s: %s\n", report.Printable(f.Position.String()), report.Printable(f.Message))
 		for _, l := range f.Lines {
@@ -72,9 +74,9 @@ func (t *testRun) line(l golden.Line) string {
 	text := report.Printable(l.String())
 	switch l.Mark {
 	case '-':
-		return t.paint.paint(red, text)
+		return t.paint.Paint(host.Red, text)
 	case '+':
-		return t.paint.paint(green, text)
+		return t.paint.Paint(host.Green, text)
 	default:
 		return text
 	}
@@ -104,16 +106,16 @@ func (t *testRun) update(name string, r *golden.Result) {
 }
 
 func (t *testRun) diffLine(line string) string {
-	text := printableTabs(line)
+	text := report.PrintableTabs(line)
 	switch {
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return t.paint.paint(bold, text)
+		return t.paint.Paint(host.Bold, text)
 	case strings.HasPrefix(line, "@@"):
-		return t.paint.paint(cyan, text)
+		return t.paint.Paint(host.Cyan, text)
 	case strings.HasPrefix(line, "-"):
-		return t.paint.paint(red, text)
+		return t.paint.Paint(host.Red, text)
 	case strings.HasPrefix(line, "+"):
-		return t.paint.paint(green, text)
+		return t.paint.Paint(host.Green, text)
 	default:
 		return text
 	}
@@ -144,9 +146,9 @@ func (t *testRun) end() error {
 	fmt.Fprintf(t.errs, "%s: %s\n", report.Count(t.passed+t.changed+t.failed+t.broken, "case"), strings.Join(parts, ", "))
 	switch {
 	case t.broken > 0:
-		return exitStatus(exitFailed)
+		return exit.Status(exit.Failed)
 	case t.failed > 0, t.changed > 0 && t.flags.update == updateDiff:
-		return exitStatus(exitFindings)
+		return exit.Status(exit.Findings)
 	default:
 		return nil
 	}

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // valuesRuntime and valuesJob hold a marker as the value of every variable, in what is right, in what managers
@@ -73,8 +76,8 @@ func TestNoVerbShowsValues(t *testing.T) {
 	golden := filepath.Dir(write("golden/case/job.yaml", sound))
 	write("golden/runtime.yaml", valuesRuntime)
 	write("golden/case/options.yaml", "on-conflict: last\n")
-	reviewed := &program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}
-	if status := runLine(reviewed, []string{"render", changed, "-r", runtime, "--on-conflict=last", "--output-dir", filepath.Join(golden, "want")}); status != exitDone {
+	reviewed := &host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
+	if status := runLine(reviewed, []string{"render", changed, "-r", runtime, "--on-conflict=last", "--output-dir", filepath.Join(golden, "want")}); status != exit.Done {
 		t.Fatalf("the reviewed rendering ends with status %d", status)
 	}
 	legacy := write("legacy.yaml", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      template: {spec: {containers: [{name: pytorch, image: i, env: [{name: WORLD_SIZE, value: MARK, misspelt: MARK}]}]}}\n")
@@ -139,7 +142,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string
-	for _, cmd := range rootCommand((&program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, files: hostFiles{}}), nil).Commands() {
+	for _, cmd := range rootCommand((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
 		if name := cmd.Name(); name != "help" && name != "completion" {
 			verbs = append(verbs, name)
 		}
@@ -154,7 +157,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		}
 		run := func(args ...string) string {
 			var stdout, stderr bytes.Buffer
-			p := program{stdin: strings.NewReader(u.stdin), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+			p := host.Program{Stdin: strings.NewReader(u.stdin), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 			runLine(&p, args)
 			if u.objects {
 				return stderr.String()
@@ -243,7 +246,7 @@ func TestNoFormShowsValues(t *testing.T) {
 			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"fn"})
 		for _, args := range lines {
 			var stdout, stderr bytes.Buffer
-			p := program{stdin: strings.NewReader(strings.ReplaceAll(text, "MARK", marker)), stdout: &stdout, stderr: &stderr, files: hostFiles{}}
+			p := host.Program{Stdin: strings.NewReader(strings.ReplaceAll(text, "MARK", marker)), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
 			runLine(&p, args)
 			said := stderr.String()
 			if !slices.Contains([]string{"render", "migrate", "create", "fn"}, args[0]) {

@@ -6,19 +6,21 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // What this version renders for; the modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
 
-func versionCommand(p *program) *cobra.Command {
+func versionCommand(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, the revision it was built from, and what it renders for",
 		Example: "  trainweld version",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			rev := p.revision
+			rev := p.Revision
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
 					if s.Key == "vcs.revision" && rev == "" {
@@ -29,8 +31,8 @@ func versionCommand(p *program) *cobra.Command {
 			if rev == "" {
 				rev = "unknown"
 			}
-			_, err := fmt.Fprintf(p.stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
-				p.version(), rev, renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(p.Stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
+				p.Version(), rev, renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/testenv"
 )
 
@@ -152,7 +153,7 @@ func steps(t *testing.T, program string, args []string, file string) int {
 	cmd.Env = append(os.Environ(), "GOCOVERDIR="+counters)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitFindings {
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.Findings {
 		t.Fatalf("%q: %v\n%s", args, err, stderr.String())
 	}
 	profile := filepath.Join(dir, "profile")

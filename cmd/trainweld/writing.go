@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
@@ -21,10 +22,10 @@ type writing struct {
 }
 
 // writeAll makes the changes that add gathers. A signal undoes them as long as it can.
-func writeAll(p *program, add func(*writing) error) (err error) {
+func writeAll(p *host.Program, add func(*writing) error) (err error) {
 	w := &writing{byName: map[string]*transaction.Changes{}}
 	var end func()
-	w.interrupted, end = p.listen()
+	w.interrupted, end = p.Listen()
 	defer end()
 	defer func() {
 		for _, c := range w.dirs {
@@ -80,8 +81,8 @@ func (w *writing) addCase(dir string, r *golden.Result) error {
 }
 
 // recoverDirs ends what killed runs began in directories.
-func recoverDirs(p *program, dirs []string) error {
-	interrupted, end := p.listen()
+func recoverDirs(p *host.Program, dirs []string) error {
+	interrupted, end := p.Listen()
 	defer end()
 	for _, dir := range dirs {
 		if err := transaction.Recover(dir, interrupted); err != nil {
@@ -95,7 +96,7 @@ func recoverDirs(p *program, dirs []string) error {
 // files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
 type places []string
 
-func placesOf(p *program, flags inputFlags) places {
+func placesOf(p *host.Program, flags inputFlags) places {
 	var all places
 	for _, path := range flags.files {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -106,7 +107,7 @@ func placesOf(p *program, flags inputFlags) places {
 		}
 	}
 	slices.Sort(all)                                                  // outer ones first
-	files, _ := manifest.Files(p.files, flags.files, flags.recursive) // reading finds the same
+	files, _ := manifest.Files(p.Files, flags.files, flags.recursive) // reading finds the same
 	for _, file := range files {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			if dir, _ := all.find(real); dir == "" {
@@ -130,7 +131,7 @@ func (p places) find(file string) (dir, name string) {
 }
 
 // writeInPlace writes the files that change.
-func writeInPlace(p *program, all places, files []rewritten) error {
+func writeInPlace(p *host.Program, all places, files []rewritten) error {
 	return writeAll(p, func(w *writing) error {
 		for _, f := range files {
 			if !f.changed() {

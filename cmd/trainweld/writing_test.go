@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/trainweld/trainweld/internal/host"
 )
 
 // TestWriteInPlace rewrites files through links and in several directories, and none if one of them is not what was read.
@@ -29,7 +31,7 @@ func TestWriteInPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := tree(t, work)
-			p := program{files: hostFiles{}}
+			p := host.Program{Files: host.Files{}}
 			at := placesOf(&p, inputFlags{files: []string{filepath.Join(work, "jobs"), c}, recursive: true})
 			if len(at) != 2 {
 				t.Errorf("%q, want two directories", at)

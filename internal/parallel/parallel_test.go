@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"runtime"
@@ -11,7 +11,7 @@ func TestOrdered(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 1000} {
 		var begun, next int64
 		ahead := int64(8 * runtime.GOMAXPROCS(0))
-		ordered(n, func(i int) int {
+		Ordered(n, func(i int) int {
 			atomic.AddInt64(&begun, 1)
 			for range (i * 7919) % 13 {
 				runtime.Gosched() // so that results are not there in order

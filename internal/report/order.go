@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// inOrder sorts findings by the order of the files, and within a file by place.
-func inOrder(found finding.List, files []string) finding.List {
+// InOrder sorts findings by the order of the files, and within a file by place.
+func InOrder(found finding.List, files []string) finding.List {
 	rank := map[string]int{}
 	for i, file := range files {
 		rank[file] = i + 1

@@ -1,13 +1,14 @@
-package main
+// Package parallel does pieces of work on all cores. It hands out the results in the order of the pieces.
+package parallel
 
 import (
 	"iter"
 	"runtime"
 )
 
-// ordered does n pieces of work on all cores and takes the results in their order, each as soon as it and
+// Ordered does n pieces of work on all cores and takes the results in their order, each as soon as it and
 // those before it are there. Few results wait at any time, however many there are.
-func ordered[T any](n int, work func(int) T, take func(int, T)) {
+func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 	indexes := func(yield func(int) bool) {
 		for i := range n {
 			if !yield(i) {
@@ -16,15 +17,15 @@ func ordered[T any](n int, work func(int) T, take func(int, T)) {
 		}
 	}
 	next := 0
-	stream(indexes, work, func(result T) {
+	Stream(indexes, work, func(result T) {
 		take(next, result)
 		next++
 	})
 }
 
-// stream does the pieces of work of a sequence on all cores, as ordered does. The sequence is gone through in
+// Stream does the pieces of work of a sequence on all cores, as ordered does. The sequence is gone through in
 // a goroutine of its own, only as fast as its pieces are worked on.
-func stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
+func Stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
 	workers := runtime.GOMAXPROCS(0)
 	if workers == 1 {
 		for p := range pieces {

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"fmt"
@@ -6,19 +6,21 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/trainweld/trainweld/internal/exit"
 )
 
-// interrupted is the reason why a run was told to stop.
-type interrupted struct{ os.Signal }
+// Interrupted is the reason why a run was told to stop.
+type Interrupted struct{ os.Signal }
 
-func (i interrupted) Error() string { return fmt.Sprintf("interrupted (%s)", i.Signal) }
+func (i Interrupted) Error() string { return fmt.Sprintf("interrupted (%s)", i.Signal) }
 
-// status is what a shell makes of a program that the signal has ended: 129 of SIGHUP, 130 of SIGINT, 143 of SIGTERM.
-func (i interrupted) status() int {
+// Status is what a shell makes of a program that the signal has ended: 129 of SIGHUP, 130 of SIGINT, 143 of SIGTERM.
+func (i Interrupted) Status() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
 	}
-	return exitFailed
+	return exit.Failed
 }
 
 // interruptions are the signals that tell a run to stop while it has something to undo. At all other times, and
@@ -29,8 +31,8 @@ type interruptions interface {
 	listen() (came func() error, end func())
 }
 
-// listen listens to the program's interruptions, if it has any.
-func (p *program) listen() (came func() error, end func()) {
+// Listen listens to the program's interruptions, if it has any.
+func (p *Program) Listen() (came func() error, end func()) {
 	if p.interruptions == nil {
 		return func() error { return nil }, func() {}
 	}
@@ -41,7 +43,7 @@ func (p *program) listen() (came func() error, end func()) {
 type signals struct {
 	mu        sync.Mutex
 	listening bool
-	first     *interrupted // since listening
+	first     *Interrupted // since listening
 }
 
 // catchSignals lets signals end the program with their statuses. A signal that the caller ignores, as nohup does, is none.
@@ -54,17 +56,17 @@ func catchSignals() *signals {
 	}
 	go func() {
 		for came := range c {
-			s.take(interrupted{came})
+			s.take(Interrupted{came})
 		}
 	}()
 	return s
 }
 
-func (s *signals) take(i interrupted) {
+func (s *signals) take(i Interrupted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.listening || s.first != nil {
-		os.Exit(i.status())
+		os.Exit(i.Status())
 	}
 	s.first = &i
 }

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bufio"
@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// gitFiles is the files of one revision of a git repository as a file system, for paths relative to the
+// GitFiles is the files of one revision of a git repository as a file system, for paths relative to the
 // working directory and for absolute ones. It reads them with the git program, each when it is opened.
-type gitFiles struct {
+type GitFiles struct {
 	name   string
 	root   string // of the repository
 	prefix string // from there to the working directory
@@ -45,30 +45,30 @@ const (
 	gitSubmodule = "160000"
 )
 
-// openRevision looks up a revision, and lists its files.
-func openRevision(rev string) (*gitFiles, error) {
+// OpenRevision looks up a revision, and lists its files.
+func OpenRevision(rev string) (*GitFiles, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
 	}
-	place, err := git("rev-parse", "--show-toplevel", "--show-prefix")
+	place, err := Git("rev-parse", "--show-toplevel", "--show-prefix")
 	if err != nil {
 		return nil, fmt.Errorf("--git: the working directory is in no working tree of git: %w", err)
 	}
 	lines := strings.Split(string(place), "\n")
-	r := &gitFiles{name: rev, root: lines[0], prefix: strings.TrimSuffix(lines[1], "/")}
-	tree, err := git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}")
+	r := &GitFiles{name: rev, root: lines[0], prefix: strings.TrimSuffix(lines[1], "/")}
+	tree, err := Git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}")
 	if err != nil {
 		return nil, fmt.Errorf("--git: the repository %s has no revision %q; check the name, and fetch it first where the clone is a shallow one, as those of CI often are", r.root, rev)
 	}
-	listing, err := git("ls-tree", "-r", "-t", "-z", "--full-tree", strings.TrimSpace(string(tree)))
+	listing, err := Git("ls-tree", "-r", "-t", "-z", "--full-tree", strings.TrimSpace(string(tree)))
 	if err != nil {
 		return nil, fmt.Errorf("--git: the files of %s cannot be listed: %w", rev, err)
 	}
 	return r, r.list(listing)
 }
 
-// git runs git and returns what it prints; the error holds what it complains of.
-func git(args ...string) ([]byte, error) {
+// Git runs git and returns what it prints; the error holds what it complains of.
+func Git(args ...string) ([]byte, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("git", args...)
 	cmd.Stderr = &stderr
@@ -81,7 +81,7 @@ func git(args ...string) ([]byte, error) {
 
 // list reads what ls-tree prints: mode, type and hash, a tab and the path, each ended by a NUL. Directories
 // come before what is in them. It is not asked for sizes, for which a partial clone would fetch every file.
-func (r *gitFiles) list(listing []byte) error {
+func (r *GitFiles) list(listing []byte) error {
 	r.tree = map[string]*gitEntry{".": {name: ".", mode: gitTree}}
 	for record := range strings.SplitSeq(string(listing), "\x00") {
 		if record == "" {
@@ -105,7 +105,7 @@ func (r *gitFiles) list(listing []byte) error {
 const mostLinks = 40
 
 // find is the entry of a path, links followed.
-func (r *gitFiles) find(op, name string) (*gitEntry, error) {
+func (r *GitFiles) find(op, name string) (*gitEntry, error) {
 	fail := func(err error) (*gitEntry, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
 	inside, err := r.inside(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *gitFiles) find(op, name string) (*gitEntry, error) {
 }
 
 // inside is the path from the repository's root.
-func (r *gitFiles) inside(name string) (string, error) {
+func (r *GitFiles) inside(name string) (string, error) {
 	inside := path.Join(r.prefix, filepath.ToSlash(name))
 	if filepath.IsAbs(name) {
 		// git prints the root without links, and the path may lead through some.
@@ -158,7 +158,7 @@ func (r *gitFiles) inside(name string) (string, error) {
 
 // descend goes down a path as far as the first link or submodule, and returns that entry with its own path
 // and what is left of the other; nil where there is nothing of that name.
-func (r *gitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
+func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 	if inside == "." {
 		return r.tree["."], "", "."
 	}
@@ -179,7 +179,7 @@ func (r *gitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 const mostBlob = 64 << 20
 
 // blob reads the contents of an entry through one git process for all of them.
-func (r *gitFiles) blob(e *gitEntry) ([]byte, error) {
+func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	if r.batch == nil {
@@ -215,7 +215,7 @@ func (r *gitFiles) blob(e *gitEntry) ([]byte, error) {
 	return data[:size], nil
 }
 
-func (r *gitFiles) start() error {
+func (r *GitFiles) start() error {
 	cmd := exec.Command("git", "cat-file", "--batch")
 	ask, err := cmd.StdinPipe()
 	if err != nil {
@@ -232,8 +232,8 @@ func (r *gitFiles) start() error {
 	return nil
 }
 
-// close ends the git process.
-func (r *gitFiles) close() error {
+// Close ends the git process.
+func (r *GitFiles) Close() error {
 	if r.batch == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (r *gitFiles) close() error {
 }
 
 // Open, Stat and ReadDir make it a file system.
-func (r *gitFiles) Open(name string) (fs.File, error) {
+func (r *GitFiles) Open(name string) (fs.File, error) {
 	entry, err := r.find("open", name)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (r *gitFiles) Open(name string) (fs.File, error) {
 	return &gitFile{Reader: bytes.NewReader(data), entry: entry}, nil
 }
 
-func (r *gitFiles) Stat(name string) (fs.FileInfo, error) {
+func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
 	entry, err := r.find("stat", name)
 	if err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ func (r *gitFiles) Stat(name string) (fs.FileInfo, error) {
 	return entry, nil
 }
 
-func (r *gitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	entry, err := r.find("readdir", name)
 	if err != nil {
 		return nil, err

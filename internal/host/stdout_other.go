@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package host
 
 // isBrokenPipe reports errors of the system besides EPIPE; there are none.
 func isBrokenPipe(error) bool { return false }
