@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -97,16 +98,16 @@ failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text or json")
 	f.StringVar(&flags.to, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
-	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.StringVar(&flags.children.job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
@@ -164,7 +165,7 @@ func blameRun(p *host.Program, flags blameFlags) error {
 func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
 	shared := flags.renderFlags
 	shared.format = "yaml"
-	if len(flags.files) == 0 {
+	if len(flags.Files) == 0 {
 		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
 	_, opts, err := shared.parse()
@@ -179,38 +180,38 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 		return nil, nil, exit.Usage(err)
 	}
 	if flags.to != "jobset" {
-		shared.spelled, opts.As = true, render.Applied
+		shared.Spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.force
-	p, merges := mergesObject(p, flags.inputFlags, flags.schemaFlags)
+	p, merges := mergesObject(p, flags.Flags, flags.schemaFlags)
 	if merges {
 		return blameOther(p, flags)
 	}
-	in := readInput(p, shared.inputFlags)
+	in := workspace.Read(p, shared.Flags)
 	if documents, live := managedDocuments(in); documents != nil {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
 			return nil, nil, exit.Usage(err)
-		case live, err == nil && in.findings.Err() == nil:
+		case live, err == nil && in.Findings.Err() == nil:
 			objects, findings, err := blameManaged(documents)
-			return objects, append(in.findings, findings...), err
+			return objects, append(in.Findings, findings...), err
 		}
 	}
 	if err := unknownManager(in, flags.force); err != nil {
 		return nil, nil, err
 	}
-	findings := in.findings
-	further := in.furtherPatches()
+	findings := in.Findings
+	further := in.FurtherPatches()
 	var objects []blamed
-	for _, j := range in.jobs {
+	for _, j := range in.Jobs {
 		found, out := renderJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		findings = append(findings, found...)
 		if out.jobSet == nil || flags.onConflict == "fail" && found.Err() != nil {
 			continue
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
-		b.opts = blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return in.origin(j, c) }}
+		b.opts = blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
 		if flags.to == "jobset" {
 			for _, f := range found {
 				if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
@@ -219,7 +220,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 			}
 		}
 		b.found = func(more finding.List) {
-			in.locate(j, more)
+			in.Locate(j, more)
 			findings = append(findings, more...)
 		}
 		made, err := b.objects()
@@ -228,7 +229,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 		}
 		objects = append(objects, made...)
 	}
-	if len(in.jobs) == 0 && findings.Err() == nil {
+	if len(in.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
@@ -239,7 +240,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
 func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
-	m, found, err := readMerging(p, newInput(flags.inputFlags, &host.Progress{}), flags.inputFlags, flags.schemaFlags)
+	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.schemaFlags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -269,8 +270,8 @@ const maxBlamed = 1000
 // blamer blames what becomes of one TrainJob.
 type blamer struct {
 	flags blameFlags
-	in    *input
-	j     job
+	in    *workspace.Input
+	j     workspace.Job
 	out   made
 	pods  render.PodsOptions
 	opts  blame.Options
@@ -281,7 +282,7 @@ func (b blamer) objects() ([]blamed, error) {
 	js := b.out.jobSet
 	if b.flags.to == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
-		return []blamed{{id: fieldpath.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
+		return []blamed{{id: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {

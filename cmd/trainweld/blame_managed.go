@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/blame"
 )
@@ -90,7 +91,7 @@ func (flags blameFlags) withoutManaged() error {
 		flag string
 		set  bool
 	}{
-		{"--runtime", flags.runtimes != nil}, {"--patch", flags.patches != nil}, {"--namespace", flags.namespace != ""},
+		{"--runtime", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
 		{"--to", flags.to != "jobset"}, {"--as", flags.as != "applied"}, {"--on-conflict", flags.onConflict != "last"},
 		{"--force-manager", flags.force != nil}, {"--feature-gates", flags.featureGates != ""},
 		{"--job", flags.children.job != ""}, {"--index", flags.children.index != ""},
@@ -105,19 +106,19 @@ func (flags blameFlags) withoutManaged() error {
 
 // managedDocuments returns the objects of -f that are not the Trainer's. It returns none if the inputs hold a TrainJob. live
 // reports whether an object has managed fields.
-func managedDocuments(in *input) (documents []*manifest.Document, live bool) {
-	for _, text := range in.own {
-		if slices.ContainsFunc(text.documents, func(d *manifest.Document) bool { return isTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
+func managedDocuments(in *workspace.Input) (documents []*manifest.Document, live bool) {
+	for _, text := range in.Files {
+		if slices.ContainsFunc(text.Documents, func(d *manifest.Document) bool { return workspace.IsTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
 			return nil, false
 		}
 	}
-	for _, text := range in.own {
+	for _, text := range in.Files {
 		for i, d := range decodeAll(text) {
-			if isTrainer(d) {
+			if workspace.IsTrainer(d) {
 				continue
 			}
-			if d != text.documents[i] {
-				in.findings = append(in.findings, d.Findings...)
+			if d != text.Documents[i] {
+				in.Findings = append(in.Findings, d.Findings...)
 			}
 			has := d.Has(managedFields)
 			if d.Broken {
@@ -131,11 +132,6 @@ func managedDocuments(in *input) (documents []*manifest.Document, live bool) {
 	return documents, live
 }
 
-func isTrainer(d *manifest.Document) bool {
-	group, _, _ := strings.Cut(d.APIVersion, "/")
-	return group == trainer.GroupVersion.Group
-}
-
 // anyObject takes an object of any kind. Document.Fields returns its fields.
 type anyObject struct{}
 
@@ -143,11 +139,11 @@ type anyObject struct{}
 func (*anyObject) UnmarshalJSON([]byte) error { return nil }
 
 // decodeAll decodes a file again, with the objects of all kinds. The decoder takes one version of a kind at a time.
-func decodeAll(t text) []*manifest.Document {
+func decodeAll(t workspace.File) []*manifest.Document {
 	var rounds [][]manifest.Kind
 	versions := map[[2]string][]string{}
-	for _, d := range t.documents {
-		if d.Object != nil || d.Broken || isTrainer(d) {
+	for _, d := range t.Documents {
+		if d.Object != nil || d.Broken || workspace.IsTrainer(d) {
 			continue
 		}
 		group, version, ok := strings.Cut(d.APIVersion, "/")
@@ -165,9 +161,9 @@ func decodeAll(t text) []*manifest.Document {
 		}
 		rounds[n] = append(rounds[n], manifest.Kind{Group: group, Version: version, Kind: d.ID.Kind, New: func() any { return new(anyObject) }})
 	}
-	documents := slices.Clone(t.documents)
+	documents := slices.Clone(t.Documents)
 	for _, kinds := range rounds {
-		again, _ := manifest.DecodeKinds(t.name, t.data, kinds)
+		again, _ := manifest.DecodeKinds(t.Name, t.Data, kinds)
 		for i, d := range again {
 			if _, ok := d.Object.(*anyObject); (ok || d.Broken) && i < len(documents) && documents[i].ID == d.ID && documents[i].Object == nil {
 				documents[i] = d

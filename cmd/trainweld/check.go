@@ -12,13 +12,14 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	inputFlags
+	workspace.Flags
 	old        string
 	onConflict string
 	force      []string
@@ -66,7 +67,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
   # From a pipe
   kustomize build . | trainweld check -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.files = append(flags.files, args...)
+			flags.Files = append(flags.Files, args...)
 			if cmd.Flags().Changed("old") && flags.old == "" {
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
@@ -74,14 +75,14 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "check a file, directory, glob or -, as a PATH (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "check a file, directory, glob or -, as a PATH (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.Flags)
 	f.Var((*repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
@@ -100,15 +101,15 @@ func checkRun(p *host.Program, flags checkFlags) error {
 	}
 	j := newJudge(p, flags, onConflict)
 	if err := unknownManager(j.in, flags.force); err != nil {
-		j.in.progress.End()
+		j.in.Progress.End()
 		return err
 	}
 	found := j.judge(context.Background())
-	j.in.progress.End()
+	j.in.Progress.End()
 	found = levels.apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
-		Line: j.in.line, Quote: j.in.quote, Version: p.Version(), Files: j.in.order,
+		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
@@ -119,7 +120,7 @@ func checkRun(p *host.Program, flags checkFlags) error {
 
 // parse reads the flags that have words for values.
 func (flags checkFlags) parse() (severities, render.OnConflict, error) {
-	if len(flags.files) == 0 {
+	if len(flags.Files) == 0 {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
 	if err := knownFormat(flags.format); err != nil {
@@ -136,5 +137,5 @@ func (flags checkFlags) parse() (severities, render.OnConflict, error) {
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, flags.checkPaths()
+	return levels, onConflict, flags.CheckPaths()
 }

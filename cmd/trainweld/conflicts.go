@@ -17,13 +17,14 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
 // conflictsFlags are the flags of conflicts.
 type conflictsFlags struct {
-	inputFlags
+	workspace.Flags
 	schemaFlags
 	force      []string
 	format     string
@@ -61,17 +62,17 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
   # Beside the lines of a pull request on GitHub
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			flags.files = append(flags.files, args...)
+			flags.Files = append(flags.Files, args...)
 			return conflictsRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "look at a file, directory, glob or -, as at a PATH (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
-	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "look at a file, directory, glob or -, as at a PATH (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	addForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.schemaFlags.add(cmd)
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -83,25 +84,25 @@ func conflictsRun(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return exit.Usage(err)
 	}
-	p, merges := mergesObject(p, flags.inputFlags, flags.schemaFlags)
+	p, merges := mergesObject(p, flags.Flags, flags.schemaFlags)
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	in := readInput(p, flags.inputFlags)
+	in := workspace.Read(p, flags.Flags)
 	if err := unknownManager(in, flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(report.InOrder(conflictsIn(in, flags.force, flags.namespaceOf("")), in.order))
-	return reportConflicts(p, flags, in, found, report.Count(len(in.jobs), "TrainJob"))
+	found := report.Distinct(report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order))
+	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
 }
 
 // conflictsOfObject reports what managers disagree on in an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if len(flags.force) > 0 || len(flags.runtimes) > 0 || flags.namespace != "" || flags.recursive {
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
-	in := newInput(flags.inputFlags, &host.Progress{})
-	m, found, err := readMerging(p, in, flags.inputFlags, flags.schemaFlags)
+	in := workspace.New(flags.Flags, &host.Progress{})
+	m, found, err := readMerging(p, in, flags.Flags, flags.schemaFlags)
 	if err != nil {
 		return err
 	}
@@ -113,9 +114,9 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	return reportConflicts(p, flags, in, found, "1 object")
 }
 
-func reportConflicts(p *host.Program, flags conflictsFlags, in *input, found finding.List, of string) error {
+func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.Color, Line: in.line, Quote: in.quote, Version: p.Version(), Files: in.order,
+		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Files: in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
@@ -126,7 +127,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *input, found fin
 
 // check refuses what can only be a mistake.
 func (flags conflictsFlags) check() error {
-	if len(flags.files) == 0 {
+	if len(flags.Files) == 0 {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
 	if err := knownFormat(flags.format); err != nil {
@@ -135,27 +136,27 @@ func (flags conflictsFlags) check() error {
 	if err := flags.schemaFlags.check(); err != nil {
 		return err
 	}
-	return flags.checkPaths()
+	return flags.CheckPaths()
 }
 
 // conflictsIn are the conflicts of all TrainJobs, and what kept one from being looked at.
-func conflictsIn(in *input, force []string, namespace string) finding.List {
+func conflictsIn(in *workspace.Input, force []string, namespace string) finding.List {
 	var found finding.List
-	for _, f := range in.findings {
+	for _, f := range in.Findings {
 		if f.Severity >= finding.Error {
 			found = append(found, f)
 		}
 	}
-	further := in.furtherPatches()
-	for _, j := range in.jobs {
+	further := in.FurtherPatches()
+	for _, j := range in.Jobs {
 		found = append(found, conflictsOf(in, j, further, force)...)
 	}
-	for _, d := range in.refused {
+	for _, d := range in.Refused {
 		if job := salvaged(in, d, namespace); job != nil {
 			found = append(found, disagreements(conflictsOf(in, *job, further, force))...)
 		}
 	}
-	if len(in.jobs) == 0 && found == nil {
+	if len(in.Jobs) == 0 && found == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "the inputs hold no TrainJob", Help: "name files that hold some; -r is for runtimes only, and -R descends into directories",
@@ -166,12 +167,12 @@ func conflictsIn(in *input, force []string, namespace string) finding.List {
 
 // salvaged is a TrainJob that cannot be decoded as a whole, with what can be decoded of its patches: managers may well
 // disagree there, too. It is nil where nothing can.
-func salvaged(in *input, d *manifest.Document, namespace string) *job {
+func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *workspace.Job {
 	fields, err := d.Fields()
 	if err != nil {
 		return nil
 	}
-	of := outline(fields, namespace)
+	of := workspace.Outline(fields, namespace)
 	entries, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
 	for i := range of.Spec.RuntimePatches {
 		// The error has been reported; what stands in front of it, and most of what is behind it, is decoded.
@@ -180,24 +181,24 @@ func salvaged(in *input, d *manifest.Document, namespace string) *job {
 		}
 	}
 	render.DefaultTrainJob(of)
-	return &job{of, d}
+	return &workspace.Job{TrainJob: of, Document: d}
 }
 
 // conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
 // merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
-func conflictsOf(in *input, j job, further []trainer.RuntimePatch, force []string) finding.List {
-	spec, missing := in.runtimes.Find(j.TrainJob)
+func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
+	spec, missing := in.Runtimes.Find(j.TrainJob)
 	if missing != nil {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.overrides()}, render.Options{ForceManagers: force})
+	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.Overrides()}, render.Options{ForceManagers: force})
 	if missing != nil {
 		found = disagreements(found)
-		if !in.broken[render.RuntimeOf(j.TrainJob)] { // a broken one has findings of its own
+		if !in.Broken[render.RuntimeOf(j.TrainJob)] { // a broken one has findings of its own
 			found = append(found, *missing)
 		}
 	}
-	in.locate(j, found)
+	in.Locate(j, found)
 	found.Sort()
 	return found
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/trainjob"
 )
 
 // createFlags are the flags of create.
 type createFlags struct {
-	inputFlags
+	workspace.Flags
 	runtime, runtimeKind string
 	name, image          string
 	labels, annotations  []string
@@ -69,7 +70,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	f.StringVar(&flags.runtime, "runtime", "", "the name of the runtime (required)")
 	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; left out, the API server fills in the first")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", "the TrainJob's namespace; left out, it names none")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; left out, it names none")
 	f.Var((*repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
 	f.Var((*repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
 	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
@@ -79,7 +80,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	f.Var((*repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
 	f.Var((*repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
-	f.Var((*repeated)(&flags.patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -93,14 +94,14 @@ func createRun(p *host.Program, flags createFlags, changed func(flag string) boo
 		return exit.Usage(fmt.Errorf("-o: %w", err))
 	}
 	options, err := flags.options(changed)
-	if err = errors.Join(err, flags.checkPaths()); err != nil {
+	if err = errors.Join(err, flags.CheckPaths()); err != nil {
 		return exit.Usage(err)
 	}
-	in := newInput(flags.inputFlags, &host.Progress{})
-	readPatches(p, in, flags.inputFlags)
-	findings := in.findings
+	in := workspace.New(flags.Flags, &host.Progress{})
+	workspace.ReadPatches(p, in, flags.Flags)
+	findings := in.Findings
 	if findings.Err() == nil {
-		for _, patch := range in.patches {
+		for _, patch := range in.Patches {
 			options = append(options, trainjob.RuntimePatch{
 				Manager: patch.Patch.Manager, TrainingRuntimeSpec: patch.Patch.TrainingRuntimeSpec,
 				Written: func(path fieldpath.Path) bool { return patch.Document.Has(patch.Base.Append(path...)) },
@@ -122,7 +123,7 @@ func createRun(p *host.Program, flags createFlags, changed func(flag string) boo
 
 // options are what the flags say.
 func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, error) {
-	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.namespace)}
+	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.Namespace)}
 	var errs []error
 	for _, required := range []struct{ flag, value string }{{"runtime", flags.runtime}, {"name", flags.name}} {
 		if required.value == "" {
@@ -194,14 +195,14 @@ func commaSeparated(words []string) []string {
 
 // locatePatches says where the findings of a TrainJob that is written from patches stand in the files. The
 // patches are those of the TrainJob, in their order.
-func locatePatches(in *input, findings finding.List) {
+func locatePatches(in *workspace.Input, findings finding.List) {
 	count := map[string]int{}
-	for i := range in.patches {
+	for i := range in.Patches {
 		count[patchManager(in, i)]++
 	}
 	for k := range findings {
 		f := &findings[k]
-		for i, patch := range in.patches {
+		for i, patch := range in.Patches {
 			list := fieldpath.Fields("spec", "runtimePatches")
 			at := list.Append(fieldpath.Index(i))
 			if named := list.Append(fieldpath.Item("manager", patchManager(in, i))); count[patchManager(in, i)] == 1 && f.Path.HasPrefix(named) {
@@ -219,8 +220,8 @@ func locatePatches(in *input, findings finding.List) {
 }
 
 // locatePatchClaim says where a claim stands that names its patch by its place among all.
-func locatePatchClaim(in *input, claim *engine.Claim) {
-	for i, patch := range in.patches {
+func locatePatchClaim(in *workspace.Input, claim *engine.Claim) {
+	for i, patch := range in.Patches {
 		at := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i))
 		if claim.Source.HasPrefix(at) {
 			claim.Position = patch.Document.Position(patch.Base.Append(claim.Source[len(at):]...))
@@ -229,6 +230,6 @@ func locatePatchClaim(in *input, claim *engine.Claim) {
 }
 
 // patchManager is the manager of a patch of the files: the SDK where it names none.
-func patchManager(in *input, i int) string {
-	return cmp.Or(in.patches[i].Patch.Manager, trainjob.SDKManager)
+func patchManager(in *workspace.Input, i int) string {
+	return cmp.Or(in.Patches[i].Patch.Manager, trainjob.SDKManager)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -22,7 +23,7 @@ const exitDiffers = 1
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
-	inputFlags
+	workspace.Flags
 	schemaFlags
 	git        string
 	format     string
@@ -81,16 +82,16 @@ not render.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
-	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
-	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
@@ -211,7 +212,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 	if flags.color != "auto" && flags.format != "text" {
 		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
 	}
-	if err := cmp.Or(checkNamespace(flags.namespace), flags.schemaFlags.check()); err != nil {
+	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.schemaFlags.check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {
@@ -242,8 +243,8 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		return nil, nil, exit.Usage(errors.New("-f, -r and --patch are read for both versions, and standard input can be read once: name a file"))
 	}
 	side := func(path string) *version {
-		in := flags.inputFlags
-		in.files = slices.Concat([]string{path}, flags.files)
+		in := flags.Flags
+		in.Files = slices.Concat([]string{path}, flags.Files)
 		return &version{name: path, files: p.Files, flags: in}
 	}
 	return side(args[0]), side(args[1]), nil
@@ -251,5 +252,5 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 
 // both are the paths that are read for both versions.
 func (flags *diffFlags) both() []string {
-	return slices.Concat(flags.files, flags.runtimes, flags.patchFiles())
+	return slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
 }

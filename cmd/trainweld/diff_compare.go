@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -80,8 +81,8 @@ func (c *comparison) differs() bool { return len(c.jobs) > 0 }
 func compareVersions(old, new *version, showValues bool) (*comparison, error) {
 	c := &comparison{old: old, new: new, mask: !showValues}
 	c.noun = finding.TrainJobKind
-	if len(old.in.jobs)+len(new.in.jobs) == 0 {
-		c.noun = jobSetKind
+	if len(old.in.Jobs)+len(new.in.Jobs) == 0 {
+		c.noun = workspace.JobSetKind
 	}
 	before := map[fieldpath.Object]*versionJob{}
 	for i := range old.jobs {

@@ -9,18 +9,19 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 )
 
 // gitVersions are the paths as they are in a revision, and as they are in the working tree or in another
 // revision.
 func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
-	in := flags.inputFlags
-	in.files = slices.Concat(args, flags.files)
+	in := flags.Flags
+	in.Files = slices.Concat(args, flags.Files)
 	switch {
-	case len(in.files) == 0:
+	case len(in.Files) == 0:
 		return nil, nil, exit.Usage(errors.New("--git compares paths with a revision: name files or directories"))
-	case slices.Contains(slices.Concat(in.files, flags.runtimes, flags.patchFiles()), manifest.Stdin):
+	case slices.Contains(slices.Concat(in.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("standard input has no revision: name a file"))
 	}
 	first, second, two := strings.Cut(flags.git, "..")
@@ -76,7 +77,7 @@ func orHead(rev string) string {
 // missingIsEmpty leaves out of each version the paths that it lacks and the other one has: they were added
 // or removed. What neither has stays, and so does what cannot be read; both are then reported.
 func missingIsEmpty(old, new *version) {
-	drop := func(paths func(*inputFlags) *[]string, file func(path string) string) {
+	drop := func(paths func(*workspace.Flags) *[]string, file func(path string) string) {
 		var inOld, inNew []string
 		for _, path := range *paths(&old.flags) {
 			file := file(path)
@@ -91,15 +92,15 @@ func missingIsEmpty(old, new *version) {
 		*paths(&old.flags), *paths(&new.flags) = inOld, inNew
 	}
 	itself := func(path string) string { return path }
-	drop(func(f *inputFlags) *[]string { return &f.files }, itself)
-	drop(func(f *inputFlags) *[]string { return &f.runtimes }, itself)
-	drop(func(f *inputFlags) *[]string { return &f.patches }, func(patch string) string { _, file := managerOf(patch); return file })
+	drop(func(f *workspace.Flags) *[]string { return &f.Files }, itself)
+	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, itself)
+	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(patch string) string { _, file := workspace.ManagerOf(patch); return file })
 }
 
 // lacks says whether the version has no file for a path, and not because it cannot be read.
 func (v *version) lacks(path string) bool {
 	files := &watchedFiles{FS: v.files}
-	found, findings := manifest.Files(files, []string{path}, v.flags.recursive)
+	found, findings := manifest.Files(files, []string{path}, v.flags.Recursive)
 	return len(found) == 0 && len(findings) > 0 && !files.failed
 }
 
@@ -127,7 +128,7 @@ func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // gitVersion is the version of a revision.
-func gitVersion(rev string, in inputFlags) (*version, error) {
+func gitVersion(rev string, in workspace.Flags) (*version, error) {
 	files, err := host.OpenRevision(rev)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/diff"
 )
@@ -75,7 +76,7 @@ func whoChanges(c diff.Change) []engine.Claim {
 
 // what says a change in a few words.
 func what(kind string, c diff.Change) string {
-	if kind == jobSetKind {
+	if kind == workspace.JobSetKind {
 		return fmt.Sprintf("%s %s", c.Kind, c.Path)
 	}
 	return fmt.Sprintf("%s %s %s", c.Kind, kind, c.Path)

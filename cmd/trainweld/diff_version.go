@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
@@ -26,11 +27,11 @@ import (
 type version struct {
 	name   string // what the report calls it
 	files  fs.FS
-	flags  inputFlags
+	flags  workspace.Flags
 	prefix string       // what goes before the names of files in the report: that of a revision
 	done   func() error // gives back what reading took; nil where there is nothing
 
-	in       *input
+	in       *workspace.Input
 	jobs     []versionJob
 	findings finding.List
 	misused  error // flags that do not go with the object
@@ -69,20 +70,20 @@ func (v *version) close() {
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
-		v.flags.spelled, opts.As = true, render.Applied
+		v.flags.Spelled, opts.As = true, render.Applied
 	}
 	reader := *p
 	reader.Files = v.files
 	source, merges := mergesObject(&reader, v.flags, flags.schemaFlags)
-	if merges && len(v.flags.files) > 0 {
+	if merges && len(v.flags.Files) > 0 {
 		v.merge(source, flags.schemaFlags, opts.OnConflict)
 		v.label()
 		return
 	}
-	v.in = readInput(source, v.flags)
-	v.findings = v.in.findings
-	further := v.in.furtherPatches()
-	for _, j := range v.in.jobs {
+	v.in = workspace.Read(source, v.flags)
+	v.findings = v.in.Findings
+	further := v.in.FurtherPatches()
+	for _, j := range v.in.Jobs {
 		found, out := renderJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		v.findings = append(v.findings, found...)
 		if out.jobSet == nil || found.Err() != nil {
@@ -97,10 +98,10 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		v.jobs = append(v.jobs, job)
 	}
 	if flags.to != "jobset" {
-		for _, js := range v.in.jobSets {
-			j := job{TrainJob: js.asTrainJob(), document: js.document}
+		for _, js := range v.in.JobSets {
+			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
 			v.jobs = append(v.jobs, versionJob{
-				id:      fieldpath.Object{Kind: jobSetKind, Namespace: js.Namespace, Name: js.Name},
+				id:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
 				objects: v.childrenOf(j, made{jobSet: js.JobSet}, flags.to, podOpts),
 			})
 		}
@@ -110,7 +111,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 
 // merge merges the object of a version that is not a TrainJob.
 func (v *version) merge(p *host.Program, how schemaFlags, rule render.OnConflict) {
-	v.in = newInput(v.flags, &host.Progress{})
+	v.in = workspace.New(v.flags, &host.Progress{})
 	m, found, err := readMerging(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err
@@ -164,17 +165,17 @@ func (v *version) at(p fieldpath.Position) fieldpath.Position {
 }
 
 // locator says where the claims of a TrainJob stand.
-func (v *version) locator(j job) func(engine.Claim) fieldpath.Position {
+func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position {
 	return func(c engine.Claim) fieldpath.Position {
 		if c.Position == (fieldpath.Position{}) {
-			c.Position = v.in.claimPosition(j, c)
+			c.Position = v.in.ClaimPosition(j, c)
 		}
 		return v.at(c.Position)
 	}
 }
 
 // jobSetOf are the JobSet and what is beside it.
-func (v *version) jobSetOf(j job, out made) []versionObject {
+func (v *version) jobSetOf(j workspace.Job, out made) []versionObject {
 	locate := v.locator(j)
 	objects := []versionObject{{
 		key: keyOf(out.jobSet), object: out.jobSet,
@@ -190,12 +191,12 @@ func (v *version) jobSetOf(j job, out made) []versionObject {
 }
 
 // companionClaim says which policy of the runtime made an object beside the JobSet.
-func (v *version) companionClaim(j job, companion runtime.Object) engine.Claim {
+func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engine.Claim {
 	claim := engine.Claim{Layer: merge.RuntimeLayer}
 	at := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind != "PodGroup":
-		spec, _ := v.in.runtimes.Find(j.TrainJob)
+		spec, _ := v.in.Runtimes.Find(j.TrainJob)
 		if spec == nil || spec.MLPolicy == nil {
 			break
 		}
@@ -210,19 +211,19 @@ func (v *version) companionClaim(j job, companion runtime.Object) engine.Claim {
 	default:
 		claim.Layer, at = merge.SchedulerLayer("coscheduling"), fieldpath.Fields("spec", "podGroupPolicy", "coscheduling")
 	}
-	claim.Position = v.in.runtimePosition(j, at)
+	claim.Position = v.in.RuntimePosition(j, at)
 	return claim
 }
 
 // childrenOf are the Jobs, or the Pods, that the JobSet becomes.
-func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions) []versionObject {
+func (v *version) childrenOf(j workspace.Job, out made, to string, opts render.PodsOptions) []versionObject {
 	f := children(out.jobSet, out.companions, renderFlags{to: to}, opts)
 	if out.owners == nil {
 		for i := range f.findings {
-			f.findings[i].Position = j.document.Position(f.findings[i].Path)
+			f.findings[i].Position = j.Document.Position(f.findings[i].Path)
 		}
 	} else {
-		v.in.locate(j, f.findings)
+		v.in.Locate(j, f.findings)
 	}
 	v.findings = append(v.findings, f.findings...)
 	if f.objects == nil {
@@ -236,7 +237,7 @@ func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Position: j.document.Position(nil), Message: err.Error(), Help: "mend the JobSet",
+				Position: j.Document.Position(nil), Message: err.Error(), Help: "mend the JobSet",
 			})
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 )
@@ -184,7 +185,7 @@ func oncePerRuntime(found finding.List) finding.List {
 // comesFromRuntime says whether a finding is about an object that a controller makes, and its cause is in
 // the runtime.
 func comesFromRuntime(f finding.Finding) bool {
-	if isRuntime(f.Object) {
+	if workspace.IsRuntime(f.Object) {
 		return false
 	}
 	for _, c := range slices.Backward(f.Claims) {

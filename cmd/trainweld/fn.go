@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -114,7 +115,7 @@ func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 type function struct {
 	list     *resourcelist.List
 	opts     *fnOptions
-	in       *input
+	in       *workspace.Input
 	jobs     map[*manifest.Document]*resourcelist.Item // by what was read of them
 	versions map[fieldpath.Object]string               // the apiVersion of what was read
 	findings finding.List
@@ -123,26 +124,26 @@ type function struct {
 // newFunction reads everything: the items, and the files that the options name.
 func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *function {
 	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
-	opts.spelled = opts.to != "jobset"
+	opts.Spelled = opts.to != "jobset"
 	f := &function{
-		list: list, opts: opts, in: newInput(opts.inputFlags, &host.Progress{}),
+		list: list, opts: opts, in: workspace.New(opts.Flags, &host.Progress{}),
 		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
 		f.readItem(i, item)
 	}
-	for _, d := range readDocuments(p, f.in, opts.files, opts.inputFlags) {
+	for _, d := range workspace.ReadDocuments(p, f.in, opts.Files, opts.Flags) {
 		f.add(d, true)
 	}
-	for _, d := range readDocuments(p, f.in, opts.runtimes, opts.inputFlags) {
+	for _, d := range workspace.ReadDocuments(p, f.in, opts.Runtimes, opts.Flags) {
 		f.add(d, false)
 	}
 	if opts.patches != "" {
 		patches, findings := manifest.DecodePatches(configFile, []byte(opts.patches))
-		f.in.patches = append(f.in.patches, patches...)
-		f.in.findings = append(f.in.findings, findings...)
+		f.in.Patches = append(f.in.Patches, patches...)
+		f.in.Findings = append(f.in.Findings, findings...)
 	}
-	readPatches(p, f.in, opts.inputFlags)
+	workspace.ReadPatches(p, f.in, opts.Flags)
 	return f
 }
 
@@ -150,7 +151,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 func (f *function) readItem(i int, item *resourcelist.Item) {
 	data, err := item.YAML()
 	if err != nil {
-		f.in.findings = append(f.in.findings, finding.Finding{
+		f.in.Findings = append(f.in.Findings, finding.Finding{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
 			Message: err.Error(), Help: "mend the item; it cannot be written as YAML",
 		})
@@ -158,10 +159,10 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 	}
 	documents, findings := manifest.Decode(itemFile(i), data)
 	for n := range findings {
-		findings[n].Object = f.opts.inNamespace(findings[n].Object)
+		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
 	// An item without apiVersion and kind is somebody else's.
-	f.in.findings = append(f.in.findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
+	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
 	for _, d := range documents { // one, or none where the item is broken
 		f.jobs[d] = item
 		f.add(d, true)
@@ -169,14 +170,14 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 }
 
 func (f *function) add(d *manifest.Document, jobs bool) {
-	f.versions[f.opts.inNamespace(d.ID)] = d.APIVersion
-	f.in.add(d, f.opts.namespace, jobs)
+	f.versions[f.opts.InNamespace(d.ID)] = d.APIVersion
+	f.in.Add(d, f.opts.Namespace, jobs)
 }
 
 // run renders all TrainJobs, and returns the items with what they become.
 func (f *function) run() []*resourcelist.Item {
-	f.findings = f.in.findings
-	further := f.in.furtherPatches()
+	f.findings = f.in.Findings
+	further := f.in.FurtherPatches()
 	placing := newPlacing(f.list.Items)
 	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.force}
 	flags := f.opts.renderFlags
@@ -184,12 +185,12 @@ func (f *function) run() []*resourcelist.Item {
 	if flags.to != "jobset" {
 		opts.As = render.Applied
 	}
-	for _, j := range f.in.jobs {
+	for _, j := range f.in.Jobs {
 		found, out := renderJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		objects := each(out.objects())
 		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
 			family := children(out.jobSet, out.companions, flags, podOpts)
-			f.in.locate(j, family.findings)
+			f.in.Locate(j, family.findings)
 			found, objects = append(found, family.findings...), family.objects
 		}
 		f.findings = append(f.findings, found...)
@@ -204,7 +205,7 @@ func (f *function) run() []*resourcelist.Item {
 			})
 			continue
 		}
-		placing.put(f.jobs[j.document], made, f.opts.add)
+		placing.put(f.jobs[j.Document], made, f.opts.add)
 	}
 	return placing.items()
 }

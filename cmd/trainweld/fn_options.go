@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -53,12 +54,12 @@ func fnOptionList() []fnOption {
 		}},
 		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
-		{"namespace", nil, func(o *fnOptions, value string) { o.namespace = value }},
+		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
-		{"files", nil, lines(func(o *fnOptions, paths []string) { o.files = paths })},
-		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.runtimes = paths })},
-		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.inputFlags.patches = paths })},
-		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.recursive = value == "true" }},
+		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
+		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.Runtimes = paths })},
+		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.Flags.Patches = paths })},
+		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
 		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.strict = value == "true" }},
 		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.showNotes = value == "true" }},
 	}
@@ -101,12 +102,12 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		}
 		option.set(o, value)
 	}
-	for name, paths := range map[string][]string{"files": o.files, "runtimeFiles": o.runtimes, "patchFiles": o.inputFlags.patchFiles()} {
+	for name, paths := range map[string][]string{"files": o.Files, "runtimeFiles": o.Runtimes, "patchFiles": o.Flags.PatchFiles()} {
 		if slices.Contains(paths, "-") {
 			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
 		}
 	}
-	if err := checkNamespace(o.namespace); err != nil {
+	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
 	}
 	if o.add && o.to == "pods" && o.as == render.Stored {

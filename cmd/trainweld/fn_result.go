@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -201,7 +202,7 @@ func (f *function) apiVersion(o fieldpath.Object) string {
 	switch o.Kind {
 	case trainer.TrainJobKind, trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind:
 		return trainer.GroupVersion.String()
-	case jobSetKind:
+	case workspace.JobSetKind:
 		return jobset.GroupVersion.String()
 	case "Job":
 		return batchv1.SchemeGroupVersion.String()

@@ -9,26 +9,27 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 )
 
 // addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
 // line names so far.
-func addForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *inputFlags) {
+func addForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
 	cmd.Flags().Var((*repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
-		read.files = slices.Concat(read.files, args)
-		managers := slices.DeleteFunc(readInput(p, read).managers(), func(name string) bool { return report.Printable(name) != name })
+		read.Files = slices.Concat(read.Files, args)
+		managers := slices.DeleteFunc(workspace.Read(p, read).Managers(), func(name string) bool { return report.Printable(name) != name })
 		return managers, cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
 // unknownManager is the mistake of letting somebody win who has no patch. Where something could not be
 // read there may well be such a patch, and nil is returned.
-func unknownManager(in *input, force []string) error {
-	known := in.managers()
+func unknownManager(in *workspace.Input, force []string) error {
+	known := in.Managers()
 	for _, name := range force {
-		if slices.Contains(known, name) || in.findings.Err() != nil {
+		if slices.Contains(known, name) || in.Findings.Err() != nil {
 			continue
 		}
 		hint := didYouMean(name, known)

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
@@ -25,7 +26,7 @@ import (
 // behind the TrainJobs that name it, then it judges each document. Of a document that was read only its
 // text is kept.
 type judge struct {
-	in         *input
+	in         *workspace.Input
 	flags      checkFlags
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
@@ -73,44 +74,44 @@ func (t tally) String() string {
 // newJudge reads everything.
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
-		in: newInput(flags.inputFlags, p.Progress()), flags: flags, onConflict: onConflict,
+		in: workspace.New(flags.Flags, p.Progress()), flags: flags, onConflict: onConflict,
 		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
 	}
 	j.past = readPast(p, j)
-	readFiles(p, j.in, flags.files, flags.inputFlags, func(d decoded) {
-		j.in.findings = append(j.in.findings, d.findings...)
+	workspace.ReadFiles(p, j.in, flags.Files, flags.Flags, func(d workspace.Decoded) {
+		j.in.Findings = append(j.in.Findings, d.Findings...)
 		j.take(d, true)
 	})
-	readFiles(p, j.in, flags.runtimes, flags.inputFlags, func(d decoded) {
-		for _, f := range d.findings {
+	workspace.ReadFiles(p, j.in, flags.Runtimes, flags.Flags, func(d workspace.Decoded) {
+		for _, f := range d.Findings {
 			// What is wrong with an object counts where the object does.
 			if f.Object.Name == "" {
-				j.in.findings = append(j.in.findings, f)
+				j.in.Findings = append(j.in.Findings, f)
 			}
 		}
 		j.take(d, false)
 	})
-	readPatches(p, j.in, flags.inputFlags)
-	j.in.findings = slices.DeleteFunc(j.in.findings, func(f finding.Finding) bool {
+	workspace.ReadPatches(p, j.in, flags.Flags)
+	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
 		// A patch that is read as one, too, is no stray file of the directory.
-		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.patches, func(p manifest.Patch) bool {
+		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
 			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
 		})
 	})
-	j.patches = make([]trainer.RuntimePatch, len(j.in.patches))
-	for i := range j.in.patches {
-		j.patches[i] = j.in.patches[i].Patch
+	j.patches = make([]trainer.RuntimePatch, len(j.in.Patches))
+	for i := range j.in.Patches {
+		j.patches[i] = j.in.Patches[i].Patch
 	}
 	return j
 }
 
 // take notes what one file holds. Of files that were named for their runtimes, all else is left aside.
-func (j *judge) take(file decoded, all bool) {
-	for _, f := range file.findings {
+func (j *judge) take(file workspace.Decoded, all bool) {
+	for _, f := range file.Findings {
 		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
 		j.reading[key] = append(j.reading[key], f)
 	}
-	for _, d := range file.documents {
+	for _, d := range file.Documents {
 		j.count.documents++
 		j.document(d, all)
 		d.Object = nil
@@ -129,13 +130,13 @@ func (j *judge) document(d *manifest.Document, all bool) {
 		j.count.jobs++
 		j.onlyOnce(d)
 		if job, ok := d.Object.(*trainer.TrainJob); ok {
-			j.in.patchedBy(job)
+			j.in.PatchedBy(job)
 		}
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
-	case kind == jobSetKind && all:
+	case kind == workspace.JobSetKind && all:
 		j.count.jobSets++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
-	case isRuntime(d.ID):
+	case workspace.IsRuntime(d.ID):
 		j.runtime(d, all)
 	case kind == "ConfigMap":
 		if cm, ok := d.Object.(*corev1.ConfigMap); ok {
@@ -146,7 +147,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 
 // idOf is the name by which findings call an object.
 func (j *judge) idOf(d *manifest.Document) fieldpath.Object {
-	id := j.flags.inNamespace(d.ID)
+	id := j.flags.InNamespace(d.ID)
 	if id.Kind == trainer.ClusterTrainingRuntimeKind {
 		id.Namespace = ""
 	}
@@ -159,11 +160,11 @@ func (j *judge) onlyOnce(d *manifest.Document) {
 	if id.Name == "" {
 		return // admission says so
 	}
-	if other, found := j.in.byName[id]; found {
-		j.in.findings = append(j.in.findings, twice(id, d, other))
+	if other, found := j.in.ByName[id]; found {
+		j.in.Findings = append(j.in.Findings, workspace.Duplicate(id, d, other))
 		return
 	}
-	j.in.byName[id] = d
+	j.in.ByName[id] = d
 }
 
 // judge judges everything, and returns what was found in the order of the files and their lines.
@@ -172,17 +173,17 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
 		return j.verdicts[i](ctx)
 	}, func(i int, f finding.List) {
-		j.in.progress.Step("checked", i+1, len(j.verdicts))
+		j.in.Progress.Step("checked", i+1, len(j.verdicts))
 		found = append(found, f...)
 	})
 	for _, held := range j.aside {
 		if held.named.Load() {
 			j.count.runtimes++
-			found = append(found, j.reading[read{held.document.File, held.document.ID.Kind, held.document.ID.Name}]...)
+			found = append(found, j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]...)
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}
 	}
-	found = append(j.in.findings, found...)
+	found = append(j.in.Findings, found...)
 	for i := range found {
 		if found[i].Code == finding.CodeOldAPI {
 			found[i].Severity = finding.Error // a strict API server rejects the unknown fields
@@ -193,11 +194,11 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	}
 	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.order[0]},
+			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
 			Message: "the inputs hold no TrainJob, runtime or JobSet", Help: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories",
 		})
 	}
-	return report.Distinct(report.InOrder(oncePerRuntime(found), j.in.order))
+	return report.Distinct(report.InOrder(oncePerRuntime(found), j.in.Order))
 }
 
 // trainJob judges one TrainJob.
@@ -207,9 +208,9 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	if err != nil {
 		return nil // reading it has found out why
 	}
-	job := job{outline(fields, cmp.Or(j.flags.namespace, "default")), d}
+	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {
@@ -224,7 +225,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		if !hasError(found, ref) && !hasError(d.Findings, ref) && !unread {
 			found = append(finding.List{*missing}, found...)
 		}
-	case in.Runtime == nil || held.document.Broken:
+	case in.Runtime == nil || held.Document.Broken:
 		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
 			found = append(found, finding.Finding{
 				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
@@ -232,7 +233,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 			})
 		}
 	}
-	j.in.locate(job, found)
+	j.in.Locate(job, found)
 	found = withoutDoubles(found, d)
 	found.Sort()
 	return found
@@ -251,7 +252,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	if err != nil {
 		return nil // reading it has found out why
 	}
-	found := j.past.checkJobSet(ctx, j.idOf(d), fields, j.flags.namespace)
+	found := j.past.checkJobSet(ctx, j.idOf(d), fields, j.flags.Namespace)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)
@@ -261,30 +262,4 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 		}
 	}
 	return withoutDoubles(found, d)
-}
-
-// outline is as much of a TrainJob as it takes to find its runtime and its findings' places: of a broken
-// one there is no more.
-func outline(fields map[string]any, namespace string) *trainer.TrainJob {
-	job := &trainer.TrainJob{}
-	meta, _ := fields["metadata"].(map[string]any)
-	job.Name, _ = meta["name"].(string)
-	job.Namespace, _ = meta["namespace"].(string)
-	job.Namespace = cmp.Or(job.Namespace, namespace)
-	spec, _ := fields["spec"].(map[string]any)
-	ref, _ := spec["runtimeRef"].(map[string]any)
-	job.Spec.RuntimeRef.Name, _ = ref["name"].(string)
-	if kind, ok := ref["kind"].(string); ok {
-		job.Spec.RuntimeRef.Kind = &kind
-	}
-	if group, ok := ref["apiGroup"].(string); ok {
-		job.Spec.RuntimeRef.APIGroup = &group
-	}
-	patches, _ := spec["runtimePatches"].([]any)
-	for _, patch := range patches {
-		entry, _ := patch.(map[string]any)
-		manager, _ := entry["manager"].(string)
-		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
-	}
-	return job
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
@@ -33,58 +34,53 @@ func readPast(p *host.Program, j *judge) *past {
 		return nil
 	}
 	was := &past{judge: j, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[fieldpath.Object]*heldRuntime{}}
-	in := newInput(j.flags.inputFlags, j.in.progress)
-	readFiles(p, in, []string{j.flags.old}, j.flags.inputFlags, func(d decoded) {
+	in := workspace.New(j.flags.Flags, j.in.Progress)
+	workspace.ReadFiles(p, in, []string{j.flags.old}, j.flags.Flags, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
-		for _, f := range d.findings {
+		for _, f := range d.Findings {
 			switch f.Code {
 			case finding.CodeSyntax, finding.CodeUnreadable:
-				in.findings = append(in.findings, f)
+				in.Findings = append(in.Findings, f)
 			case finding.CodeWrongType, finding.CodeAmbiguousWord:
 				if f.Severity == finding.Error {
-					in.findings = append(in.findings, f)
+					in.Findings = append(in.Findings, f)
 					unreadable[read{f.Position.File, f.Object.Kind, f.Object.Name}] = true
 				}
 			}
 		}
-		for _, document := range d.documents {
+		for _, document := range d.Documents {
 			if !unreadable[read{document.File, document.ID.Kind, document.ID.Name}] {
 				was.add(document)
 			}
 			document.Object = nil
 		}
 	})
-	j.in.findings = append(j.in.findings, in.findings...)
-	for _, file := range in.order {
-		if _, known := j.in.lines[file]; !known {
-			j.in.order = append(j.in.order, file)
-			j.in.lines[file] = in.lines[file]
-		}
-	}
+	j.in.Findings = append(j.in.Findings, in.Findings...)
+	j.in.Learn(in)
 	return was
 }
 
 func (was *past) add(d *manifest.Document) {
 	flags := was.judge.flags
 	id := was.judge.idOf(d)
-	held := &heldRuntime{runtimeSource: runtimeSource{document: d}, fields: d.Fields}
+	held := &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
 	switch {
 	case d.Object == nil && !d.Broken:
 		return
-	case id.Kind == trainer.TrainJobKind, id.Kind == jobSetKind:
+	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
 		was.objects[id] = d
-	case isRuntime(id):
+	case workspace.IsRuntime(id):
 		was.runtimes[id] = held
 	case id.Kind == "ConfigMap":
 		cm, ok := d.Object.(*corev1.ConfigMap)
 		if !ok {
 			return
 		}
-		job, runtime := was.judge.in.snapshotOf(cm, cmp.Or(cm.Namespace, flags.namespace, "default"), d)
+		job, runtime := was.judge.in.SnapshotOf(cm, cmp.Or(cm.Namespace, flags.Namespace, "default"), d)
 		if runtime == nil {
 			return
 		}
-		held.snapshot, held.fields = true, func() (map[string]any, error) { return admission.Encode(runtime) }
+		held.Snapshot, held.fields = true, func() (map[string]any, error) { return admission.Encode(runtime) }
 		was.runtimes[job] = held
 	default:
 		return
@@ -138,7 +134,7 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 	}
 	old := in
 	old.TrainJob, old.Overrides, old.Runtime = fields, d.Overrides, nil
-	named := outline(fields, job.Namespace)
+	named := workspace.Outline(fields, job.Namespace)
 	held := was.runtimes[render.ObjectOf(job)]
 	if held == nil {
 		held = was.runtimes[render.RuntimeOf(named)]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
@@ -19,7 +20,7 @@ import (
 
 // heldRuntime is a runtime that TrainJobs may name. It is admitted once, when it is first asked for.
 type heldRuntime struct {
-	runtimeSource
+	workspace.RuntimeSource
 	fields func() (map[string]any, error)
 	// named says that a TrainJob has named it.
 	named atomic.Bool
@@ -31,7 +32,7 @@ type heldRuntime struct {
 
 // runtime notes a runtime, and to judge it where it was not only given for TrainJobs to name.
 func (j *judge) runtime(d *manifest.Document, all bool) {
-	held := &heldRuntime{runtimeSource: runtimeSource{document: d}, fields: d.Fields}
+	held := &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
 	if all {
 		j.count.runtimes++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
@@ -40,24 +41,24 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	if id.Name == "" {
 		return // nobody can name it
 	}
-	j.hold(id, j.in.runtimes.Add(id, &trainer.TrainingRuntimeSpec{}), held, all)
+	j.hold(id, j.in.Runtimes.Add(id, &trainer.TrainingRuntimeSpec{}), held, all)
 }
 
 // snapshot notes the runtime as the Trainer has kept it for a TrainJob. It is judged where that job is.
 func (j *judge) snapshot(cm *corev1.ConfigMap, d *manifest.Document) {
-	id, runtime := j.in.snapshotOf(cm, cmp.Or(cm.Namespace, j.flags.namespace, "default"), d)
+	id, runtime := j.in.SnapshotOf(cm, cmp.Or(cm.Namespace, j.flags.Namespace, "default"), d)
 	if runtime == nil {
 		return
 	}
 	held := &heldRuntime{
-		runtimeSource: runtimeSource{document: d, snapshot: true},
+		RuntimeSource: workspace.RuntimeSource{Document: d, Snapshot: true},
 		fields:        func() (map[string]any, error) { return admission.Encode(runtime) },
 	}
-	j.hold(id, j.in.runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
+	j.hold(id, j.in.Runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
 }
 
 func (j *judge) hold(id fieldpath.Object, refused *finding.Finding, held *heldRuntime, judged bool) {
-	j.in.keep(id, refused, held.runtimeSource)
+	j.in.KeepRuntime(id, refused, held.RuntimeSource)
 	if refused != nil {
 		return
 	}
@@ -70,7 +71,7 @@ func (j *judge) hold(id fieldpath.Object, refused *finding.Finding, held *heldRu
 // runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
 // says why there is none.
 func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
-	if _, missing := j.in.runtimes.Find(job); missing != nil {
+	if _, missing := j.in.Runtimes.Find(job); missing != nil {
 		return nil, missing
 	}
 	if held := j.runtimes[render.ObjectOf(job)]; held != nil {
@@ -87,13 +88,13 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		if err != nil {
 			return // reading it has found out why
 		}
-		if held.snapshot {
+		if held.Snapshot {
 			fields = renamed(fields, named)
-		} else if old := j.past.runtimeFields(j.idOf(held.document)); old != nil {
-			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.namespace)
+		} else if old := j.past.runtimeFields(j.idOf(held.Document)); old != nil {
+			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.Namespace)
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, j.flags.namespace)
+		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, j.flags.Namespace)
 	})
 	return held.runtime, held.found
 }
@@ -119,10 +120,10 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 	found := make(finding.List, len(all))
 	copy(found, all)
 	place := func(p fieldpath.Path) fieldpath.Position {
-		if held.snapshot {
+		if held.Snapshot {
 			p = fieldpath.Fields("data", "runtime")
 		}
-		return held.document.Position(p)
+		return held.Document.Position(p)
 	}
 	for i := range found {
 		f := &found[i]
@@ -130,12 +131,12 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 		for c := range f.Claims {
 			f.Claims[c].Position = place(f.Claims[c].Source)
 		}
-		if held.snapshot && runtime != nil {
+		if held.Snapshot && runtime != nil {
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
 	}
-	if held.snapshot {
+	if held.Snapshot {
 		return found
 	}
-	return withoutDoubles(found, held.document)
+	return withoutDoubles(found, held.Document)
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
 // mergeFlags are the flags of merge.
 type mergeFlags struct {
-	inputFlags
+	workspace.Flags
 	schemaFlags
 	onConflict string
 	format     string
@@ -86,13 +87,13 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # The last patch wins where the two disagree, with a warning
   trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			flags.files = append(flags.files, args...)
+			flags.Files = append(flags.Files, args...)
 			return mergeRun(p, flags)
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "the file of the base, or -")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
 	flags.schemaFlags.add(cmd)
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
@@ -107,7 +108,7 @@ func mergeRun(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := readMerging(p, newInput(flags.inputFlags, &host.Progress{}), flags.inputFlags, flags.schemaFlags)
+	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.schemaFlags)
 	if err != nil {
 		return err
 	}
@@ -138,5 +139,5 @@ func (flags mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
 	if err := flags.schemaFlags.check(); err != nil {
 		return 0, 0, err
 	}
-	return format, rule, flags.checkPaths()
+	return format, rule, flags.CheckPaths()
 }

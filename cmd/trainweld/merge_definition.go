@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/schema"
 )
@@ -18,7 +19,7 @@ import (
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
 // definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
-func definitionOf(p *host.Program, in *input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
+func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -31,7 +32,7 @@ func definitionOf(p *host.Program, in *input, paths []string, of *manifest.Docum
 			found = append(found, *unreadable)
 			continue
 		}
-		in.opened(file, data)
+		in.Opened(file, data)
 		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
 		if !slices.Contains(paths, file) {
 			more = manifest.Tolerate(more, finding.CodeNotAnObject)

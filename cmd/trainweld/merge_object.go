@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/unions"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/schema"
@@ -29,16 +30,16 @@ import (
 // mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
 // kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
 // once more.
-func mergesObject(p *host.Program, flags inputFlags, how schemaFlags) (*host.Program, bool) {
+func mergesObject(p *host.Program, flags workspace.Flags, how schemaFlags) (*host.Program, bool) {
 	if how.mergeType != "" || len(how.definitions) > 0 {
 		return p, true
 	}
-	if len(flags.files) != 1 || len(flags.runtimes) > 0 || len(flags.patches) == 0 {
+	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
 		return p, false
 	}
 	again := *p
-	files, _ := manifest.Files(p.Files, flags.files, false)
-	if !slices.Equal(files, flags.files) {
+	files, _ := manifest.Files(p.Files, flags.Files, false)
+	if !slices.Equal(files, flags.Files) {
 		return &again, false
 	}
 	var seen bytes.Buffer
@@ -52,7 +53,7 @@ func mergesObject(p *host.Program, flags inputFlags, how schemaFlags) (*host.Pro
 		return &again, false
 	}
 	group, _, _ := strings.Cut(documents[0].APIVersion, "/")
-	return &again, !isTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
+	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
 // merging is a base of any kind and the patches to it.
@@ -80,22 +81,22 @@ type merged struct {
 }
 
 // readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func readMerging(p *host.Program, in *input, flags inputFlags, how schemaFlags) (*merging, finding.List, error) {
+func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, how schemaFlags) (*merging, finding.List, error) {
 	switch {
-	case len(flags.files) == 0:
+	case len(flags.Files) == 0:
 		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
-	case len(flags.files) > 1:
-		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.files)))
-	case len(flags.patches) == 0:
+	case len(flags.Files) > 1:
+		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
+	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
 	m := &merging{}
-	file := flags.files[0]
+	file := flags.Files[0]
 	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
 		return nil, finding.List{*unreadable}, nil
 	}
-	in.opened(file, data)
+	in.Opened(file, data)
 	documents, found := manifest.Decode(file, data)
 	if len(documents) != 1 {
 		if found.Err() == nil {
@@ -130,8 +131,8 @@ func readMerging(p *host.Program, in *input, flags inputFlags, how schemaFlags) 
 		})
 	}
 	kind = objectKind(is, nil)
-	for _, patch := range flags.patches {
-		manager, file := managerOf(patch)
+	for _, patch := range flags.Patches {
+		manager, file := workspace.ManagerOf(patch)
 		if manager == "" {
 			manager = filepath.Base(file)
 		}
@@ -185,12 +186,12 @@ func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
 }
 
 // readMergedPatch reads the one patch of a file.
-func readMergedPatch(p *host.Program, in *input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
+func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
 	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}
 	}
-	in.opened(file, data)
+	in.Opened(file, data)
 	documents, found := manifest.DecodeAs(file, data, kind)
 	if found.Err() != nil {
 		return mergedPatch{}, found
@@ -361,7 +362,7 @@ func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) fi
 			}
 			f.Claims[i].Position = m.position(f.Claims[i].Layer, f.Claims[i].Source)
 		}
-		f.Position = lastPlace(f.Claims)
+		f.Position = workspace.LastPlace(f.Claims)
 		f.Help = "keep the one member that is meant, and remove the other from its patch"
 		if c.Kind == conflict.Overlap {
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()

@@ -16,12 +16,13 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 )
 
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
-	inputFlags
+	workspace.Flags
 	manager    string
 	onto       existingFlags
 	inPlace    bool
@@ -71,7 +72,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # The files themselves, under another manager's name
   trainweld migrate -R jobs/ -r runtimes/ -w --manager team-a.example.com/defaults`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.files = append(flags.files, args...)
+			flags.Files = append(flags.Files, args...)
 			if err := flags.check(); err != nil {
 				return exit.Usage(err)
 			}
@@ -79,10 +80,10 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
@@ -97,11 +98,11 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 
 // check refuses flags that do not go together.
 func (flags migrateFlags) check() error {
-	if len(flags.files) == 0 {
+	if len(flags.Files) == 0 {
 		return errors.New("nothing to migrate: name files, or - for standard input")
 	}
 	stdin := 0
-	for _, path := range append(append([]string{}, flags.files...), flags.runtimes...) {
+	for _, path := range append(append([]string{}, flags.Files...), flags.Runtimes...) {
 		switch path {
 		case manifest.Stdin:
 			stdin++
@@ -118,7 +119,7 @@ func (flags migrateFlags) check() error {
 	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
 	}
-	if err := checkNamespace(flags.namespace); err != nil {
+	if err := workspace.CheckNamespace(flags.Namespace); err != nil {
 		return err
 	}
 	return flags.onto.check()
@@ -134,29 +135,29 @@ func (r rewritten) changed() bool { return !bytes.Equal(r.old, r.new) }
 
 // migration is one run of the verb.
 type migration struct {
-	*input
+	*workspace.Input
 	flags    migrateFlags
 	findings finding.List
 	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
 }
 
 func migrateRun(p *host.Program, flags migrateFlags) error {
-	flags.kinds = trainingJobKinds()
+	flags.Kinds = trainingJobKinds()
 	var at places
 	if flags.inPlace {
-		at = placesOf(p, flags.inputFlags)
+		at = placesOf(p, flags.Flags)
 		if err := recoverDirs(p, at); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
-	m := migration{input: readInput(p, flags.inputFlags), flags: flags}
-	for _, f := range m.input.findings {
+	m := migration{Input: workspace.Read(p, flags.Flags), flags: flags}
+	for _, f := range m.Input.Findings {
 		if f.Code != finding.CodeOldAPI { // which is what the verb is for
 			m.findings = append(m.findings, f)
 		}
 	}
 	var files []rewritten
-	for _, text := range m.own {
+	for _, text := range m.Files {
 		files = append(files, m.file(text))
 	}
 	findings := report.Distinct(m.findings)
@@ -175,10 +176,10 @@ func migrateRun(p *host.Program, flags migrateFlags) error {
 }
 
 // file rewrites what is old in one file.
-func (m *migration) file(text text) rewritten {
+func (m *migration) file(text workspace.File) rewritten {
 	var edits []manifest.Edit
 	want := map[*manifest.Document]*trainer.TrainJob{}
-	for _, d := range text.documents {
+	for _, d := range text.Documents {
 		if d.Overrides != nil {
 			made, meant := m.overrides(d)
 			edits = append(edits, made...)
@@ -187,9 +188,9 @@ func (m *migration) file(text text) rewritten {
 			}
 		}
 	}
-	m.verify(text, manifest.ApplyEdits(text.data, edits), want)
+	m.verify(text, manifest.ApplyEdits(text.Data, edits), want)
 	edits = append(edits, m.trainingJobs(text)...)
-	return rewritten{text.name, text.data, manifest.ApplyEdits(text.data, edits)}
+	return rewritten{text.Name, text.Data, manifest.ApplyEdits(text.Data, edits)}
 }
 
 // showRewritten writes what was asked for to standard output.

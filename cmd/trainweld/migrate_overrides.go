@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -20,13 +21,13 @@ import (
 // overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and what the file's text must say after
 // them.
 func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.TrainJob) {
-	at := slices.IndexFunc(m.jobs, func(j job) bool { return j.document == d })
+	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 	if at < 0 {
 		return nil, nil // its own findings say why it is left aside
 	}
-	j := m.jobs[at]
-	runtime, missing := m.runtimes.Find(j.TrainJob)
-	if missing != nil && m.broken[render.RuntimeOf(j.TrainJob)] {
+	j := m.Jobs[at]
+	runtime, missing := m.Runtimes.Find(j.TrainJob)
+	if missing != nil && m.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, nil
 	}
 	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime, Overrides: d.Overrides}, m.flags.manager)
@@ -36,7 +37,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
 		findings = append(findings, *missing)
 	}
-	m.locate(j, findings)
+	m.Locate(j, findings)
 	m.findings = append(m.findings, findings...)
 	if result.TrainJob == nil {
 		return nil, nil
@@ -57,27 +58,27 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 	return edits, &want
 }
 
-func (m *migration) cannotEdit(j job, err error) {
+func (m *migration) cannotEdit(j workspace.Job, err error) {
 	at := fieldpath.Fields("spec")
 	m.findings = append(m.findings, finding.Finding{
-		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.document.Position(at),
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
 		Help:    "write it in block style, without anchors, and run trainweld migrate again",
 	})
 }
 
 // verify reads a file's new text, and reports each TrainJob that does not say there what it was meant to.
-func (m *migration) verify(before text, after []byte, want map[*manifest.Document]*trainer.TrainJob) {
+func (m *migration) verify(before workspace.File, after []byte, want map[*manifest.Document]*trainer.TrainJob) {
 	if len(want) == 0 {
 		return
 	}
-	documents, findings := manifest.Decode(before.name, after)
-	for i, d := range before.documents {
+	documents, findings := manifest.Decode(before.Name, after)
+	for i, d := range before.Documents {
 		if want[d] == nil {
 			continue
 		}
 		var got *trainer.TrainJob
-		if len(documents) == len(before.documents) && documents[i].Overrides == nil {
+		if len(documents) == len(before.Documents) && documents[i].Overrides == nil {
 			got, _ = documents[i].Object.(*trainer.TrainJob)
 		}
 		if got != nil && says(got, want[d]) {
@@ -87,7 +88,7 @@ func (m *migration) verify(before text, after []byte, want map[*manifest.Documen
 		if findings.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, findings.Err())
 		}
-		m.cannotEdit(m.jobs[slices.IndexFunc(m.jobs, func(j job) bool { return j.document == d })], err)
+		m.cannotEdit(m.Jobs[slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })], err)
 	}
 }
 

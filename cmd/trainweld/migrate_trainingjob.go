@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/admission"
@@ -77,12 +78,12 @@ func trainingJobKinds() []manifest.Kind {
 }
 
 // trainingJobs puts what the training jobs of kubeflow.org/v1 in a file become in their places.
-func (m *migration) trainingJobs(file text) []manifest.Edit {
+func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 	var edits []manifest.Edit
 	var all []any
 	var items []*manifest.Document
 	var refused error
-	for _, d := range file.documents {
+	for _, d := range file.Documents {
 		objects := m.trainingJob(d)
 		if objects == nil {
 			continue
@@ -97,7 +98,7 @@ func (m *migration) trainingJobs(file text) []manifest.Edit {
 	}
 	switch {
 	case len(items) == 0:
-	case len(items) < len(file.documents):
+	case len(items) < len(file.Documents):
 		for _, d := range items {
 			m.notReplaced(d, refused)
 		}
@@ -108,7 +109,7 @@ func (m *migration) trainingJobs(file text) []manifest.Edit {
 			m.notReplaced(items[0], err)
 			return nil
 		}
-		return []manifest.Edit{{Start: 0, End: len(file.data), Text: text.Bytes()}}
+		return []manifest.Edit{{Start: 0, End: len(file.Data), Text: text.Bytes()}}
 	}
 	return edits
 }
@@ -164,13 +165,13 @@ func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	group := trainer.SchemeGroupVersion.Group
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.runtimes.Find(job) // nil where it is not there, which is no mistake
+	opts.Runtime, _ = m.Runtimes.Find(job) // nil where it is not there, which is no mistake
 	return opts
 }
 
 // namespaceOf is the namespace that an object is in.
 func (m *migration) namespaceOf(d *manifest.Document) string {
-	return cmp.Or(d.ID.Namespace, m.flags.namespace, "default")
+	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
 }
 
 // taken reports new objects of a name that another object among the inputs has: jobs of several kinds may have
@@ -184,10 +185,10 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 	for _, id := range ids {
 		other := m.made[id]
 		if other == nil {
-			other = m.byName[id]
+			other = m.ByName[id]
 		}
-		if source, found := m.sources[id]; other == nil && found {
-			other = source.document
+		if source, found := m.Sources[id]; other == nil && found {
+			other = source.Document
 		}
 		if other == nil {
 			if m.made == nil {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
 // renderFlags are the flags of render.
 type renderFlags struct {
-	inputFlags
+	workspace.Flags
 	format     string
 	outputDir  string
 	prune      bool
@@ -77,7 +78,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
   # From a pipe
   kustomize build . | trainweld render -f -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags.files = append(flags.files, args...)
+			flags.Files = append(flags.Files, args...)
 			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
 				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
 			}
@@ -88,18 +89,18 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
+	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
 	f.StringVar(&flags.outputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.BoolVar(&flags.prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+ownFilesName+" lists them")
 	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	addForceManager(p, cmd, &flags.force, &flags.inputFlags)
+	addForceManager(p, cmd, &flags.force, &flags.Flags)
 	f.BoolVar(&flags.secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
 	f.StringVar(&flags.fluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
 	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
@@ -129,7 +130,7 @@ func (flags renderFlags) asTable() bool {
 // parse reads the flags that have words for values.
 func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 	var opts render.Options
-	if len(flags.files) == 0 {
+	if len(flags.Files) == 0 {
 		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
 	}
 	var format manifest.Format
@@ -167,5 +168,5 @@ func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
 		opts.FluxTemplates = os.DirFS(flags.fluxTemplates)
 	}
 	opts.OwnerReferences = flags.ownerReferences
-	return format, opts, flags.checkPaths()
+	return format, opts, flags.CheckPaths()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
@@ -32,26 +33,26 @@ func (m made) objects() []any {
 }
 
 // renderJob renders one TrainJob and says where its findings stand.
-func renderJob(in *input, j job, input render.Input, opts render.Options) (finding.List, made) {
-	spec, missing := in.runtimes.Find(j.TrainJob)
+func renderJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, made) {
+	spec, missing := in.Runtimes.Find(j.TrainJob)
 	if missing != nil {
-		if in.broken[render.RuntimeOf(j.TrainJob)] {
+		if in.Broken[render.RuntimeOf(j.TrainJob)] {
 			return nil, made{} // its own findings say what is wrong with it
 		}
 		findings := finding.List{*missing}
-		in.locate(j, findings)
+		in.Locate(j, findings)
 		return findings, made{}
 	}
-	input.Runtime, input.Overrides = spec, j.document.Overrides.DeepCopy()
+	input.Runtime, input.Overrides = spec, j.Document.Overrides.DeepCopy()
 	render.DefaultOverrides(input.Overrides)
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
-	if in.noNotes {
+	if in.NoNotes {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
 	}
-	in.locate(j, out.Findings)
+	in.Locate(j, out.Findings)
 	out.Findings.Sort()
-	if in.spelled && out.JobSet != nil {
+	if in.Spelled && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
 		ports.Spell(out.JobSet, spec)
 		if out.Owners != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -36,7 +37,7 @@ type renderRun struct {
 	format   manifest.Format
 	opts     render.Options
 	podOpts  render.PodsOptions
-	in       *input
+	in       *workspace.Input
 	patches  []trainer.RuntimePatch
 	encoders sync.Pool
 	spool    spool
@@ -73,29 +74,29 @@ func renderAll(p *host.Program, flags renderFlags) error {
 	}
 	if flags.to != "jobset" {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
-		flags.spelled, opts.As = true, render.Applied
+		flags.Spelled, opts.As = true, render.Applied
 	}
 	opts.ForceManagers = flags.force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
-		in: newInput(flags.inputFlags, p.Progress()), seen: map[string]bool{},
+		in: workspace.New(flags.Flags, p.Progress()), seen: map[string]bool{},
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}
 	defer r.spool.close()
 	found := r.render()
 	if err := unknownManager(r.in, flags.force); err != nil {
-		r.in.progress.End()
+		r.in.Progress.End()
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
 	if flags.outputDir != "" && exit.For(found, flags.strict) == nil && r.err == nil {
 		edited, err := r.writeDir(all)
-		r.in.progress.End()
+		r.in.Progress.End()
 		found = append(found, edited...)
 		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.strict))
 	}
-	r.in.progress.End()
+	r.in.Progress.End()
 	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
 		return err
 	}
@@ -119,16 +120,16 @@ func renderAll(p *host.Program, flags renderFlags) error {
 
 // render reads and renders everything, and returns all that was found.
 func (r *renderRun) render() finding.List {
-	r.in.noNotes = !r.flags.showNotes
+	r.in.NoNotes = !r.flags.showNotes
 	go learn()
-	f := newFeed(r.p, r.in, r.flags.inputFlags)
-	r.patches = r.in.furtherPatches()
-	parallel.Stream(f.objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
-		r.in.progress.Step("rendered", o.file+1, f.jobs)
+	f := workspace.NewFeed(r.p, r.in, r.flags.Flags)
+	r.patches = r.in.FurtherPatches()
+	parallel.Stream(f.Objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
+		r.in.Progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
-	r.in.findings = f.findings()
-	found := slices.Concat(r.in.findings, r.findings[0], r.findings[1])
+	r.in.Findings = f.Findings()
+	found := slices.Concat(r.in.Findings, r.findings[0], r.findings[1])
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
@@ -164,15 +165,15 @@ type renderedJob struct {
 }
 
 // one renders one TrainJob or JobSet, and encodes what it becomes.
-func (r *renderRun) one(o fed) renderedJob {
-	out := renderedJob{file: o.file, jobSet: o.jobSet != nil}
-	j := o.job
+func (r *renderRun) one(o workspace.Fed) renderedJob {
+	out := renderedJob{file: o.File, jobSet: o.JobSet != nil}
+	j := o.Job
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
-		j = job{o.jobSet.asTrainJob(), o.jobSet.document}
-		f := children(o.jobSet.JobSet, nil, r.flags, r.podOpts)
+		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
+		f := children(o.JobSet.JobSet, nil, r.flags, r.podOpts)
 		for i := range f.findings {
-			f.findings[i].Position = j.document.Position(f.findings[i].Path)
+			f.findings[i].Position = j.Document.Position(f.findings[i].Path)
 		}
 		out.findings, objects, out.table, out.count = f.findings, f.objects, f.table, f.pods
 	} else {
@@ -183,7 +184,7 @@ func (r *renderRun) one(o fed) renderedJob {
 	}
 	out.id = render.ObjectOf(j.TrainJob)
 	if r.flags.outputDir != "" {
-		out.unsafe = outputname.Unsafe(out.id, j.document)
+		out.unsafe = outputname.Unsafe(out.id, j.Document)
 	}
 	switch {
 	case objects == nil || out.findings.Err() != nil: // nothing will be written
@@ -196,13 +197,13 @@ func (r *renderRun) one(o fed) renderedJob {
 }
 
 // trainJob is what the controllers make of a TrainJob, and how many Pods.
-func (r *renderRun) trainJob(j job) (finding.List, iter.Seq2[any, error], podTable, int64) {
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], podTable, int64) {
 	found, out := renderJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.to == "jobset" || out.jobSet == nil || found.Err() != nil {
 		return found, each(out.objects()), podTable{}, 0
 	}
 	f := children(out.jobSet, out.companions, r.flags, r.podOpts)
-	r.in.locate(j, f.findings)
+	r.in.Locate(j, f.findings)
 	return append(found, f.findings...), f.objects, f.table, f.pods
 }
 
@@ -292,7 +293,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.progress.Step}
+	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.Progress.Step}
 	edited, err := dir.write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
 )
@@ -75,12 +76,12 @@ type runtimeFile struct {
 
 // runtimesOf are the runtimes in files, and what reading them finds.
 func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
-	in := newInput(inputFlags{}, &host.Progress{})
+	in := workspace.New(workspace.Flags{}, &host.Progress{})
 	var runtimes []runtimeFile
-	documents := readDocuments(p, in, paths, inputFlags{})
+	documents := workspace.ReadDocuments(p, in, paths, workspace.Flags{})
 	texts := map[string][]byte{}
-	for _, t := range in.own {
-		texts[t.name] = t.data
+	for _, t := range in.Files {
+		texts[t.Name] = t.Data
 	}
 	for _, d := range documents {
 		id, name := d.ID, fieldpath.Fields("metadata", "name")
@@ -90,7 +91,7 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 			continue
 		}
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
-			in.findings = append(in.findings, finding.Finding{
+			in.Findings = append(in.Findings, finding.Finding{
 				Code: finding.CodeUnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
 				Message: fmt.Sprintf("no folder is made for the name %q: it is no name that a cluster takes, and may lead out of the directory", id.Name),
 				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
@@ -99,7 +100,7 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 		}
 		runtimes = append(runtimes, runtimeFile{d, texts[d.File]})
 	}
-	return runtimes, in.findings
+	return runtimes, in.Findings
 }
 
 // initiation makes cases for runtimes.

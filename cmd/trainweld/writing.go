@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/transaction"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/golden"
 )
@@ -96,9 +97,9 @@ func recoverDirs(p *host.Program, dirs []string) error {
 // files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
 type places []string
 
-func placesOf(p *host.Program, flags inputFlags) places {
+func placesOf(p *host.Program, flags workspace.Flags) places {
 	var all places
-	for _, path := range flags.files {
+	for _, path := range flags.Files {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
 		}
@@ -107,7 +108,7 @@ func placesOf(p *host.Program, flags inputFlags) places {
 		}
 	}
 	slices.Sort(all)                                                  // outer ones first
-	files, _ := manifest.Files(p.Files, flags.files, flags.recursive) // reading finds the same
+	files, _ := manifest.Files(p.Files, flags.Files, flags.Recursive) // reading finds the same
 	for _, file := range files {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			if dir, _ := all.find(real); dir == "" {

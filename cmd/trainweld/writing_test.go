@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/workspace"
 )
 
 // TestWriteInPlace rewrites files through links and in several directories, and none if one of them is not what was read.
@@ -32,7 +33,7 @@ func TestWriteInPlace(t *testing.T) {
 			}
 			before := tree(t, work)
 			p := host.Program{Files: host.Files{}}
-			at := placesOf(&p, inputFlags{files: []string{filepath.Join(work, "jobs"), c}, recursive: true})
+			at := placesOf(&p, workspace.Flags{Files: []string{filepath.Join(work, "jobs"), c}, Recursive: true})
 			if len(at) != 2 {
 				t.Errorf("%q, want two directories", at)
 			}

@@ -1,4 +1,4 @@
-package main
+package workspace
 
 import (
 	"io/fs"
@@ -16,16 +16,16 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// feed reads what render renders, however many files there are, and holds few of them at a time. A TrainJob
+// Feed reads what render renders, however many files there are, and holds few of them at a time. A TrainJob
 // can be rendered when all runtimes are known, and one may stand in the very last file. So each file is
 // looked at twice: first all of them, for runtimes, of which most show none and are not parsed; then, for
 // TrainJobs, one after the other.
-type feed struct {
+type Feed struct {
 	p     *host.Program
-	in    *input
-	flags inputFlags
+	in    *Input
+	flags Flags
 	files []feedFile
-	jobs  int // how many of the files are looked at for TrainJobs: the first ones
+	Jobs  int // how many of the files are looked at for TrainJobs: the first ones
 	held  int // how much text the first look has kept
 	first map[fieldpath.Object]place
 	again []again
@@ -40,7 +40,7 @@ type feedFile struct {
 	name    string
 	named   bool     // a path names it, and not only its directory
 	once    bool     // it cannot be read again
-	decoded *decoded // what the first look has kept; nil if the file is to be read anew
+	decoded *Decoded // what the first look has kept; nil if the file is to be read anew
 }
 
 // place is where an object stands: the number of its file, and of the document within.
@@ -56,34 +56,34 @@ type again struct {
 // that one large stream is parsed once.
 const feedLimit = 8 << 20
 
-// newFeed takes the first look. The input is complete then, but for the TrainJobs.
-func newFeed(p *host.Program, in *input, flags inputFlags) *feed {
-	f := &feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
-	for i, paths := range [][]string{flags.files, flags.runtimes} {
+// NewFeed takes the first look. The input is complete then, but for the TrainJobs.
+func NewFeed(p *host.Program, in *Input, flags Flags) *Feed {
+	f := &Feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
+	for i, paths := range [][]string{flags.Files, flags.Runtimes} {
 		for _, name := range listFiles(p, in, paths, flags) {
 			f.files = append(f.files, feedFile{name: name, named: slices.Contains(paths, name)})
 		}
 		if i == 0 {
-			f.jobs = len(f.files)
+			f.Jobs = len(f.files)
 		}
-		f.listed[i], in.findings = in.findings, nil
+		f.listed[i], in.Findings = in.Findings, nil
 	}
 	parallel.Ordered(len(f.files), f.look, func(i int, l look) {
-		in.progress.Step("looked at", i+1, len(f.files))
+		in.Progress.Step("looked at", i+1, len(f.files))
 		f.take(i, l)
 	})
-	readPatches(p, in, flags)
-	f.patches, in.findings = in.findings, nil
+	ReadPatches(p, in, flags)
+	f.patches, in.Findings = in.Findings, nil
 	return f
 }
 
 // look is what the first look saw: nothing, if the file has no runtime and can be read again.
 type look struct {
-	*decoded
+	*Decoded
 	once bool // the file cannot be read again
 }
 
-func (f *feed) look(i int) look {
+func (f *Feed) look(i int) look {
 	file := f.files[i]
 	once := file.name == manifest.Stdin
 	if !once {
@@ -93,8 +93,8 @@ func (f *feed) look(i int) look {
 	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
 	switch {
 	case unreadable != nil:
-		return look{&decoded{findings: finding.List{*unreadable}}, true}
-	case i < f.jobs && !once && !manifest.MayHoldRuntime(data):
+		return look{&Decoded{Findings: finding.List{*unreadable}}, true}
+	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
 	d := f.in.aliases.decode(f.flags, file.name, data, file.named)
@@ -102,65 +102,65 @@ func (f *feed) look(i int) look {
 }
 
 // take takes in the runtimes of a file.
-func (f *feed) take(i int, l look) {
-	if l.decoded == nil {
+func (f *Feed) take(i int, l look) {
+	if l.Decoded == nil {
 		return
 	}
-	*l.decoded = f.in.aliases.take(*l.decoded)
+	*l.Decoded = f.in.aliases.take(*l.Decoded)
 	group := 0
-	if i >= f.jobs {
+	if i >= f.Jobs {
 		group = 1
 	}
 	jobs := false
-	for _, d := range l.documents {
-		f.in.add(d, f.flags.namespace, false)
+	for _, d := range l.Documents {
+		f.in.Add(d, f.flags.Namespace, false)
 		switch d.Object.(type) {
 		case *trainer.TrainJob, *jobset.JobSet:
 			jobs = true
 		}
 	}
-	f.added[group] = append(f.added[group], f.in.findings...)
-	f.in.findings = nil
+	f.added[group] = append(f.added[group], f.in.Findings...)
+	f.in.Findings = nil
 	switch {
 	case group == 1:
-		f.decoded[group] = append(f.decoded[group], l.findings...)
+		f.decoded[group] = append(f.decoded[group], l.Findings...)
 	case !jobs:
-		f.files[i].decoded = &decoded{findings: l.findings}
+		f.files[i].decoded = &Decoded{Findings: l.Findings}
 	case l.once || f.held+len(l.data) <= feedLimit:
 		f.held += len(l.data)
-		f.files[i].once, f.files[i].decoded = l.once, l.decoded
+		f.files[i].once, f.files[i].decoded = l.once, l.Decoded
 	}
 }
 
-// fed is a TrainJob or a JobSet on its way, and the number of its file.
-type fed struct {
-	job    job
-	jobSet *jobSet // instead of a TrainJob
-	file   int
+// Fed is a TrainJob or a JobSet on its way, and the number of its file.
+type Fed struct {
+	Job    Job
+	JobSet *JobSet // instead of a TrainJob
+	File   int
 }
 
-// objects takes the second look, and yields the TrainJobs with their defaults filled in, and the JobSets if they
+// Objects takes the second look, and yields the TrainJobs with their defaults filled in, and the JobSets if they
 // are asked for.
-func (f *feed) objects(jobSets bool) iter.Seq[fed] {
-	return func(yield func(fed) bool) {
-		parallel.Ordered(f.jobs, f.read, func(i int, d decoded) {
+func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
+	return func(yield func(Fed) bool) {
+		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
 			if f.files[i].decoded == nil {
 				d = f.in.aliases.take(d)
 			}
-			f.decoded[0] = append(f.decoded[0], d.findings...)
+			f.decoded[0] = append(f.decoded[0], d.Findings...)
 			if !f.files[i].once {
 				f.files[i].decoded = nil
 			}
-			for n, document := range d.documents {
+			for n, document := range d.Documents {
 				switch o := document.Object.(type) {
 				case *trainer.TrainJob:
 					if f.admit(o, document, place{i, n}) {
-						yield(fed{job: job{o, document}, file: i})
+						yield(Fed{Job: Job{o, document}, File: i})
 					}
 				case *jobset.JobSet:
 					if jobSets {
-						o.Namespace = f.flags.namespaceOf(o.Namespace)
-						yield(fed{jobSet: &jobSet{o, document}, file: i})
+						o.Namespace = f.flags.NamespaceOf(o.Namespace)
+						yield(Fed{JobSet: &JobSet{o, document}, File: i})
 					}
 				}
 			}
@@ -169,46 +169,46 @@ func (f *feed) objects(jobSets bool) iter.Seq[fed] {
 	}
 }
 
-func (f *feed) read(i int) decoded {
+func (f *Feed) read(i int) Decoded {
 	file := f.files[i]
 	if file.decoded != nil {
 		return *file.decoded
 	}
 	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
 	if unreadable != nil {
-		return decoded{findings: finding.List{*unreadable}}
+		return Decoded{Findings: finding.List{*unreadable}}
 	}
 	return f.in.aliases.decode(f.flags, file.name, data, file.named)
 }
 
 // admit makes a TrainJob ready for rendering, or reports why it is none.
-func (f *feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
-	o.Namespace = f.flags.namespaceOf(o.Namespace)
+func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
+	o.Namespace = f.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
 		f.added[0] = append(f.added[0], noName(d))
 		return false
 	}
 	id := render.ObjectOf(o)
 	if first, found := f.first[id]; found {
-		finding := twice(id, d, nil)
+		finding := Duplicate(id, d, nil)
 		f.again = append(f.again, again{&finding, first})
 		return false
 	}
 	f.first[id] = at
-	f.in.patchedBy(o)
+	f.in.PatchedBy(o)
 	render.DefaultTrainJob(o)
 	return true
 }
 
 // sayTwice reports the TrainJobs whose names others had before. Where those stand was not kept, and they are
 // looked up together, file by file.
-func (f *feed) sayTwice() {
+func (f *Feed) sayTwice() {
 	found := slices.Clone(f.again)
 	slices.SortStableFunc(found, func(a, b again) int { return a.first.file - b.first.file })
 	var documents []*manifest.Document
 	for i, a := range found {
 		if i == 0 || found[i-1].first.file != a.first.file {
-			documents = f.read(a.first.file).documents
+			documents = f.read(a.first.file).Documents
 		}
 		if n := a.first.document; n < len(documents) {
 			*a.finding = sayOther(*a.finding, documents[n])
@@ -219,8 +219,8 @@ func (f *feed) sayTwice() {
 	}
 }
 
-// findings are what reading found.
-func (f *feed) findings() finding.List {
+// Findings are what reading found.
+func (f *Feed) Findings() finding.List {
 	return slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],
 		f.listed[1], f.decoded[1], f.added[1], f.patches,

@@ -1,0 +1,41 @@
+package workspace
+
+import (
+	"cmp"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// Outline is as much of a TrainJob as it takes to find its runtime and its findings' places: of a broken
+// one there is no more.
+func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
+	job := &trainer.TrainJob{}
+	meta, _ := fields["metadata"].(map[string]any)
+	job.Name, _ = meta["name"].(string)
+	job.Namespace, _ = meta["namespace"].(string)
+	job.Namespace = cmp.Or(job.Namespace, namespace)
+	spec, _ := fields["spec"].(map[string]any)
+	ref, _ := spec["runtimeRef"].(map[string]any)
+	job.Spec.RuntimeRef.Name, _ = ref["name"].(string)
+	if kind, ok := ref["kind"].(string); ok {
+		job.Spec.RuntimeRef.Kind = &kind
+	}
+	if group, ok := ref["apiGroup"].(string); ok {
+		job.Spec.RuntimeRef.APIGroup = &group
+	}
+	patches, _ := spec["runtimePatches"].([]any)
+	for _, patch := range patches {
+		entry, _ := patch.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
+	}
+	return job
+}
+
+func IsTrainer(d *manifest.Document) bool {
+	group, _, _ := strings.Cut(d.APIVersion, "/")
+	return group == trainer.GroupVersion.Group
+}
