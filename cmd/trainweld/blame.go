@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -24,8 +25,8 @@ import (
 
 // blameFlags are the flags of blame. Those that it shares with render mean the same.
 type blameFlags struct {
-	renderFlags
-	schemaFlags
+	option.Render
+	option.Schema
 	field      string
 	format     string
 	color      string
@@ -98,22 +99,18 @@ failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", "text", "text or json")
-	f.StringVar(&flags.to, "to", "jobset", "what to show: jobset, jobs or pods")
-	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
-	addForceManager(p, cmd, &flags.force, &flags.Flags)
-	flags.schemaFlags.add(cmd)
-	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
-	f.StringVar(&flags.children.job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
-	f.StringVar(&flags.children.index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
+	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	f.StringVar(&flags.OnConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	flags.Schema.Add(cmd)
+	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
+	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
+	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&flags.showOrigin, "show-origin", false, "show the file and line that each line comes from")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
+	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	f.StringVar(&flags.color, "color", "auto", "auto: colours on a terminal, unless NO_COLOR is set; always; or never")
 	for flag, words := range map[string][]string{
 		"output": {"text", "json"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
@@ -148,7 +145,7 @@ func blameRun(p *host.Program, flags blameFlags) error {
 		return err
 	}
 	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues}); err != nil {
 		return err
 	}
 	selected, err := selectFields(p, objects, flags.field)
@@ -163,27 +160,27 @@ func blameRun(p *host.Program, flags blameFlags) error {
 
 // blameAll blames the objects of every TrainJob of the inputs.
 func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
-	shared := flags.renderFlags
-	shared.format = "yaml"
+	shared := flags.Render
+	shared.Format = "yaml"
 	if len(flags.Files) == 0 {
 		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
-	_, opts, err := shared.parse()
+	_, opts, err := shared.Parse()
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	if err := flags.children.check(flags.to, "yaml", true); err != nil {
+	if err := flags.Children.Check(flags.To, "yaml", true); err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	podOpts, err := flags.children.options(opts.As, false)
+	podOpts, err := flags.Children.Options(opts.As, false)
 	if err != nil {
 		return nil, nil, exit.Usage(err)
 	}
-	if flags.to != "jobset" {
+	if flags.To != "jobset" {
 		shared.Spelled, opts.As = true, render.Applied
 	}
-	opts.Owners, opts.ForceManagers = true, flags.force
-	p, merges := mergesObject(p, flags.Flags, flags.schemaFlags)
+	opts.Owners, opts.ForceManagers = true, flags.Force
+	p, merges := mergesObject(p, flags.Flags, flags.Schema)
 	if merges {
 		return blameOther(p, flags)
 	}
@@ -198,7 +195,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 			return objects, append(in.Findings, findings...), err
 		}
 	}
-	if err := unknownManager(in, flags.force); err != nil {
+	if err := option.UnknownManager(in, flags.Force); err != nil {
 		return nil, nil, err
 	}
 	findings := in.Findings
@@ -207,12 +204,12 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 	for _, j := range in.Jobs {
 		found, out := renderJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		findings = append(findings, found...)
-		if out.jobSet == nil || flags.onConflict == "fail" && found.Err() != nil {
+		if out.jobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
-		b.opts = blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
-		if flags.to == "jobset" {
+		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
+		if flags.To == "jobset" {
 			for _, f := range found {
 				if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
@@ -240,11 +237,11 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
 func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
-	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.schemaFlags)
+	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
 	if err != nil {
 		return nil, nil, err
 	}
-	if m != nil && m.id.Kind == "Secret" && !flags.showValues {
+	if m != nil && m.id.Kind == "Secret" && !flags.ShowValues {
 		return nil, nil, exit.Usage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
 	}
 	merged, more := m.apply(found)
@@ -252,10 +249,10 @@ func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, erro
 		return nil, found, nil
 	}
 	conflicts := m.conflicts(merged.owners, render.Fail)
-	if found = append(found, conflicts...); flags.onConflict == "fail" && conflicts != nil {
+	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
-	opts := blame.Options{ShowValues: flags.showValues, Locate: func(c engine.Claim) fieldpath.Position { return m.position(c.Layer, c.Source) }}
+	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return m.position(c.Layer, c.Source) }}
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
@@ -280,7 +277,7 @@ type blamer struct {
 
 func (b blamer) objects() ([]blamed, error) {
 	js := b.out.jobSet
-	if b.flags.to == "jobset" {
+	if b.flags.To == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
 		return []blamed{{id: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
 	}
@@ -296,7 +293,7 @@ func (b blamer) objects() ([]blamed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.flags.to == "jobs" {
+	if b.flags.To == "jobs" {
 		return b.jobs(made, owners)
 	}
 	var objects []blamed
@@ -342,7 +339,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
-		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, didYouMean(b.pods.Job, names)))
+		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, option.DidYouMean(b.pods.Job, names)))
 	}
 	return objects, nil
 }

@@ -92,10 +92,10 @@ func (flags blameFlags) withoutManaged() error {
 		set  bool
 	}{
 		{"--runtime", flags.Runtimes != nil}, {"--patch", flags.Patches != nil}, {"--namespace", flags.Namespace != ""},
-		{"--to", flags.to != "jobset"}, {"--as", flags.as != "applied"}, {"--on-conflict", flags.onConflict != "last"},
-		{"--force-manager", flags.force != nil}, {"--feature-gates", flags.featureGates != ""},
-		{"--job", flags.children.job != ""}, {"--index", flags.children.index != ""},
-		{"--show-origin", flags.showOrigin}, {"--show-values", flags.showValues},
+		{"--to", flags.To != "jobset"}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
+		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
+		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
+		{"--show-origin", flags.showOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {
 			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)

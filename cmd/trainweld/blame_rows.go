@@ -107,7 +107,7 @@ func (t *blameText) losers(line blame.Line) []row {
 		if i == at || engine.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.flags.showValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.flags.ShowValues))
 		if place := c.Position.String(); place != "" {
 			text += " at " + place
 		}

@@ -19,7 +19,7 @@ func writeBlame(p *host.Program, flags blameFlags, selected []selection) error {
 		return report.EncodeJSON(p.Stdout, newOwnersReport(selected))
 	}
 	if flags.format == "json" {
-		return writeBlameJSON(p.Stdout, selected, flags.showValues)
+		return writeBlameJSON(p.Stdout, selected, flags.ShowValues)
 	}
 	t := blameText{w: bufio.NewWriter(p.Stdout), screen: p.Screen(flags.color), flags: flags}
 	for i, s := range selected {
@@ -135,7 +135,7 @@ func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(f.Claims))
 	var widths [3]int
 	for i, c := range f.Claims {
-		value := merge.FormatClaim(f.Path, c, t.flags.showValues)
+		value := merge.FormatClaim(f.Path, c, t.flags.ShowValues)
 		if c.Value == nil {
 			value = "emptied"
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -75,22 +76,18 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "check a file, directory, glob or -, as a PATH (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	addForceManager(p, cmd, &flags.force, &flags.Flags)
-	f.Var((*repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("severity", completeSeverity)
+	_ = cmd.RegisterFlagCompletionFunc("severity", option.CompleteSeverity)
 	return cmd
 }
 
@@ -100,13 +97,13 @@ func checkRun(p *host.Program, flags checkFlags) error {
 		return exit.Usage(err)
 	}
 	j := newJudge(p, flags, onConflict)
-	if err := unknownManager(j.in, flags.force); err != nil {
+	if err := option.UnknownManager(j.in, flags.force); err != nil {
 		j.in.Progress.End()
 		return err
 	}
 	found := j.judge(context.Background())
 	j.in.Progress.End()
-	found = levels.apply(found)
+	found = levels.Apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
 		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Files: j.in.Order,
@@ -119,18 +116,18 @@ func checkRun(p *host.Program, flags checkFlags) error {
 }
 
 // parse reads the flags that have words for values.
-func (flags checkFlags) parse() (severities, render.OnConflict, error) {
+func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if len(flags.Files) == 0 {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
-	if err := knownFormat(flags.format); err != nil {
+	if err := option.KnownFormat(flags.format); err != nil {
 		return nil, 0, err
 	}
-	onConflict, err := parseOnConflict(flags.onConflict)
+	onConflict, err := option.ParseOnConflict(flags.onConflict)
 	if err != nil {
 		return nil, 0, err
 	}
-	levels, err := parseSeverities(flags.severity)
+	levels, err := option.ParseSeverities(flags.severity)
 	if err != nil {
 		return nil, 0, err
 	}

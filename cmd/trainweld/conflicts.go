@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -25,7 +26,7 @@ import (
 // conflictsFlags are the flags of conflicts.
 type conflictsFlags struct {
 	workspace.Flags
-	schemaFlags
+	option.Schema
 	force      []string
 	format     string
 	showValues bool
@@ -67,13 +68,9 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "look at a file, directory, glob or -, as at a PATH (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
-	addForceManager(p, cmd, &flags.force, &flags.Flags)
-	flags.schemaFlags.add(cmd)
+	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	flags.Schema.Add(cmd)
 	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
@@ -84,12 +81,12 @@ func conflictsRun(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return exit.Usage(err)
 	}
-	p, merges := mergesObject(p, flags.Flags, flags.schemaFlags)
+	p, merges := mergesObject(p, flags.Flags, flags.Schema)
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
 	in := workspace.Read(p, flags.Flags)
-	if err := unknownManager(in, flags.force); err != nil {
+	if err := option.UnknownManager(in, flags.force); err != nil {
 		return err
 	}
 	found := report.Distinct(report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order))
@@ -102,7 +99,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags, &host.Progress{})
-	m, found, err := readMerging(p, in, flags.Flags, flags.schemaFlags)
+	m, found, err := readMerging(p, in, flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}
@@ -130,10 +127,10 @@ func (flags conflictsFlags) check() error {
 	if len(flags.Files) == 0 {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
-	if err := knownFormat(flags.format); err != nil {
+	if err := option.KnownFormat(flags.format); err != nil {
 		return err
 	}
-	if err := flags.schemaFlags.check(); err != nil {
+	if err := flags.Schema.Check(); err != nil {
 		return err
 	}
 	return flags.CheckPaths()

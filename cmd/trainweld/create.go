@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -71,16 +72,16 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	f.StringVar(&flags.runtimeKind, "runtime-kind", "", "ClusterTrainingRuntime or TrainingRuntime; left out, the API server fills in the first")
 	f.StringVar(&flags.name, "name", "", "the TrainJob's name (required)")
 	f.StringVarP(&flags.Namespace, "namespace", "n", "", "the TrainJob's namespace; left out, it names none")
-	f.Var((*repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
-	f.Var((*repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
+	f.Var((*option.Repeated)(&flags.labels), "label", "KEY=VALUE, a label of the TrainJob (repeatable)")
+	f.Var((*option.Repeated)(&flags.annotations), "annotation", "KEY=VALUE, an annotation of the TrainJob (repeatable)")
 	f.StringVar(&flags.image, "image", "", "the image of the trainer's container")
-	f.Var((*repeated)(&flags.command), "command", "a word of the trainer's command, which replaces the runtime's (repeatable)")
-	f.Var((*repeated)(&flags.args), "args", "a word of the trainer's arguments, which replace the runtime's (repeatable)")
+	f.Var((*option.Repeated)(&flags.command), "command", "a word of the trainer's command, which replaces the runtime's (repeatable)")
+	f.Var((*option.Repeated)(&flags.args), "args", "a word of the trainer's arguments, which replace the runtime's (repeatable)")
 	f.Int32Var(&flags.numNodes, "num-nodes", 0, "the number of training nodes")
-	f.Var((*repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
-	f.Var((*repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
+	f.Var((*option.Repeated)(&flags.resources), "resources", "NAME=QUANTITY,..., what each node requests and is limited to: cpu, memory, gpu, storage, mig-PROFILE, or a name of its own (repeatable)")
+	f.Var((*option.Repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
-	f.Var((*repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))

@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -24,7 +25,7 @@ const exitDiffers = 1
 // diffFlags are the flags of diff.
 type diffFlags struct {
 	workspace.Flags
-	schemaFlags
+	option.Schema
 	git        string
 	format     string
 	to, as     string
@@ -82,17 +83,16 @@ not render.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
+	option.AddScope(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
-	addForceManager(p, cmd, &flags.force, &flags.Flags)
-	flags.schemaFlags.add(cmd)
+	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	flags.Schema.Add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -127,7 +127,7 @@ func diffRun(p *host.Program, flags diffFlags, args []string) error {
 	}
 	for _, manager := range flags.force {
 		// One version may well lack the manager.
-		if err := unknownManager(new.in, []string{manager}); err != nil && unknownManager(old.in, []string{manager}) != nil {
+		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
 			return err
 		}
 	}
@@ -206,13 +206,13 @@ func (flags *diffFlags) options() (render.Options, error) {
 		{"--on-conflict", flags.onConflict, []string{"last", "fail"}},
 	} {
 		if !slices.Contains(f.allowed, f.value) {
-			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), didYouMean(f.value, f.allowed))
+			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
 	}
 	if flags.color != "auto" && flags.format != "text" {
 		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
 	}
-	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.schemaFlags.check()); err != nil {
+	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {

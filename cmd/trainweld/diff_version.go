@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -74,9 +75,9 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	}
 	reader := *p
 	reader.Files = v.files
-	source, merges := mergesObject(&reader, v.flags, flags.schemaFlags)
+	source, merges := mergesObject(&reader, v.flags, flags.Schema)
 	if merges && len(v.flags.Files) > 0 {
-		v.merge(source, flags.schemaFlags, opts.OnConflict)
+		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
 		return
 	}
@@ -110,7 +111,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 }
 
 // merge merges the object of a version that is not a TrainJob.
-func (v *version) merge(p *host.Program, how schemaFlags, rule render.OnConflict) {
+func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
 	v.in = workspace.New(v.flags, &host.Progress{})
 	m, found, err := readMerging(p, v.in, v.flags, how)
 	if err != nil {
@@ -217,7 +218,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 
 // childrenOf are the Jobs, or the Pods, that the JobSet becomes.
 func (v *version) childrenOf(j workspace.Job, out made, to string, opts render.PodsOptions) []versionObject {
-	f := children(out.jobSet, out.companions, renderFlags{to: to}, opts)
+	f := children(out.jobSet, out.companions, option.Render{To: to}, opts)
 	if out.owners == nil {
 		for i := range f.findings {
 			f.findings[i].Position = j.Document.Position(f.findings[i].Path)

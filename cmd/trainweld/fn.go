@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -60,7 +61,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 
   # By hand
   trainweld fn < resourcelist.yaml`,
-		Args: noArguments,
+		Args: option.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return fnRun(p) },
 	}
 }
@@ -80,15 +81,15 @@ func fnRun(p *host.Program) error {
 		return refuse(p, list, wrong)
 	}
 	f := newFunction(p, list, opts)
-	if err := unknownManager(f.in, opts.force); err != nil {
+	if err := option.UnknownManager(f.in, opts.Force); err != nil {
 		return refuse(p, list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
 	}
 	items := f.run()
 	findings := f.told(report.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes}); err != nil {
 		return err
 	}
-	failed := exit.For(findings, opts.strict)
+	failed := exit.For(findings, opts.Strict)
 	list.Results = f.results(findings) // these name items by their places in what came
 	if failed == nil {
 		list.Items = items
@@ -124,7 +125,7 @@ type function struct {
 // newFunction reads everything: the items, and the files that the options name.
 func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *function {
 	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
-	opts.Spelled = opts.to != "jobset"
+	opts.Spelled = opts.To != "jobset"
 	f := &function{
 		list: list, opts: opts, in: workspace.New(opts.Flags, &host.Progress{}),
 		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
@@ -179,16 +180,16 @@ func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	further := f.in.FurtherPatches()
 	placing := newPlacing(f.list.Items)
-	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.force}
-	flags := f.opts.renderFlags
-	podOpts, _ := flags.children.options(opts.As, false) // there is no option for it to refuse
-	if flags.to != "jobset" {
+	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force}
+	flags := f.opts.Render
+	podOpts, _ := flags.Children.Options(opts.As, false) // there is no option for it to refuse
+	if flags.To != "jobset" {
 		opts.As = render.Applied
 	}
 	for _, j := range f.in.Jobs {
 		found, out := renderJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		objects := each(out.objects())
-		if flags.to != "jobset" && out.jobSet != nil && found.Err() == nil {
+		if flags.To != "jobset" && out.jobSet != nil && found.Err() == nil {
 			family := children(out.jobSet, out.companions, flags, podOpts)
 			f.in.Locate(j, family.findings)
 			found, objects = append(found, family.findings...), family.objects

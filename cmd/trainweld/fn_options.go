@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render"
@@ -13,7 +14,7 @@ import (
 
 // fnOptions are what a function is asked to do.
 type fnOptions struct {
-	renderFlags
+	option.Render
 	conflict render.OnConflict
 	as       render.View
 	add      bool   // JobSets stand beside their TrainJobs, and do not replace them
@@ -41,7 +42,7 @@ func fnOptionList() []fnOption {
 		}
 	}
 	return []fnOption{
-		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) { o.to = value }},
+		{"to", []string{"jobset", "jobs", "pods"}, func(o *fnOptions, value string) { o.To = value }},
 		{"as", []string{"applied", "stored"}, func(o *fnOptions, value string) {
 			if value == "stored" {
 				o.as = render.Stored
@@ -52,7 +53,7 @@ func fnOptionList() []fnOption {
 				o.conflict = render.Last
 			}
 		}},
-		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.force = managers })},
+		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
@@ -60,8 +61,8 @@ func fnOptionList() []fnOption {
 		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.Runtimes = paths })},
 		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.Flags.Patches = paths })},
 		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
-		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.strict = value == "true" }},
-		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.showNotes = value == "true" }},
+		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.Strict = value == "true" }},
+		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.ShowNotes = value == "true" }},
 	}
 }
 
@@ -72,7 +73,7 @@ func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.
 
 // parseFnOptions reads the functionConfig, which may be nil, and says everything that is wrong with it.
 func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
-	o := &fnOptions{renderFlags: renderFlags{to: "jobset"}}
+	o := &fnOptions{Render: option.Render{To: "jobset"}}
 	if config == nil {
 		return o, nil
 	}
@@ -86,21 +87,21 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	}
 	options := fnOptionList()
 	names := make([]string, len(options))
-	for i, option := range options {
-		names[i] = option.name
+	for i, known := range options {
+		names[i] = known.name
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		i := slices.Index(names, key)
 		if i < 0 {
-			wrong = append(wrong, misuse{".data." + key, "no such option" + didYouMean(key, names) + "; the options are " + strings.Join(names, ", ")})
+			wrong = append(wrong, misuse{".data." + key, "no such option" + option.DidYouMean(key, names) + "; the options are " + strings.Join(names, ", ")})
 			continue
 		}
-		option, value := options[i], data[key]
-		if option.values != nil && !slices.Contains(option.values, value) {
-			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("%q is none of %s%s", value, strings.Join(option.values, ", "), didYouMean(value, option.values))})
+		known, value := options[i], data[key]
+		if known.values != nil && !slices.Contains(known.values, value) {
+			wrong = append(wrong, misuse{".data." + key, fmt.Sprintf("%q is none of %s%s", value, strings.Join(known.values, ", "), option.DidYouMean(value, known.values))})
 			continue
 		}
-		option.set(o, value)
+		known.set(o, value)
 	}
 	for name, paths := range map[string][]string{"files": o.Files, "runtimeFiles": o.Runtimes, "patchFiles": o.Flags.PatchFiles()} {
 		if slices.Contains(paths, "-") {
@@ -110,7 +111,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
 	}
-	if o.add && o.to == "pods" && o.as == render.Stored {
+	if o.add && o.To == "pods" && o.as == render.Stored {
 		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})
 	}
 	slices.SortFunc(wrong, func(a, b misuse) int { return strings.Compare(a.path, b.path) })

@@ -24,7 +24,7 @@ import (
 func (f *function) results(findings finding.List) []resourcelist.Result {
 	var results []resourcelist.Result
 	for _, found := range findings {
-		if found.Severity > finding.Note || f.opts.showNotes {
+		if found.Severity > finding.Note || f.opts.ShowNotes {
 			results = append(results, f.result(found))
 		}
 	}

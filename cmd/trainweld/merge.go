@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -19,43 +17,11 @@ import (
 // mergeFlags are the flags of merge.
 type mergeFlags struct {
 	workspace.Flags
-	schemaFlags
+	option.Schema
 	onConflict string
 	format     string
 	showValues bool
 }
-
-// schemaFlags are the flags that say how patches merge into an object that is not a TrainJob.
-type schemaFlags struct {
-	definitions []string
-	mergeType   string
-}
-
-func (flags *schemaFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Var((*repeated)(&flags.definitions), "crd", "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
-	f.StringVar(&flags.mergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{strategicType, applyType, jsonType}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// check refuses what can only be a mistake.
-func (flags schemaFlags) check() error {
-	types := []string{strategicType, applyType, jsonType}
-	if flags.mergeType != "" && !slices.Contains(types, flags.mergeType) {
-		return fmt.Errorf("--type: %q is none of %s%s", flags.mergeType, strings.Join(types, ", "), didYouMean(flags.mergeType, types))
-	}
-	if slices.Contains(flags.definitions, "") {
-		return errors.New("--crd: an empty path; name a file, a directory or a glob")
-	}
-	return nil
-}
-
-// The values of --type.
-const (
-	strategicType = "strategic"
-	applyType     = "apply"
-	jsonType      = "merge"
-)
 
 func mergeCommand(p *host.Program) *cobra.Command {
 	var flags mergeFlags
@@ -92,9 +58,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
-	flags.schemaFlags.add(cmd)
+	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
+	flags.Schema.Add(cmd)
 	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
@@ -108,7 +74,7 @@ func mergeRun(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.schemaFlags)
+	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}
@@ -132,11 +98,11 @@ func (flags mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("-o: %w", err)
 	}
-	rule, err := parseOnConflict(flags.onConflict)
+	rule, err := option.ParseOnConflict(flags.onConflict)
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := flags.schemaFlags.check(); err != nil {
+	if err := flags.Schema.Check(); err != nil {
 		return 0, 0, err
 	}
 	return format, rule, flags.CheckPaths()

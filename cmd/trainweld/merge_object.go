@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/internal/builtin"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/unions"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -30,8 +31,8 @@ import (
 // mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
 // kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
 // once more.
-func mergesObject(p *host.Program, flags workspace.Flags, how schemaFlags) (*host.Program, bool) {
-	if how.mergeType != "" || len(how.definitions) > 0 {
+func mergesObject(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+	if how.MergeType != "" || len(how.Definitions) > 0 {
 		return p, true
 	}
 	if len(flags.Files) != 1 || len(flags.Runtimes) > 0 || len(flags.Patches) == 0 {
@@ -81,7 +82,7 @@ type merged struct {
 }
 
 // readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, how schemaFlags) (*merging, finding.List, error) {
+func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*merging, finding.List, error) {
 	switch {
 	case len(flags.Files) == 0:
 		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
@@ -105,7 +106,7 @@ func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, ho
 		return nil, found, nil
 	}
 	is := documents[0]
-	definition, found := definitionOf(p, in, how.definitions, is)
+	definition, found := definitionOf(p, in, how.Definitions, is)
 	if found.Err() != nil {
 		return nil, found, nil
 	}
@@ -115,7 +116,7 @@ func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, ho
 		return nil, nil, exit.Usage(err)
 	}
 	kind := objectKind(is, nil)
-	if m.typ == strategicType {
+	if m.typ == option.StrategicType {
 		kind = objectKind(is, m.goType)
 	}
 	documents, more := manifest.DecodeAs(file, data, kind)
@@ -123,7 +124,7 @@ func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, ho
 		return nil, found, nil
 	}
 	m.base, m.id = documents[0], documents[0].ID
-	if m.typ == jsonType && how.mergeType == "" {
+	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.id, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
@@ -163,23 +164,23 @@ func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 }
 
 // choose decides how the patches merge.
-func (m *merging) choose(flags schemaFlags, d *manifest.Document) error {
+func (m *merging) choose(flags option.Schema, d *manifest.Document) error {
 	name := d.APIVersion + " " + d.ID.Kind
-	m.typ = flags.mergeType
+	m.typ = flags.MergeType
 	switch {
 	case m.typ == "" && m.schema != nil:
-		m.typ = applyType
+		m.typ = option.ApplyType
 	case m.typ == "" && m.goType != nil:
-		m.typ = strategicType
+		m.typ = option.StrategicType
 	case m.typ == "":
-		m.typ = jsonType
+		m.typ = option.JSONType
 	}
 	switch {
-	case m.typ == applyType && m.schema == nil:
+	case m.typ == option.ApplyType && m.schema == nil:
 		return fmt.Errorf("--type=apply: no --crd defines %s, and an apply needs its schema", name)
-	case m.typ == strategicType && m.goType == nil:
+	case m.typ == option.StrategicType && m.goType == nil:
 		return fmt.Errorf("--type=strategic: %s is not a kind of Kubernetes itself, and a cluster takes no strategic merge patch for it: use --type=apply with its --crd, or --type=merge", name)
-	case len(flags.definitions) > 0 && m.typ != applyType:
+	case len(flags.Definitions) > 0 && m.typ != option.ApplyType:
 		return fmt.Errorf("--crd has no effect on --type=%s: leave one of the two out", m.typ)
 	}
 	return nil
@@ -263,7 +264,7 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	var ignored []engine.Ignored
 	var duplicates []fieldpath.Path
 	var err error
-	if m.typ == strategicType {
+	if m.typ == option.StrategicType {
 		out, ignored, duplicates, err = m.applyStrategic()
 	} else {
 		out, err = m.applyObjects()
@@ -311,7 +312,7 @@ func (m *merging) applyObjects() (merged, error) {
 		return merged{}, err
 	}
 	plan := engine.ForJSON()
-	if m.typ == applyType {
+	if m.typ == option.ApplyType {
 		plan = engine.ForObject(m.schema)
 	}
 	patches := make([]engine.Layered[engine.Object], len(m.patches))
@@ -332,7 +333,7 @@ func (m *merging) refused(err error) finding.Finding {
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
 		f.Position = m.position(at.Layer, at.Path)
-		if m.typ == applyType && m.schema.Lookup(at.Path) == nil {
+		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
 			f.Help = "remove the field, or correct its name"
 		}
 	}

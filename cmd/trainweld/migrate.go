@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -80,10 +81,9 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
+	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
+	f.VarP((*option.Repeated)(&flags.Runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	option.AddScope(f, &flags.Flags)
 	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")

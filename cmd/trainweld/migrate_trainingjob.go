@@ -14,6 +14,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
@@ -65,7 +66,7 @@ func oneOf(flag, value string, words []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("--%s: unknown value %q; want %s%s", flag, value, strings.Join(words, " or "), didYouMean(value, words))
+	return fmt.Errorf("--%s: unknown value %q; want %s%s", flag, value, strings.Join(words, " or "), option.DidYouMean(value, words))
 }
 
 // trainingJobKinds are the kinds of kubeflow.org/v1.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -141,7 +142,7 @@ func amend(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range cmd.Commands() {
 				shell.Example = "  trainweld completion " + shell.Name()
-				shell.Args = noArguments
+				shell.Args = option.NoArguments
 			}
 		}
 	}
@@ -158,7 +159,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], didYouMean(args[0], names)))
+	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
 }
 
 // flagError says what is wrong with a flag, and which one may have been meant.
@@ -170,7 +171,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		name := "--" + unknown.GetSpecifiedName()
-		err = fmt.Errorf("unknown flag %s%s", name, didYouMean(name, names))
+		err = fmt.Errorf("unknown flag %s%s", name, option.DidYouMean(name, names))
 	case errors.As(err, &invalid):
 		err = fmt.Errorf("--%s: %q is no value for it", invalid.GetFlag().Name, invalid.GetValue())
 	}

@@ -1,42 +1,17 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
-	"github.com/trainweld/trainweld/internal/workspace"
-	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/internal/option"
 )
 
-// renderFlags are the flags of render.
-type renderFlags struct {
-	workspace.Flags
-	format     string
-	outputDir  string
-	prune      bool
-	to, as     string
-	onConflict string
-	force      []string
-	strict     bool
-	showValues bool
-	showNotes  bool
-
-	secrets         bool
-	fluxTemplates   string
-	featureGates    string
-	ownerReferences bool
-	children        childFlags
-}
-
 func renderCommand(p *host.Program) *cobra.Command {
-	var flags renderFlags
+	var flags option.Render
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster makes of them",
@@ -79,94 +54,36 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
   kustomize build . | trainweld render -f -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			if cmd.Flags().Changed("output-dir") && flags.outputDir == "" {
+			if cmd.Flags().Changed("output-dir") && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
 			}
-			if flags.prune && flags.outputDir == "" {
+			if flags.Prune && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
 			return renderAll(p, flags)
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)")
-	f.VarP((*repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
-	f.Var((*repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)")
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
-	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
-	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
-	f.StringVar(&flags.outputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
-	f.BoolVar(&flags.prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+ownFilesName+" lists them")
-	f.StringVar(&flags.to, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
-	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
-	addForceManager(p, cmd, &flags.force, &flags.Flags)
-	f.BoolVar(&flags.secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
-	f.StringVar(&flags.fluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
-	f.StringVar(&flags.featureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
-	f.BoolVar(&flags.ownerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
-	flags.children.add(f)
-	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
-	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", tableFormat, wideFormat}, cobra.ShellCompDirectiveNoFileComp))
+	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
+	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
+	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
+	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+ownFilesName+" lists them")
+	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
+	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
+	f.StringVar(&flags.OnConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
+	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
+	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
+	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
+	flags.Children.Add(f)
+	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
+	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
+	f.BoolVar(&flags.ShowNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("output-dir")
 	return cmd
-}
-
-// The formats of a table of Pods, besides those of manifests.
-const (
-	tableFormat = "table"
-	wideFormat  = "wide"
-)
-
-func (flags renderFlags) asTable() bool {
-	return flags.format == tableFormat || flags.format == wideFormat
-}
-
-// parse reads the flags that have words for values.
-func (flags renderFlags) parse() (manifest.Format, render.Options, error) {
-	var opts render.Options
-	if len(flags.Files) == 0 {
-		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
-	}
-	var format manifest.Format
-	if flags.asTable() {
-		if flags.to != "pods" || flags.outputDir != "" {
-			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.format)
-		}
-	} else {
-		var err error
-		if format, err = manifest.ParseFormat(flags.format); err != nil {
-			return 0, opts, fmt.Errorf("-o: %w", err)
-		}
-	}
-	var err error
-	if opts.OnConflict, err = parseOnConflict(flags.onConflict); err != nil {
-		return 0, opts, err
-	}
-	if flags.to != "jobset" && flags.to != "jobs" && flags.to != "pods" {
-		return 0, opts, fmt.Errorf("--to: %q is none of jobset, jobs and pods", flags.to)
-	}
-	switch flags.as {
-	case "applied":
-	case "stored":
-		opts.As = render.Stored
-	default:
-		return 0, opts, fmt.Errorf("--as: %q is neither applied nor stored", flags.as)
-	}
-	if opts.FeatureGates, err = render.ParseFeatureGates(flags.featureGates); err != nil {
-		return 0, opts, fmt.Errorf("--feature-gates: %w", err)
-	}
-	if flags.secrets {
-		opts.Secrets = rand.Reader
-	}
-	if flags.fluxTemplates != "" {
-		opts.FluxTemplates = os.DirFS(flags.fluxTemplates)
-	}
-	opts.OwnerReferences = flags.ownerReferences
-	return format, opts, flags.CheckPaths()
 }

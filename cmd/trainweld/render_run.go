@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
@@ -33,7 +34,7 @@ import (
 // is kept, and that in a spool.
 type renderRun struct {
 	p        *host.Program
-	flags    renderFlags
+	flags    option.Render
 	format   manifest.Format
 	opts     render.Options
 	podOpts  render.PodsOptions
@@ -60,53 +61,53 @@ type rendered struct {
 	table podTable
 }
 
-func renderAll(p *host.Program, flags renderFlags) error {
-	format, opts, err := flags.parse()
+func renderAll(p *host.Program, flags option.Render) error {
+	format, opts, err := flags.Parse()
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if err := flags.children.check(flags.to, flags.format, false); err != nil {
+	if err := flags.Children.Check(flags.To, flags.Format, false); err != nil {
 		return exit.Usage(err)
 	}
-	podOpts, err := flags.children.options(opts.As, opts.OwnerReferences)
+	podOpts, err := flags.Children.Options(opts.As, opts.OwnerReferences)
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if flags.to != "jobset" {
+	if flags.To != "jobset" {
 		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
 		flags.Spelled, opts.As = true, render.Applied
 	}
-	opts.ForceManagers = flags.force
+	opts.ForceManagers = flags.Force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
 		in: workspace.New(flags.Flags, p.Progress()), seen: map[string]bool{},
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
-	shown := report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}
+	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes}
 	defer r.spool.close()
 	found := r.render()
-	if err := unknownManager(r.in, flags.force); err != nil {
+	if err := option.UnknownManager(r.in, flags.Force); err != nil {
 		r.in.Progress.End()
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
-	if flags.outputDir != "" && exit.For(found, flags.strict) == nil && r.err == nil {
+	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
 		edited, err := r.writeDir(all)
 		r.in.Progress.End()
 		found = append(found, edited...)
-		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.strict))
+		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.Strict))
 	}
 	r.in.Progress.End()
 	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
 		return err
 	}
-	if err := exit.For(found, flags.strict); err != nil {
+	if err := exit.For(found, flags.Strict); err != nil {
 		return err
 	}
 	switch {
 	case r.err != nil:
 		return r.err
-	case flags.asTable():
+	case flags.AsTable():
 		for _, m := range all {
 			if err := m.table.write(p.Stdout); err != nil {
 				return err
@@ -120,11 +121,11 @@ func renderAll(p *host.Program, flags renderFlags) error {
 
 // render reads and renders everything, and returns all that was found.
 func (r *renderRun) render() finding.List {
-	r.in.NoNotes = !r.flags.showNotes
+	r.in.NoNotes = !r.flags.ShowNotes
 	go learn()
 	f := workspace.NewFeed(r.p, r.in, r.flags.Flags)
 	r.patches = r.in.FurtherPatches()
-	parallel.Stream(f.Objects(r.flags.to != "jobset"), r.one, func(o renderedJob) {
+	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.in.Progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
@@ -141,7 +142,7 @@ func (r *renderRun) render() finding.List {
 		count += min(m.count, math.MaxInt64-count)
 	}
 	if found.Err() == nil {
-		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.children.maxPods.count())...)
+		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.Children.MaxPods.Count())...)
 	}
 	return report.Distinct(append(found, r.unsafe...))
 }
@@ -179,16 +180,16 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
-	if r.pods.Add(out.count) > r.flags.children.maxPods.count() {
+	if r.pods.Add(out.count) > r.flags.Children.MaxPods.Count() {
 		objects = nil // the run will be refused
 	}
 	out.id = render.ObjectOf(j.TrainJob)
-	if r.flags.outputDir != "" {
+	if r.flags.OutputDir != "" {
 		out.unsafe = outputname.Unsafe(out.id, j.Document)
 	}
 	switch {
 	case objects == nil || out.findings.Err() != nil: // nothing will be written
-	case r.flags.to == "pods" && r.flags.outputDir == "":
+	case r.flags.To == "pods" && r.flags.OutputDir == "":
 		out.pods = objects
 	default:
 		out.texts, out.err = r.encode(objects)
@@ -199,7 +200,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 // trainJob is what the controllers make of a TrainJob, and how many Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], podTable, int64) {
 	found, out := renderJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
-	if r.flags.to == "jobset" || out.jobSet == nil || found.Err() != nil {
+	if r.flags.To == "jobset" || out.jobSet == nil || found.Err() != nil {
 		return found, each(out.objects()), podTable{}, 0
 	}
 	f := children(out.jobSet, out.companions, r.flags, r.podOpts)
@@ -250,7 +251,7 @@ func (r *renderRun) take(o renderedJob) {
 
 // write writes everything as one stream.
 func (r *renderRun) write(w io.Writer, all []rendered) error {
-	if r.flags.to == "pods" {
+	if r.flags.To == "pods" {
 		streams := make([]iter.Seq2[any, error], len(all))
 		for i := range all {
 			streams[i] = all[i].pods
@@ -293,7 +294,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := outputDir{path: r.flags.outputDir, listed: true, prune: r.flags.prune, step: r.in.Progress.Step}
+	dir := outputDir{path: r.flags.OutputDir, listed: true, prune: r.flags.Prune, step: r.in.Progress.Step}
 	edited, err := dir.write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)
@@ -301,9 +302,9 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	var found finding.List
 	for _, name := range edited {
 		found = append(found, finding.Finding{
-			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.outputDir, name)},
+			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.outputDir, ownFilesName) + " to keep it",
+			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, ownFilesName) + " to keep it",
 		})
 	}
 	return found, err

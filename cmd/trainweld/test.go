@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
@@ -114,10 +115,10 @@ func (flags testFlags) check(dirs []string) error {
 		return errors.New("an empty path: name a directory")
 	}
 	if formats := testFormats(); !slices.Contains(formats, flags.format) {
-		return fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), didYouMean(flags.format, formats))
+		return fmt.Errorf("-o: %q is none of %s%s", flags.format, strings.Join(formats, ", "), option.DidYouMean(flags.format, formats))
 	}
 	if modes := []string{updateWrite, updateDiff}; flags.update != "" && !slices.Contains(modes, flags.update) {
-		return fmt.Errorf("--update: %q is neither write nor diff%s", flags.update, didYouMean(flags.update, modes))
+		return fmt.Errorf("--update: %q is neither write nor diff%s", flags.update, option.DidYouMean(flags.update, modes))
 	}
 	if flags.update != "" && flags.format != "text" {
 		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)

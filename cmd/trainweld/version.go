@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 )
 
 // What this version renders for; the modules' versions in go.mod are the same.
@@ -18,7 +19,7 @@ func versionCommand(p *host.Program) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version, the revision it was built from, and what it renders for",
 		Example: "  trainweld version",
-		Args:    noArguments,
+		Args:    option.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			rev := p.Revision
 			if info, ok := debug.ReadBuildInfo(); ok {

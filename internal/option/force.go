@@ -1,4 +1,4 @@
-package main
+package option
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
-// addForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
+// AddForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
 // line names so far.
-func addForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
-	cmd.Flags().Var((*repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
+func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
+	cmd.Flags().Var((*Repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		read := *flags
 		read.Files = slices.Concat(read.Files, args)
@@ -24,15 +24,15 @@ func addForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, fl
 	})
 }
 
-// unknownManager is the mistake of letting somebody win who has no patch. Where something could not be
+// UnknownManager is the mistake of letting somebody win who has no patch. Where something could not be
 // read there may well be such a patch, and nil is returned.
-func unknownManager(in *workspace.Input, force []string) error {
+func UnknownManager(in *workspace.Input, force []string) error {
 	known := in.Managers()
 	for _, name := range force {
 		if slices.Contains(known, name) || in.Findings.Err() != nil {
 			continue
 		}
-		hint := didYouMean(name, known)
+		hint := DidYouMean(name, known)
 		if hint == "" && len(known) > 0 {
 			hint = fmt.Sprintf("; the managers are %q", known)
 		}

@@ -1,4 +1,4 @@
-package main
+package option
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// severities are what was decided on single codes; the zero severity leaves a finding out.
-type severities map[finding.Code]finding.Severity
+// Severities are what was decided on single codes; the zero severity leaves a finding out.
+type Severities map[finding.Code]finding.Severity
 
 const severityOff = "off"
 
@@ -28,16 +28,16 @@ func codeNames() []string {
 	return names
 }
 
-// parseSeverities reads the values of --severity. The last word on a code counts.
-func parseSeverities(words []string) (severities, error) {
-	parsed := severities{}
+// ParseSeverities reads the values of --severity. The last word on a code counts.
+func ParseSeverities(words []string) (Severities, error) {
+	parsed := Severities{}
 	for _, word := range words {
 		name, level, ok := strings.Cut(word, "=")
 		if !ok {
 			return nil, fmt.Errorf("--severity: %q is not CODE=LEVEL, such as TW541=off", word)
 		}
 		if !slices.Contains(codeNames(), name) {
-			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, didYouMean(name, codeNames()))
+			return nil, fmt.Errorf("--severity: there is no finding %q%s", name, DidYouMean(name, codeNames()))
 		}
 		code := finding.Code(name)
 		switch level {
@@ -49,14 +49,14 @@ func parseSeverities(words []string) (severities, error) {
 			parsed[code] = 0
 		default:
 			levels := severityLevels()
-			return nil, fmt.Errorf("--severity: %q is none of %s%s", level, strings.Join(levels, ", "), didYouMean(level, levels))
+			return nil, fmt.Errorf("--severity: %q is none of %s%s", level, strings.Join(levels, ", "), DidYouMean(level, levels))
 		}
 	}
 	return parsed, nil
 }
 
-// apply gives findings the severity that was decided, and leaves out those that are off.
-func (s severities) apply(findings finding.List) finding.List {
+// Apply gives findings the severity that was decided, and leaves out those that are off.
+func (s Severities) Apply(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {
 		if severity, decided := s[f.Code]; decided {
@@ -70,8 +70,8 @@ func (s severities) apply(findings finding.List) finding.List {
 	return kept
 }
 
-// completeSeverity completes first the code, then the level.
-func completeSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+// CompleteSeverity completes first the code, then the level.
+func CompleteSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if name, _, ok := strings.Cut(toComplete, "="); ok {
 		var words []string
 		for _, level := range severityLevels() {

@@ -1,0 +1,181 @@
+package option
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render"
+)
+
+// Render are the flags of render.
+type Render struct {
+	workspace.Flags
+	Format     string
+	OutputDir  string
+	Prune      bool
+	To, As     string
+	OnConflict string
+	Force      []string
+	Strict     bool
+	ShowValues bool
+	ShowNotes  bool
+
+	Secrets         bool
+	FluxTemplates   string
+	FeatureGates    string
+	OwnerReferences bool
+	Children        Children
+}
+
+func (flags Render) AsTable() bool {
+	return flags.Format == TableFormat || flags.Format == WideFormat
+}
+
+// Parse reads the flags that have words for values.
+func (flags Render) Parse() (manifest.Format, render.Options, error) {
+	var opts render.Options
+	if len(flags.Files) == 0 {
+		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
+	}
+	var format manifest.Format
+	if flags.AsTable() {
+		if flags.To != "pods" || flags.OutputDir != "" {
+			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.Format)
+		}
+	} else {
+		var err error
+		if format, err = manifest.ParseFormat(flags.Format); err != nil {
+			return 0, opts, fmt.Errorf("-o: %w", err)
+		}
+	}
+	var err error
+	if opts.OnConflict, err = ParseOnConflict(flags.OnConflict); err != nil {
+		return 0, opts, err
+	}
+	if flags.To != "jobset" && flags.To != "jobs" && flags.To != "pods" {
+		return 0, opts, fmt.Errorf("--to: %q is none of jobset, jobs and pods", flags.To)
+	}
+	switch flags.As {
+	case "applied":
+	case "stored":
+		opts.As = render.Stored
+	default:
+		return 0, opts, fmt.Errorf("--as: %q is neither applied nor stored", flags.As)
+	}
+	if opts.FeatureGates, err = render.ParseFeatureGates(flags.FeatureGates); err != nil {
+		return 0, opts, fmt.Errorf("--feature-gates: %w", err)
+	}
+	if flags.Secrets {
+		opts.Secrets = rand.Reader
+	}
+	if flags.FluxTemplates != "" {
+		opts.FluxTemplates = os.DirFS(flags.FluxTemplates)
+	}
+	opts.OwnerReferences = flags.OwnerReferences
+	return format, opts, flags.CheckPaths()
+}
+
+// The formats of a table of Pods, besides those of manifests.
+const (
+	TableFormat = "table"
+	WideFormat  = "wide"
+)
+
+// Children select among the Jobs and Pods of --to=jobs and --to=pods.
+type Children struct {
+	Job        string
+	Index      string
+	allIndexes bool
+	jobSetUID  string
+	Explain    bool
+	MaxPods    podLimit
+}
+
+func (c *Children) Add(f *pflag.FlagSet) {
+	f.StringVar(&c.Job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
+	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
+	f.BoolVar(&c.allIndexes, "all-indexes", false, "with --to=pods: also the Pods that a Job creates only as others finish")
+	f.BoolVar(&c.Explain, "explain", false, "with --to=jobs: say in a comment before each Job what it waits for")
+	f.Var(&c.MaxPods, "max-pods", "with --to=pods: refuse a run of more Pods")
+	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
+}
+
+// Check refuses flags that would have no effect on what is made.
+func (c *Children) Check(to, format string, jobs bool) error {
+	for _, f := range []struct {
+		flag string
+		set  bool
+		with []string
+	}{
+		{"--job", c.Job != "" && jobs, []string{"jobs", "pods"}},
+		{"--job", c.Job != "" && !jobs, []string{"pods"}},
+		{"--index", c.Index != "", []string{"pods"}},
+		{"--all-indexes", c.allIndexes, []string{"pods"}},
+		{"--jobset-uid", c.jobSetUID != "", []string{"jobs", "pods"}},
+		{"--max-pods", c.MaxPods.Count() != render.MaxPods, []string{"pods"}},
+		{"--explain", c.Explain, []string{"jobs"}},
+	} {
+		if f.set && !slices.Contains(f.with, to) {
+			return fmt.Errorf("%s has no effect on --to=%s: add --to=%s, or leave it out", f.flag, to, strings.Join(f.with, " or --to="))
+		}
+	}
+	if c.Explain && format != "yaml" {
+		return fmt.Errorf("--explain writes comments, and -o %s has none: leave one of the two out", format)
+	}
+	return nil
+}
+
+// Options are the library's options for Pods, and so for Jobs.
+func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
+	opts := render.PodsOptions{
+		JobsOptions: render.JobsOptions{
+			Stored: view == render.Stored, JobSetUID: types.UID(c.jobSetUID), OwnerReferences: owners,
+		},
+		Job: c.Job, AllIndexes: c.allIndexes,
+	}
+	if c.Index == "" {
+		return opts, nil
+	}
+	first, last, isRange := strings.Cut(c.Index, "..")
+	if !isRange {
+		last = first
+	}
+	r := &render.IndexRange{}
+	var errFirst, errLast error
+	r.First, errFirst = strconv.Atoi(first)
+	r.Last, errLast = strconv.Atoi(last)
+	if errFirst != nil || errLast != nil || r.First < 0 || r.Last < r.First {
+		return opts, fmt.Errorf("--index: %q is neither a number nor a range such as 0..7", c.Index)
+	}
+	opts.Indexes = r
+	return opts, nil
+}
+
+// podLimit is how many Pods a run may have, as a flag. Where the flag does not exist, it is 0 for render.MaxPods.
+type podLimit int64
+
+func (l *podLimit) Count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
+
+func (l *podLimit) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	*l = podLimit(n)
+	return err
+}
+
+func (l *podLimit) String() string { return strconv.FormatInt(l.Count(), 10) }
+
+func (*podLimit) Type() string { return "int" }
