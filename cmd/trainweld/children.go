@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -71,7 +72,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags option.Rende
 		objects = append(objects, claims...)
 		f.findings = append(f.findings, found...)
 	}
-	f.objects = each(objects)
+	f.objects = output.Each(objects)
 	return f
 }
 
@@ -84,7 +85,7 @@ func explained(child render.ChildJob, explain bool) any {
 	if w := waitsText(child); w != "" {
 		text = "waits for " + w
 	}
-	return commented{child.Job, text}
+	return output.Commented{Object: child.Job, Comment: text}
 }
 
 // randomSuffix stands for the suffix that a cluster gives to a Pod's name, and that nobody else can

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -188,7 +189,7 @@ func (f *function) run() []*resourcelist.Item {
 	}
 	for _, j := range f.in.Jobs {
 		found, out := renderJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
-		objects := each(out.objects())
+		objects := output.Each(out.objects())
 		if flags.To != "jobset" && out.jobSet != nil && found.Err() == nil {
 			family := children(out.jobSet, out.companions, flags, podOpts)
 			f.in.Locate(j, family.findings)

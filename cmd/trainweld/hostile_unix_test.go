@@ -112,17 +112,17 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 			t.Run(tc.name+", "+kind, func(t *testing.T) {
 				t.Parallel()
 				outside, dir := t.TempDir(), t.TempDir()
-				writeIn(t, outside, "victim", "keep me")
+				testenv.WriteIn(t, outside, "victim", "keep me")
 				if err := syscall.Mkfifo(filepath.Join(outside, "pipe"), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				writeIn(t, dir, "job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: one\nspec:\n  labels:\n    a: b\n  runtimeRef:\n    name: plain\n")
+				testenv.WriteIn(t, dir, "job.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: one\nspec:\n  labels:\n    a: b\n  runtimeRef:\n    name: plain\n")
 				runtimeText, err := os.ReadFile(runtime)
 				if err != nil {
 					t.Fatal(err)
 				}
-				writeIn(t, dir, "runtime.yaml", string(runtimeText))
-				writeIn(t, dir, "want/notes.txt", "mine")
+				testenv.WriteIn(t, dir, "runtime.yaml", string(runtimeText))
+				testenv.WriteIn(t, dir, "want/notes.txt", "mine")
 				if err := obstacles(outside)[kind](filepath.Join(dir, tc.file)); err != nil {
 					t.Fatal(err)
 				}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -17,6 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/internal/testenv"
+)
+
+// The names of the journal and of files that are not in their places yet.
+const (
+	journalFile  = ".trainweld-journal"
+	stagedSuffix = ".trainweld-new"
 )
 
 // writer is a command that changes the files of a directory, over two versions of its inputs that take turns.
@@ -41,7 +46,7 @@ func writers(t *testing.T) map[string]*writer {
 	}
 	for version := range 2 {
 		jobs := slices.Concat(manyTrainJobs(t, 30, "job", version), manyTrainJobs(t, 10, fmt.Sprint("only-", version), version))
-		writeIn(t, work, fmt.Sprintf("jobs-%d.yaml", version), string(jobs))
+		testenv.WriteIn(t, work, fmt.Sprintf("jobs-%d.yaml", version), string(jobs))
 	}
 	all := map[string]*writer{
 		"render": {
@@ -80,7 +85,7 @@ func writers(t *testing.T) map[string]*writer {
 				t.Fatalf("%s: %v", name, run.ProcessState)
 			}
 			w.took, w.writing = time.Since(began), time.Since(writing)
-			w.trees[version] = tree(t, w.dir)
+			w.trees[version] = testenv.Tree(t, w.dir)
 		}
 		w.dir = filepath.Join(work, name, "dir")
 		w.start(t, 0)
@@ -92,12 +97,12 @@ func writers(t *testing.T) map[string]*writer {
 func (w *writer) start(t *testing.T, version int) {
 	t.Helper()
 	for name, text := range w.foreign {
-		writeIn(t, w.dir, name, text)
+		testenv.WriteIn(t, w.dir, name, text)
 	}
 	w.prepare(t, w.dir, version)
 }
 
-func (w *writer) journal() string { return filepath.Join(w.dir, journalName) }
+func (w *writer) journal() string { return filepath.Join(w.dir, journalFile) }
 
 // run starts a run, and closes the channel when it has ended.
 func (w *writer) run(t *testing.T, version int) (*exec.Cmd, <-chan struct{}) {
@@ -136,7 +141,7 @@ func (w *writer) complete(t *testing.T, version int) {
 	if out, err := w.command(w.dir, version).CombinedOutput(); err != nil {
 		t.Fatalf("the run after the last one: %v\n%s", err, out)
 	}
-	if diff := cmp.Diff(w.trees[version], tree(t, w.dir)); diff != "" {
+	if diff := cmp.Diff(w.trees[version], testenv.Tree(t, w.dir)); diff != "" {
 		t.Fatalf("the run after the last one left something else than a clean run (-want +got):\n%s", diff)
 	}
 }
@@ -166,15 +171,15 @@ func TestKilledRuns(t *testing.T) {
 				version := kill % 2
 				w.prepare(t, w.dir, version)
 				if kill < 2 {
-					note(tree(t, w.dir))
+					note(testenv.Tree(t, w.dir))
 				}
 				w.disturb(t, random, version, os.Kill)
-				files := tree(t, w.dir)
-				if _, left := files[journalName]; left {
+				files := testenv.Tree(t, w.dir)
+				if _, left := files[journalFile]; left {
 					interrupted++
 				}
 				for file, text := range files {
-					if _, foreign := w.foreign[file]; foreign || file != journalName && !strings.HasSuffix(file, stageSuffix) {
+					if _, foreign := w.foreign[file]; foreign || file != journalFile && !strings.HasSuffix(file, stagedSuffix) {
 						if !slices.Contains(whole[file], text) {
 							t.Fatalf("kill %d: %s is of neither version:\n%s", kill, file, text)
 						}
@@ -243,7 +248,7 @@ func writeOldJobs(t *testing.T, dir string, version int) {
 	t.Helper()
 	for i := range 12 {
 		text := fmt.Sprintf("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata:\n  name: job-%d\nspec:\n  labels:\n    version: \"%d\"\n  runtimeRef:\n    name: plain\n", i, version)
-		writeIn(t, dir, fmt.Sprintf("%s/job-%d.yaml", []string{".", "deep", "deep/a"}[i%3], i), text)
+		testenv.WriteIn(t, dir, fmt.Sprintf("%s/job-%d.yaml", []string{".", "deep", "deep/a"}[i%3], i), text)
 	}
 }
 
@@ -259,48 +264,18 @@ func writeCases(t *testing.T, dir string, version int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeIn(t, dir, "runtime.yaml", string(runtime))
+	testenv.WriteIn(t, dir, "runtime.yaml", string(runtime))
 	for i := range 8 {
 		folder := fmt.Sprintf("case-%02d", i)
 		image := fmt.Sprintf("  trainer:\n    image: registry.example.com/version:%d\n", version)
-		writeIn(t, dir, folder+"/trainjob.yaml", string(job)+image)
+		testenv.WriteIn(t, dir, folder+"/trainjob.yaml", string(job)+image)
 		other := filepath.Join(dir, folder, "other.yaml")
 		if version == 0 {
-			writeIn(t, dir, folder+"/other.yaml", strings.Replace(string(job), "name: llm", "name: other", 1))
+			testenv.WriteIn(t, dir, folder+"/other.yaml", strings.Replace(string(job), "name: llm", "name: other", 1))
 		} else if err := os.Remove(other); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// writeIn writes a file below a directory, and the folders on the way to it.
-func writeIn(t *testing.T, dir, name, text string) {
-	t.Helper()
-	file := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// tree reads all files below a directory, by their paths with slashes.
-func tree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(os.DirFS(dir), name)
-		files[name] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // TestTwoProcessesAtOnce lets two processes write one directory: both succeed, and leave nothing behind.
@@ -326,7 +301,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 			t.Errorf("run %d: %v\n%s", i, err, outputs[i].String())
 		}
 	}
-	files := contents(t, dir)
+	files := testenv.Tree(t, dir)
 	if len(files) != 200 {
 		t.Errorf("%d files, want 200: %q", len(files), slices.Sorted(maps.Keys(files)))
 	}

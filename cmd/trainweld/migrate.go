@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -125,14 +126,6 @@ func (flags migrateFlags) check() error {
 	return flags.onto.check()
 }
 
-// rewritten is one file before and after.
-type rewritten struct {
-	name     string
-	old, new []byte
-}
-
-func (r rewritten) changed() bool { return !bytes.Equal(r.old, r.new) }
-
 // migration is one run of the verb.
 type migration struct {
 	*workspace.Input
@@ -143,10 +136,10 @@ type migration struct {
 
 func migrateRun(p *host.Program, flags migrateFlags) error {
 	flags.Kinds = trainingJobKinds()
-	var at places
+	var at output.Places
 	if flags.inPlace {
-		at = placesOf(p, flags.Flags)
-		if err := recoverDirs(p, at); err != nil {
+		at = output.PlacesOf(p, flags.Flags)
+		if err := output.RecoverDirs(p, at); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
@@ -156,7 +149,7 @@ func migrateRun(p *host.Program, flags migrateFlags) error {
 			m.findings = append(m.findings, f)
 		}
 	}
-	var files []rewritten
+	var files []output.Rewritten
 	for _, text := range m.Files {
 		files = append(files, m.file(text))
 	}
@@ -168,7 +161,7 @@ func migrateRun(p *host.Program, flags migrateFlags) error {
 		return err
 	}
 	if flags.inPlace {
-		if err := writeInPlace(p, at, files); err != nil {
+		if err := output.WriteInPlace(p, at, files); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}
@@ -176,7 +169,7 @@ func migrateRun(p *host.Program, flags migrateFlags) error {
 }
 
 // file rewrites what is old in one file.
-func (m *migration) file(text workspace.File) rewritten {
+func (m *migration) file(text workspace.File) output.Rewritten {
 	var edits []manifest.Edit
 	want := map[*manifest.Document]*trainer.TrainJob{}
 	for _, d := range text.Documents {
@@ -190,26 +183,26 @@ func (m *migration) file(text workspace.File) rewritten {
 	}
 	m.verify(text, manifest.ApplyEdits(text.Data, edits), want)
 	edits = append(edits, m.trainingJobs(text)...)
-	return rewritten{text.Name, text.Data, manifest.ApplyEdits(text.Data, edits)}
+	return output.Rewritten{Name: text.Name, Old: text.Data, New: manifest.ApplyEdits(text.Data, edits)}
 }
 
 // showRewritten writes what was asked for to standard output.
-func showRewritten(p *host.Program, files []rewritten, flags migrateFlags) error {
+func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags) error {
 	var out bytes.Buffer
 	for _, f := range files {
 		switch {
 		case flags.list || flags.diff:
-			if flags.list && f.changed() {
-				fmt.Fprintln(&out, report.Line(f.name))
+			if flags.list && f.Changed() {
+				fmt.Fprintln(&out, report.Line(f.Name))
 			}
-			if flags.diff && f.changed() {
-				for line := range strings.Lines(string(diff.Diff(f.name+".orig", f.old, f.name, f.new))) {
+			if flags.diff && f.Changed() {
+				for line := range strings.Lines(string(diff.Diff(f.Name+".orig", f.Old, f.Name, f.New))) {
 					fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
 				}
 			}
 		case !flags.inPlace:
-			separate(&out, f.new)
-			out.Write(f.new)
+			separate(&out, f.New)
+			out.Write(f.New)
 		}
 	}
 	_, err := p.Stdout.Write(out.Bytes())

@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
@@ -41,7 +42,7 @@ type renderRun struct {
 	in       *workspace.Input
 	patches  []trainer.RuntimePatch
 	encoders sync.Pool
-	spool    spool
+	spool    output.Spool
 	// What was made of the TrainJobs, in their order, and behind them of the JobSets.
 	made     [2][]rendered
 	findings [2]finding.List
@@ -54,7 +55,7 @@ type renderRun struct {
 // rendered is what one TrainJob, or a JobSet that was given itself, becomes.
 type rendered struct {
 	id    fieldpath.Object
-	texts []section // in the spool
+	texts []output.Section // in the spool
 	// Pods for standard output are so many that they are made only as they are written.
 	pods  iter.Seq2[any, error]
 	count int64 // of Pods
@@ -84,7 +85,7 @@ func renderAll(p *host.Program, flags option.Render) error {
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes}
-	defer r.spool.close()
+	defer r.spool.Close()
 	found := r.render()
 	if err := option.UnknownManager(r.in, flags.Force); err != nil {
 		r.in.Progress.End()
@@ -201,7 +202,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], podTable, int64) {
 	found, out := renderJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.To == "jobset" || out.jobSet == nil || found.Err() != nil {
-		return found, each(out.objects()), podTable{}, 0
+		return found, output.Each(out.objects()), podTable{}, 0
 	}
 	f := children(out.jobSet, out.companions, r.flags, r.podOpts)
 	r.in.Locate(j, f.findings)
@@ -212,7 +213,7 @@ func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
 	encoder := r.encoders.Get().(*manifest.Encoder)
 	defer r.encoders.Put(encoder)
 	var texts [][]byte
-	for text, err := range encoded(encoder, r.format, objects) {
+	for text, err := range output.Encoded(encoder, r.format, objects) {
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +238,7 @@ func (r *renderRun) take(o renderedJob) {
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
 	for _, text := range o.texts {
-		at, err := r.spool.add(text)
+		at, err := r.spool.Add(text)
 		if r.err == nil {
 			r.err = err
 		}
@@ -256,25 +257,25 @@ func (r *renderRun) write(w io.Writer, all []rendered) error {
 		for i := range all {
 			streams[i] = all[i].pods
 		}
-		return encodeStream(w, r.format, chain(streams))
+		return output.Encode(w, r.format, output.Chain(streams))
 	}
-	out := newOutput(w, r.format)
+	out := output.NewStream(w, r.format)
 	for _, m := range all {
-		if err := r.frame(&out.framing, m); err != nil {
+		if err := r.frame(&out.Framing, m); err != nil {
 			return err
 		}
 	}
-	return out.close()
+	return out.Close()
 }
 
 // frame writes the objects of one TrainJob.
-func (r *renderRun) frame(out *framing, m rendered) error {
+func (r *renderRun) frame(out *output.Framing, m rendered) error {
 	for _, at := range m.texts {
-		text, err := r.spool.text(at)
+		text, err := r.spool.Text(at)
 		if err != nil {
 			return err
 		}
-		if err := out.add(text); err != nil {
+		if err := out.Add(text); err != nil {
 			return err
 		}
 	}
@@ -287,15 +288,15 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	for i, m := range all {
 		files[i] = transaction.File{Name: outputname.Of(m.id, r.format), Text: func() ([]byte, error) {
 			var b bytes.Buffer
-			out := framing{w: &b, format: r.format}
-			err := errors.Join(r.frame(&out, m), out.close())
+			out := output.Framing{W: &b, Format: r.format}
+			err := errors.Join(r.frame(&out, m), out.Close())
 			return b.Bytes(), err
 		}}
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := outputDir{path: r.flags.OutputDir, listed: true, prune: r.flags.Prune, step: r.in.Progress.Step}
-	edited, err := dir.write(files, interrupted)
+	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune, Step: r.in.Progress.Step}
+	edited, err := dir.Write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)
 	}
@@ -304,7 +305,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 		found = append(found, finding.Finding{
 			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, ownFilesName) + " to keep it",
+			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it",
 		})
 	}
 	return found, err

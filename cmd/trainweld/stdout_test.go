@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // fails is an output that takes some bytes, and then fails.
@@ -35,13 +36,13 @@ func outputCommands(t *testing.T) map[string][][]string {
 	t.Helper()
 	job, runtime := filepath.Join("testdata", "shared", "job.yaml"), filepath.Join("testdata", "shared", "runtime.yaml")
 	work := t.TempDir()
-	writeIn(t, work, "old.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: old}\nspec:\n  labels: {a: b}\n  runtimeRef: {name: plain}\n")
-	writeIn(t, work, "cases/one/trainjob.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: one}\nspec: {runtimeRef: {name: few}}\n---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: few}\nspec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}}]}}}\n")
+	testenv.WriteIn(t, work, "old.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: old}\nspec:\n  labels: {a: b}\n  runtimeRef: {name: plain}\n")
+	testenv.WriteIn(t, work, "cases/one/trainjob.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: one}\nspec: {runtimeRef: {name: few}}\n---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: few}\nspec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}}]}}}\n")
 	for name, image := range map[string]string{"a": "1", "b": "2"} {
-		writeIn(t, work, name+".yaml", "manager: example.com/"+name+"\ntrainingRuntimeSpec: {template: {metadata: {labels: {version: \""+image+"\"}}}}\n")
+		testenv.WriteIn(t, work, name+".yaml", "manager: example.com/"+name+"\ntrainingRuntimeSpec: {template: {metadata: {labels: {version: \""+image+"\"}}}}\n")
 	}
-	writeIn(t, work, "base.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
-	writeIn(t, work, "data.yaml", "data: {a: b}\n")
+	testenv.WriteIn(t, work, "base.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+	testenv.WriteIn(t, work, "data.yaml", "data: {a: b}\n")
 	patch, other := filepath.Join(work, "a.yaml"), filepath.Join(work, "b.yaml")
 	old, cases := filepath.Join(work, "old.yaml"), filepath.Join(work, "cases")
 	return map[string][][]string{

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
@@ -156,7 +157,7 @@ func testAll(p *host.Program, flags testFlags, dirs []string) error {
 		return exit.Status(exit.Failed)
 	}
 	if flags.update == updateWrite {
-		if err := recoverDirs(p, dirs); err != nil {
+		if err := output.RecoverDirs(p, dirs); err != nil {
 			return fmt.Errorf("--update: %w", err)
 		}
 	}
@@ -198,12 +199,12 @@ type outcome struct {
 
 // updateCases writes what cases render to, of all of them or of none.
 func updateCases(p *host.Program, outcomes []outcome) error {
-	return writeAll(p, func(w *writing) error {
+	return output.WriteAll(p, func(w *output.Writing) error {
 		for _, o := range outcomes {
 			if o.err != nil || len(o.result.Changes) == 0 {
 				continue
 			}
-			if err := w.addCase(o.dir, o.result); err != nil {
+			if err := addCase(w, o.dir, o.result); err != nil {
 				return err
 			}
 		}
@@ -258,4 +259,20 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		return nil, exit.Usage(fmt.Errorf("--run: %q matches none of %s, such as %s", run, report.Count(all, "case"), path.Join(filepath.ToSlash(dirs[0]), "...")))
 	}
 	return cases, nil
+}
+
+// addCase adds the changes of a case that was found below a directory.
+func addCase(w *output.Writing, dir string, r *golden.Result) error {
+	changes, err := w.In(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Changes {
+		if c.New != nil {
+			changes.Put(c.Name, c.New)
+		} else {
+			changes.Delete(c.Name)
+		}
+	}
+	return nil
 }

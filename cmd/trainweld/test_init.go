@@ -21,6 +21,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -56,7 +57,7 @@ func testInit(p *host.Program, cmd *cobra.Command, flags testFlags, paths []stri
 		return err
 	}
 	i := initiation{p: p, outputDir: flags.outputDir, fresh: map[string]fstest.MapFS{}}
-	if err := writeAll(p, func(w *writing) error { return i.add(w, runtimes) }); err != nil {
+	if err := output.WriteAll(p, func(w *output.Writing) error { return i.add(w, runtimes) }); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
 	for _, line := range i.told {
@@ -124,7 +125,7 @@ func (i *initiation) tell(to io.Writer, format string, args ...any) {
 }
 
 // add adds the cases, with what they render to.
-func (i *initiation) add(w *writing, runtimes []runtimeFile) error {
+func (i *initiation) add(w *output.Writing, runtimes []runtimeFile) error {
 	for _, r := range runtimes {
 		if err := i.start(w, r); err != nil {
 			return fmt.Errorf("%s: %w", r.ID, err)
@@ -139,13 +140,13 @@ func (i *initiation) add(w *writing, runtimes []runtimeFile) error {
 }
 
 // start adds the inputs of one runtime's cases.
-func (i *initiation) start(w *writing, r runtimeFile) error {
+func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 	starts, err := golden.Walk(r.Object)
 	if err != nil {
 		return err
 	}
 	root := cmp.Or(i.outputDir, filepath.Dir(r.File))
-	changes, err := w.in(root)
+	changes, err := w.In(root)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (i *initiation) start(w *writing, r runtimeFile) error {
 }
 
 // firstRun adds what the new cases of a directory render to.
-func (i *initiation) firstRun(w *writing, root string) error {
+func (i *initiation) firstRun(w *output.Writing, root string) error {
 	cases, err := golden.Find(overlay{os.DirFS(root), i.fresh[root]}, filepath.ToSlash(root))
 	if err != nil {
 		return err
@@ -184,14 +185,14 @@ func (i *initiation) firstRun(w *writing, root string) error {
 		if !slices.Contains(i.cases, path.Join(root, c.Name)) {
 			continue
 		}
-		if err := w.interrupted(); err != nil {
+		if err := w.Interrupted(); err != nil {
 			return err
 		}
 		r, err := c.Run(golden.Options{})
 		if err != nil {
 			return err
 		}
-		if err := w.addCase(root, r); err != nil {
+		if err := addCase(w, root, r); err != nil {
 			return err
 		}
 		i.made++

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bytes"
@@ -7,11 +7,11 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// framing writes objects that are encoded one by one as manifest.Encode writes them together: YAML documents
+// Framing writes objects that are encoded one by one as manifest.Encode writes them together: YAML documents
 // with separators; one JSON object as it is, and none or several as a List. It holds one object at a time.
-type framing struct {
-	w      io.Writer
-	format manifest.Format
+type Framing struct {
+	W      io.Writer
+	Format manifest.Format
 	count  int
 	first  []byte // of JSON, until it is known whether there is a second one
 }
@@ -24,23 +24,23 @@ const (
 	itemIndent = "\n        "
 )
 
-// add writes the next object.
-func (f *framing) add(text []byte) error {
+// Add writes the next object.
+func (f *Framing) Add(text []byte) error {
 	f.count++
 	switch {
-	case f.format == manifest.YAML:
+	case f.Format == manifest.YAML:
 		if f.count > 1 {
-			if _, err := io.WriteString(f.w, "---\n"); err != nil {
+			if _, err := io.WriteString(f.W, "---\n"); err != nil {
 				return err
 			}
 		}
-		_, err := f.w.Write(text)
+		_, err := f.W.Write(text)
 		return err
 	case f.count == 1:
 		f.first = bytes.Clone(text)
 		return nil
 	case f.count == 2:
-		if _, err := io.WriteString(f.w, listHead); err != nil {
+		if _, err := io.WriteString(f.W, listHead); err != nil {
 			return err
 		}
 		if err := f.item(f.first); err != nil {
@@ -48,24 +48,24 @@ func (f *framing) add(text []byte) error {
 		}
 		f.first = nil
 	}
-	if _, err := io.WriteString(f.w, ","); err != nil {
+	if _, err := io.WriteString(f.W, ","); err != nil {
 		return err
 	}
 	return f.item(text)
 }
 
 // item writes an item. JSON has no line breaks but those between its values.
-func (f *framing) item(text []byte) error {
-	if _, err := io.WriteString(f.w, itemIndent); err != nil {
+func (f *Framing) item(text []byte) error {
+	if _, err := io.WriteString(f.W, itemIndent); err != nil {
 		return err
 	}
-	_, err := f.w.Write(bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
+	_, err := f.W.Write(bytes.ReplaceAll(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"), []byte(itemIndent)))
 	return err
 }
 
-// close ends the output.
-func (f *framing) close() error {
-	if f.format != manifest.JSON {
+// Close ends the output.
+func (f *Framing) Close() error {
+	if f.Format != manifest.JSON {
 		return nil
 	}
 	text := f.first
@@ -76,6 +76,6 @@ func (f *framing) close() error {
 	default:
 		text = []byte(listTail)
 	}
-	_, err := f.w.Write(text)
+	_, err := f.W.Write(text)
 	return err
 }

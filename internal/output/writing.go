@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bytes"
@@ -12,21 +12,20 @@ import (
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/render/golden"
 )
 
-// writing are changes to the files of several directories, all or none of which are made.
-type writing struct {
-	interrupted func() error
+// Writing are changes to the files of several directories, all or none of which are made.
+type Writing struct {
+	Interrupted func() error
 	dirs        []*transaction.Changes
 	byName      map[string]*transaction.Changes
 }
 
-// writeAll makes the changes that add gathers. A signal undoes them as long as it can.
-func writeAll(p *host.Program, add func(*writing) error) (err error) {
-	w := &writing{byName: map[string]*transaction.Changes{}}
+// WriteAll makes the changes that add gathers. A signal undoes them as long as it can.
+func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
+	w := &Writing{byName: map[string]*transaction.Changes{}}
 	var end func()
-	w.interrupted, end = p.Listen()
+	w.Interrupted, end = p.Listen()
 	defer end()
 	defer func() {
 		for _, c := range w.dirs {
@@ -42,11 +41,11 @@ func writeAll(p *host.Program, add func(*writing) error) (err error) {
 			all = append(all, *c)
 		}
 	}
-	return transaction.Write(all, w.interrupted, func(int, int) {})
+	return transaction.Write(all, w.Interrupted, func(int, int) {})
 }
 
-// in returns the changes to a directory.
-func (w *writing) in(dir string) (*transaction.Changes, error) {
+// In returns the changes to a directory.
+func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	if c := w.byName[dir]; c != nil {
 		return c, nil
 	}
@@ -56,7 +55,7 @@ func (w *writing) in(dir string) (*transaction.Changes, error) {
 			return c, nil
 		}
 	}
-	d, err := transaction.Open(dir, w.interrupted)
+	d, err := transaction.Open(dir, w.Interrupted)
 	if err != nil {
 		return nil, err
 	}
@@ -65,24 +64,8 @@ func (w *writing) in(dir string) (*transaction.Changes, error) {
 	return c, nil
 }
 
-// addCase adds the changes of a case that was found below a directory.
-func (w *writing) addCase(dir string, r *golden.Result) error {
-	changes, err := w.in(dir)
-	if err != nil {
-		return err
-	}
-	for _, c := range r.Changes {
-		if c.New != nil {
-			changes.Put(c.Name, c.New)
-		} else {
-			changes.Delete(c.Name)
-		}
-	}
-	return nil
-}
-
-// recoverDirs ends what killed runs began in directories.
-func recoverDirs(p *host.Program, dirs []string) error {
+// RecoverDirs ends what killed runs began in directories.
+func RecoverDirs(p *host.Program, dirs []string) error {
 	interrupted, end := p.Listen()
 	defer end()
 	for _, dir := range dirs {
@@ -93,12 +76,13 @@ func recoverDirs(p *host.Program, dirs []string) error {
 	return nil
 }
 
-// places are the directories, without links, in which a run rewrites files: those that its paths name, and those of the
+// Places are the directories, without links, in which a run rewrites files: those that its paths name, and those of the
 // files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
-type places []string
+type Places []string
 
-func placesOf(p *host.Program, flags workspace.Flags) places {
-	var all places
+// PlacesOf returns the directories of the files that flags name.
+func PlacesOf(p *host.Program, flags workspace.Flags) Places {
+	var all Places
 	for _, path := range flags.Files {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
@@ -121,7 +105,7 @@ func placesOf(p *host.Program, flags workspace.Flags) places {
 }
 
 // find returns the directory of a file, and the file's name in it with slashes.
-func (p places) find(file string) (dir, name string) {
+func (p Places) find(file string) (dir, name string) {
 	for _, dir := range p {
 		rel, err := filepath.Rel(dir, file)
 		if name := filepath.ToSlash(rel); err == nil && transaction.IsName(name) {
@@ -131,22 +115,22 @@ func (p places) find(file string) (dir, name string) {
 	return "", ""
 }
 
-// writeInPlace writes the files that change.
-func writeInPlace(p *host.Program, all places, files []rewritten) error {
-	return writeAll(p, func(w *writing) error {
+// WriteInPlace writes the files that change.
+func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
+	return WriteAll(p, func(w *Writing) error {
 		for _, f := range files {
-			if !f.changed() {
+			if !f.Changed() {
 				continue
 			}
-			real, err := filepath.EvalSymlinks(f.name)
+			real, err := filepath.EvalSymlinks(f.Name)
 			if err != nil {
 				return err
 			}
 			dir, name := all.find(real)
 			if dir == "" {
-				return fmt.Errorf("%s was moved while it was read", f.name)
+				return fmt.Errorf("%s was moved while it was read", f.Name)
 			}
-			changes, err := w.in(dir)
+			changes, err := w.In(dir)
 			if err != nil {
 				return err
 			}
@@ -155,12 +139,20 @@ func writeInPlace(p *host.Program, all places, files []rewritten) error {
 				return err
 			}
 			switch {
-			case bytes.Equal(now, f.old):
-				changes.Put(name, f.new)
-			case !bytes.Equal(now, f.new): // another run did the same
-				return fmt.Errorf("%s was changed while it was read", f.name)
+			case bytes.Equal(now, f.Old):
+				changes.Put(name, f.New)
+			case !bytes.Equal(now, f.New): // another run did the same
+				return fmt.Errorf("%s was changed while it was read", f.Name)
 			}
 		}
 		return nil
 	})
 }
+
+// Rewritten is one file before and after.
+type Rewritten struct {
+	Name     string
+	Old, New []byte
+}
+
+func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }

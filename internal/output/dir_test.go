@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
@@ -27,24 +28,6 @@ func directory(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// contents reads all files of a directory.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = string(text)
-	}
-	return files
-}
-
 // The names of the journal and of files that are not in their places yet.
 const (
 	journalName = ".trainweld-journal"
@@ -55,8 +38,8 @@ func fileOf(name, text string) transaction.File {
 	return transaction.File{Name: name, Text: func() ([]byte, error) { return []byte(text), nil }}
 }
 
-func quietDir(dir string, prune bool) outputDir {
-	return outputDir{path: dir, listed: true, prune: prune, step: func(string, int, int) {}}
+func quietDir(dir string, prune bool) Dir {
+	return Dir{Path: dir, Listed: true, Prune: prune, Step: func(string, int, int) {}}
 }
 
 // never interrupts nothing.
@@ -64,7 +47,7 @@ func never() error { return nil }
 
 // writeDir writes files that do not count as trainweld's own.
 func writeDir(dir string, files []transaction.File) error {
-	_, err := outputDir{path: dir, step: func(string, int, int) {}}.write(files, never)
+	_, err := Dir{Path: dir, Step: func(string, int, int) {}}.Write(files, never)
 	return err
 }
 
@@ -163,7 +146,7 @@ func TestWriteDirAfterAKilledRun(t *testing.T) {
 			if err := writeDir(dir, files); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, contents(t, dir)); diff != "" {
+			if diff := cmp.Diff(tc.want, testenv.Tree(t, dir)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -191,7 +174,7 @@ func TestWriteDirRefusesAForeignJournal(t *testing.T) {
 			if text := err.Error(); !strings.Contains(text, filepath.Join(dir, journalName)) || !strings.Contains(text, "remove it if it is not trainweld's") {
 				t.Errorf("the error does not say which file is to be looked at: %v", err)
 			}
-			if diff := cmp.Diff(before, contents(t, dir)); diff != "" {
+			if diff := cmp.Diff(before, testenv.Tree(t, dir)); diff != "" {
 				t.Errorf("the directory was changed (-want +got):\n%s", diff)
 			}
 		})
@@ -216,7 +199,7 @@ func TestWriteDirFollowsNoLinks(t *testing.T) {
 		t.Errorf("a file outside of the directory was written: %q, %v", text, err)
 	}
 	want := map[string]string{"a.yaml": "a", "b.yaml": "b", "a.yaml.trainweld-new": "outside", "b.yaml.trainweld-new": "outside"}
-	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+	if diff := cmp.Diff(want, testenv.Tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if info, err := os.Lstat(filepath.Join(dir, "a.yaml")); err != nil || !info.Mode().IsRegular() {
@@ -261,7 +244,7 @@ func TestWriteDirAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	got := contents(t, dir)
+	got := testenv.Tree(t, dir)
 	if len(got) != files {
 		t.Errorf("%d files, want %d", len(got), files)
 	}

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// spool keeps what is encoded until every input has rendered, since nothing is written when one has not: a
+// Spool keeps what is encoded until every input has rendered, since nothing is written when one has not: a
 // little of it in memory, more in a temporary file, so that the memory does not grow with the output. The zero
 // value is empty and ready for use.
-type spool struct {
+type Spool struct {
 	memory []byte
 	file   *os.File // what no longer had room in memory
 	size   int64    // of the file
@@ -21,16 +21,16 @@ type spool struct {
 // spoolLimit holds what some hundred TrainJobs become, so that most runs need no file.
 const spoolLimit = 4 << 20
 
-// section is a text in a spool.
-type section struct{ start, length int64 }
+// Section is a text in a spool.
+type Section struct{ start, length int64 }
 
-// add keeps a text. The file is readable by nobody else, and gone when the program is: where the system allows
+// Add keeps a text. The file is readable by nobody else, and gone when the program is: where the system allows
 // it, the file has lost its name before anything is written to it.
-func (s *spool) add(text []byte) (section, error) {
+func (s *Spool) Add(text []byte) (Section, error) {
 	if s.limit == 0 {
 		s.limit = spoolLimit
 	}
-	at := section{int64(len(s.memory)) + s.size, int64(len(text))}
+	at := Section{int64(len(s.memory)) + s.size, int64(len(text))}
 	if s.file == nil && len(s.memory)+len(text) <= s.limit {
 		s.memory = append(s.memory, text...)
 		return at, nil
@@ -50,8 +50,8 @@ func (s *spool) add(text []byte) (section, error) {
 	return at, nil
 }
 
-// text returns a text that was added. It is safe to call from several goroutines once all is added.
-func (s *spool) text(at section) ([]byte, error) {
+// Text returns a text that was added. It is safe to call from several goroutines once all is added.
+func (s *Spool) Text(at Section) ([]byte, error) {
 	inMemory := int64(len(s.memory))
 	if at.start < inMemory {
 		return s.memory[at.start : at.start+at.length], nil
@@ -63,8 +63,8 @@ func (s *spool) text(at section) ([]byte, error) {
 	return text, nil
 }
 
-// close gives the room back.
-func (s *spool) close() {
+// Close gives the room back.
+func (s *Spool) Close() {
 	if s.file == nil {
 		return
 	}

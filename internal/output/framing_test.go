@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func TestFraming(t *testing.T) {
 			if err := manifest.Encode(&want, format, objects[:n]...); err != nil {
 				t.Fatal(err)
 			}
-			if err := encodeStream(&got, format, each(objects[:n])); err != nil {
+			if err := Encode(&got, format, Each(objects[:n])); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want.String(), got.String()); diff != "" {

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
@@ -22,7 +23,7 @@ func TestWriteInPlace(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			work := t.TempDir()
 			for name, text := range map[string]string{"jobs/a.yaml": tc.now, "jobs/deep/b.yaml": "old b", "elsewhere/c.yaml": "old c"} {
-				writeIn(t, work, name, text)
+				testenv.WriteIn(t, work, name, text)
 			}
 			link, c := filepath.Join(work, "jobs", "link.yaml"), filepath.Join(work, "elsewhere", "c.yaml")
 			if err := os.Symlink(c, link); err != nil {
@@ -31,13 +32,13 @@ func TestWriteInPlace(t *testing.T) {
 			if err := os.Chmod(c, 0o640); err != nil {
 				t.Fatal(err)
 			}
-			before := tree(t, work)
+			before := testenv.Tree(t, work)
 			p := host.Program{Files: host.Files{}}
-			at := placesOf(&p, workspace.Flags{Files: []string{filepath.Join(work, "jobs"), c}, Recursive: true})
+			at := PlacesOf(&p, workspace.Flags{Files: []string{filepath.Join(work, "jobs"), c}, Recursive: true})
 			if len(at) != 2 {
 				t.Errorf("%q, want two directories", at)
 			}
-			err := writeInPlace(&p, at, []rewritten{
+			err := WriteInPlace(&p, at, []Rewritten{
 				{filepath.Join(work, "jobs", "deep", "b.yaml"), []byte("old b"), []byte("new b")},
 				{filepath.Join(work, "jobs", "a.yaml"), []byte("old a"), []byte("new a")},
 				{link, []byte("old c"), []byte("new c")}, {c, []byte("old c"), []byte("new c")},
@@ -49,7 +50,7 @@ func TestWriteInPlace(t *testing.T) {
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
-			if diff := cmp.Diff(want, tree(t, work)); diff != "" {
+			if diff := cmp.Diff(want, testenv.Tree(t, work)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"bytes"
@@ -15,17 +15,17 @@ import (
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
-// ownFilesName is the list of the files that trainweld has written into a directory, which --prune keeps there.
+// OwnFilesName is the list of the files that trainweld has written into a directory, which --prune keeps there.
 // It is what sha256sum writes and, with -c, checks: a line for each file, sorted by name, of the SHA-256 sum of
 // what was written, two spaces and the name. Nothing in it changes from run to run unless the files do.
-const ownFilesName = ".trainweld-files"
+const OwnFilesName = ".trainweld-files"
 
 // ownFiles are the sums of the files by their names; nil if a directory has no such list.
 type ownFiles map[string]string
 
 func readOwnFiles(dir *transaction.Dir, at string) (ownFiles, error) {
-	path := filepath.Join(at, ownFilesName)
-	data, err := dir.ReadFile(ownFilesName)
+	path := filepath.Join(at, OwnFilesName)
+	data, err := dir.ReadFile(OwnFilesName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

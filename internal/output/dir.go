@@ -1,0 +1,72 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/trainweld/trainweld/internal/transaction"
+)
+
+// Dir is a directory that is written as a whole or not at all.
+type Dir struct {
+	Path string
+	// Listed says that the files belong on the directory's list of its own files, if it has one.
+	Listed bool
+	// Prune removes the files that an earlier run wrote and this one does not.
+	Prune bool
+	// Step is told what is done with how many files of how many.
+	Step func(verb string, done, total int)
+}
+
+// Write writes all files, or none. Files whose content is the same already are not touched, nor are any others, except
+// those that pruning removes. It returns the files that were to be removed and are not what was written: somebody else
+// has changed them, and they stay.
+func (d Dir) Write(files []transaction.File, interrupted func() error) (edited []string, err error) {
+	dir, err := transaction.Open(d.Path, interrupted)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	changes, edited, err := d.changes(dir, files, interrupted)
+	if err != nil {
+		return nil, fmt.Errorf("%w; nothing was changed", err)
+	}
+	err = transaction.Write([]transaction.Changes{changes}, interrupted, func(done, total int) { d.Step("wrote", done, total) })
+	if err != nil {
+		return nil, err
+	}
+	return edited, nil
+}
+
+// changes are the files that are not there already, and what is to be done with them and with files of earlier
+// runs.
+func (d Dir) changes(dir *transaction.Dir, files []transaction.File, interrupted func() error) (c transaction.Changes, edited []string, err error) {
+	c.Dir = dir
+	var own ownFiles
+	if d.Listed {
+		if own, err = readOwnFiles(dir, d.Path); err != nil {
+			return c, nil, err
+		}
+	}
+	sums := make([]string, len(files))
+	look := func(i int, text []byte) {
+		if own != nil || d.Prune {
+			sums[i] = transaction.Sum(text)
+		}
+	}
+	c.Write, err = dir.Changed(files, look, interrupted, func(done, total int) { d.Step("compared", done, total) })
+	if err != nil || own == nil && !d.Prune {
+		return c, nil, err
+	}
+	made := ownFiles{}
+	for i, f := range files {
+		made[f.Name] = sums[i]
+	}
+	var record ownFiles
+	record, c.Remove, edited = own.next(dir, made, d.Prune)
+	if text := record.text(); !bytes.Equal(text, own.text()) || own == nil {
+		c.Write = append(c.Write, transaction.File{Name: OwnFilesName, Text: func() ([]byte, error) { return text, nil }})
+	}
+	return c, edited, nil
+}
