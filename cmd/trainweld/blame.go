@@ -14,7 +14,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -180,7 +182,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 		shared.Spelled, opts.As = true, render.Applied
 	}
 	opts.Owners, opts.ForceManagers = true, flags.Force
-	p, merges := mergesObject(p, flags.Flags, flags.Schema)
+	p, merges := merging.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return blameOther(p, flags)
 	}
@@ -202,9 +204,9 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 	further := in.FurtherPatches()
 	var objects []blamed
 	for _, j := range in.Jobs {
-		found, out := renderJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		findings = append(findings, found...)
-		if out.jobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
+		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
@@ -237,27 +239,27 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
 func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
-	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
+	m, found, err := merging.Read(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
 	if err != nil {
 		return nil, nil, err
 	}
-	if m != nil && m.id.Kind == "Secret" && !flags.ShowValues {
+	if m != nil && m.ID.Kind == "Secret" && !flags.ShowValues {
 		return nil, nil, exit.Usage(errors.New("the lines of a Secret are its values: add --show-values to see them"))
 	}
-	merged, more := m.apply(found)
+	merged, more := m.Apply(found)
 	if found = append(found, more...); merged == nil {
 		return nil, found, nil
 	}
-	conflicts := m.conflicts(merged.owners, render.Fail)
+	conflicts := m.Conflicts(merged.Owners, render.Fail)
 	if found = append(found, conflicts...); flags.OnConflict == "fail" && conflicts != nil {
 		return nil, found, nil
 	}
-	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return m.position(c.Layer, c.Source) }}
+	opts := blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return m.Position(c.Layer, c.Source) }}
 	for _, f := range conflicts {
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
-	o, err := blame.New(merged.value, merged.typ, merged.owners.All(), opts)
-	return []blamed{{id: m.id, object: o}}, found, err
+	o, err := blame.New(merged.Value, merged.Type, merged.Owners.All(), opts)
+	return []blamed{{id: m.ID, object: o}}, found, err
 }
 
 // maxBlamed is how many Jobs or Pods of one TrainJob are blamed: nobody reads more, and each takes the
@@ -269,16 +271,16 @@ type blamer struct {
 	flags blameFlags
 	in    *workspace.Input
 	j     workspace.Job
-	out   made
+	out   produce.Made
 	pods  render.PodsOptions
 	opts  blame.Options
 	found func(finding.List) // takes what is found about Jobs and Pods
 }
 
 func (b blamer) objects() ([]blamed, error) {
-	js := b.out.jobSet
+	js := b.out.JobSet
 	if b.flags.To == "jobset" {
-		o, err := blame.New(js, merge.JobSetTemplate(), b.out.owners.All(), b.opts)
+		o, err := blame.New(js, merge.JobSetTemplate(), b.out.Owners.All(), b.opts)
 		return []blamed{{id: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
@@ -289,7 +291,7 @@ func (b blamer) objects() ([]blamed, error) {
 		b.found(made.Findings)
 		return nil, nil
 	}
-	owners, err := render.OwnersOfChildren(js, b.out.owners, b.pods.JobsOptions)
+	owners, err := render.OwnersOfChildren(js, b.out.Owners, b.pods.JobsOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -81,7 +82,7 @@ func conflictsRun(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return exit.Usage(err)
 	}
-	p, merges := mergesObject(p, flags.Flags, flags.Schema)
+	p, merges := merging.Applies(p, flags.Flags, flags.Schema)
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
@@ -99,13 +100,13 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags, &host.Progress{})
-	m, found, err := readMerging(p, in, flags.Flags, flags.Schema)
+	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}
-	merged, more := m.apply(found)
+	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil {
-		found = append(found, m.conflicts(merged.owners, render.Fail)...)
+		found = append(found, m.Conflicts(merged.Owners, render.Fail)...)
 	}
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
 	return reportConflicts(p, flags, in, found, "1 object")

@@ -17,7 +17,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -75,7 +77,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	}
 	reader := *p
 	reader.Files = v.files
-	source, merges := mergesObject(&reader, v.flags, flags.Schema)
+	source, merges := merging.Applies(&reader, v.flags, flags.Schema)
 	if merges && len(v.flags.Files) > 0 {
 		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
@@ -85,9 +87,9 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.findings = v.in.Findings
 	further := v.in.FurtherPatches()
 	for _, j := range v.in.Jobs {
-		found, out := renderJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		v.findings = append(v.findings, found...)
-		if out.jobSet == nil || found.Err() != nil {
+		if out.JobSet == nil || found.Err() != nil {
 			continue
 		}
 		job := versionJob{id: render.ObjectOf(j.TrainJob), runtime: render.RuntimeOf(j.TrainJob)}
@@ -103,7 +105,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
 			v.jobs = append(v.jobs, versionJob{
 				id:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
-				objects: v.childrenOf(j, made{jobSet: js.JobSet}, flags.to, podOpts),
+				objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
 			})
 		}
 	}
@@ -113,22 +115,22 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 // merge merges the object of a version that is not a TrainJob.
 func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
 	v.in = workspace.New(v.flags, &host.Progress{})
-	m, found, err := readMerging(p, v.in, v.flags, how)
+	m, found, err := merging.Read(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err
 		return
 	}
-	merged, more := m.apply(found)
+	merged, more := m.Apply(found)
 	if v.findings = append(found, more...); merged == nil {
 		return
 	}
-	v.findings = append(v.findings, m.conflicts(merged.owners, rule)...)
+	v.findings = append(v.findings, m.Conflicts(merged.Owners, rule)...)
 	object := versionObject{
-		key: objectKey{kind: m.id.Kind, name: m.id.Name}, object: withoutStatus(merged.value),
-		owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.owners), nil },
-		locate: func(c engine.Claim) fieldpath.Position { return v.at(m.position(c.Layer, c.Source)) },
+		key: objectKey{kind: m.ID.Kind, name: m.ID.Name}, object: withoutStatus(merged.Value),
+		owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
+		locate: func(c engine.Claim) fieldpath.Position { return v.at(m.Position(c.Layer, c.Source)) },
 	}
-	v.jobs = append(v.jobs, versionJob{id: m.id, objects: []versionObject{object}})
+	v.jobs = append(v.jobs, versionJob{id: m.ID, objects: []versionObject{object}})
 }
 
 // withoutStatus is an object but for its status, which no manifest decides.
@@ -176,13 +178,13 @@ func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position
 }
 
 // jobSetOf are the JobSet and what is beside it.
-func (v *version) jobSetOf(j workspace.Job, out made) []versionObject {
+func (v *version) jobSetOf(j workspace.Job, out produce.Made) []versionObject {
 	locate := v.locator(j)
 	objects := []versionObject{{
-		key: keyOf(out.jobSet), object: out.jobSet,
-		owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.owners), nil }, locate: locate,
+		key: keyOf(out.JobSet), object: out.JobSet,
+		owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, locate: locate,
 	}}
-	for _, companion := range out.companions {
+	for _, companion := range out.Companions {
 		objects = append(objects, versionObject{
 			key: keyOf(companion), object: companion, locate: locate,
 			owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
@@ -217,24 +219,24 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 }
 
 // childrenOf are the Jobs, or the Pods, that the JobSet becomes.
-func (v *version) childrenOf(j workspace.Job, out made, to string, opts render.PodsOptions) []versionObject {
-	f := children(out.jobSet, out.companions, option.Render{To: to}, opts)
-	if out.owners == nil {
-		for i := range f.findings {
-			f.findings[i].Position = j.Document.Position(f.findings[i].Path)
+func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []versionObject {
+	f := produce.Children(out.JobSet, out.Companions, option.Render{To: to}, opts)
+	if out.Owners == nil {
+		for i := range f.Findings {
+			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
 	} else {
-		v.in.Locate(j, f.findings)
+		v.in.Locate(j, f.Findings)
 	}
-	v.findings = append(v.findings, f.findings...)
-	if f.objects == nil {
+	v.findings = append(v.findings, f.Findings...)
+	if f.Objects == nil {
 		return nil
 	}
 	locate := v.locator(j)
 	owners := childOwners(out, opts.JobsOptions)
 	var objects []versionObject
 	seen := map[objectKey]int{}
-	for object, err := range f.objects {
+	for object, err := range f.Objects {
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
@@ -254,18 +256,18 @@ func (v *version) childrenOf(j workspace.Job, out made, to string, opts render.P
 
 // childOwners returns a function that says who set the fields of what a JobSet becomes. Of a JobSet that was given
 // itself nobody knows, and all is the controllers'.
-func childOwners(out made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
+func childOwners(out produce.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
 	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
-		return render.OwnersOfChildren(out.jobSet, out.owners, opts)
+		return render.OwnersOfChildren(out.JobSet, out.Owners, opts)
 	})
 	var last *diff.Owners // those of a Pod are much like those of the one before it
 	return func(child any) (*diff.Owners, error) {
 		job, isJob := child.(*batchv1.Job)
 		pod, isPod := child.(*corev1.Pod)
 		switch {
-		case isPod && out.owners == nil:
+		case isPod && out.Owners == nil:
 			return diff.OwnedBy(engine.Claim{Layer: merge.JobLayer}), nil
-		case !isJob && !isPod || out.owners == nil:
+		case !isJob && !isPod || out.Owners == nil:
 			return diff.OwnedBy(engine.Claim{Layer: merge.JobSetLayer}), nil
 		}
 		owners, err := ofChildren()

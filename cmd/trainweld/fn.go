@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/output"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -188,12 +189,12 @@ func (f *function) run() []*resourcelist.Item {
 		opts.As = render.Applied
 	}
 	for _, j := range f.in.Jobs {
-		found, out := renderJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
-		objects := output.Each(out.objects())
-		if flags.To != "jobset" && out.jobSet != nil && found.Err() == nil {
-			family := children(out.jobSet, out.companions, flags, podOpts)
-			f.in.Locate(j, family.findings)
-			found, objects = append(found, family.findings...), family.objects
+		found, out := produce.TrainJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		objects := output.Each(out.Objects())
+		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
+			family := produce.Children(out.JobSet, out.Companions, flags, podOpts)
+			f.in.Locate(j, family.Findings)
+			found, objects = append(found, family.Findings...), family.Objects
 		}
 		f.findings = append(f.findings, found...)
 		if objects == nil || found.Err() != nil {

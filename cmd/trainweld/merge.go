@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -74,13 +75,13 @@ func mergeRun(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := readMerging(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
+	m, found, err := merging.Read(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}
-	merged, more := m.apply(found)
+	merged, more := m.Apply(found)
 	if found = append(found, more...); merged != nil {
-		found = append(found, m.conflicts(merged.owners, rule)...)
+		found = append(found, m.Conflicts(merged.Owners, rule)...)
 	}
 	if err := report.WriteBeside(p.Stderr, found, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
@@ -89,7 +90,7 @@ func mergeRun(p *host.Program, flags mergeFlags) error {
 		return err
 	}
 	encoder := manifest.Encoder{KeepStatus: true}
-	return encoder.Encode(p.Stdout, format, merged.value)
+	return encoder.Encode(p.Stdout, format, merged.Value)
 }
 
 // parse reads the flags that have words for values.

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -59,7 +60,7 @@ type rendered struct {
 	// Pods for standard output are so many that they are made only as they are written.
 	pods  iter.Seq2[any, error]
 	count int64 // of Pods
-	table podTable
+	table produce.PodTable
 }
 
 func renderAll(p *host.Program, flags option.Render) error {
@@ -110,7 +111,7 @@ func renderAll(p *host.Program, flags option.Render) error {
 		return r.err
 	case flags.AsTable():
 		for _, m := range all {
-			if err := m.table.write(p.Stdout); err != nil {
+			if err := m.table.Write(p.Stdout); err != nil {
 				return err
 			}
 		}
@@ -173,11 +174,11 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := children(o.JobSet.JobSet, nil, r.flags, r.podOpts)
-		for i := range f.findings {
-			f.findings[i].Position = j.Document.Position(f.findings[i].Path)
+		f := produce.Children(o.JobSet.JobSet, nil, r.flags, r.podOpts)
+		for i := range f.Findings {
+			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
-		out.findings, objects, out.table, out.count = f.findings, f.objects, f.table, f.pods
+		out.findings, objects, out.table, out.count = f.Findings, f.Objects, f.Table, f.Pods
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
@@ -199,14 +200,14 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 }
 
 // trainJob is what the controllers make of a TrainJob, and how many Pods.
-func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], podTable, int64) {
-	found, out := renderJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
-	if r.flags.To == "jobset" || out.jobSet == nil || found.Err() != nil {
-		return found, output.Each(out.objects()), podTable{}, 0
+func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
+	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
+		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
-	f := children(out.jobSet, out.companions, r.flags, r.podOpts)
-	r.in.Locate(j, f.findings)
-	return append(found, f.findings...), f.objects, f.table, f.pods
+	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podOpts)
+	r.in.Locate(j, f.Findings)
+	return append(found, f.Findings...), f.Objects, f.Table, f.Pods
 }
 
 func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {

@@ -1,4 +1,4 @@
-package main
+package merging
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package main
+package produce
 
 import (
 	"bufio"
@@ -20,9 +20,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// podTable is the table of a JobSet's Pods. It goes over them twice, once for the widths of the columns, and so holds
+// PodTable is the table of a JobSet's Pods. It goes over them twice, once for the widths of the columns, and so holds
 // one at a time. Of more Pods than mostPodRows it has one row for each Job: they differ in their index alone.
-type podTable struct {
+type PodTable struct {
 	jobSet *jobset.JobSet
 	opts   render.PodsOptions
 	waits  map[string]string // by Job
@@ -34,8 +34,8 @@ var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR
 // mostPodRows is how many Pods of a JobSet have a row each.
 const mostPodRows = 1000
 
-// write writes the rows of every Pod and a line with the totals.
-func (t podTable) write(w io.Writer) error {
+// Write writes the rows of every Pod and a line with the totals.
+func (t PodTable) Write(w io.Writer) error {
 	header := podColumns
 	if t.wide {
 		header = append(slices.Clone(header), "IMAGES", "VOLUMES")
@@ -89,7 +89,7 @@ func countOf(n *big.Int, what string) string {
 }
 
 // pods yields each Pod as a range of its own.
-func (t podTable) pods() iter.Seq2[render.PodRange, error] {
+func (t PodTable) pods() iter.Seq2[render.PodRange, error] {
 	return func(yield func(render.PodRange, error) bool) {
 		for pod, err := range render.Pods(t.jobSet, t.opts) {
 			if !yield(render.PodRange{Pod: pod}, err) {
@@ -99,7 +99,7 @@ func (t podTable) pods() iter.Seq2[render.PodRange, error] {
 	}
 }
 
-func (t podTable) ranges() iter.Seq2[render.PodRange, error] {
+func (t PodTable) ranges() iter.Seq2[render.PodRange, error] {
 	return render.PodRanges(t.jobSet, t.opts)
 }
 
@@ -112,7 +112,7 @@ func writeRow(w io.Writer, row []string, widths []int) {
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 }
 
-func (t podTable) row(r render.PodRange) []string {
+func (t PodTable) row(r render.PodRange) []string {
 	pod := r.Pod
 	labels := pod.Labels
 	hostname, index := pod.Spec.Hostname, labels[batchv1.JobCompletionIndexAnnotation]

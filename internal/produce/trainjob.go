@@ -1,4 +1,5 @@
-package main
+// Package produce answers what one TrainJob becomes: its objects, their owners, and the findings with their places.
+package produce
 
 import (
 	"slices"
@@ -14,34 +15,35 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// made is what the library made of one TrainJob.
-type made struct {
-	jobSet     *jobset.JobSet
-	companions []runtime.Object
-	owners     *merge.Ownership // where they were asked for
+// Made is what the library made of one TrainJob.
+type Made struct {
+	JobSet     *jobset.JobSet
+	Companions []runtime.Object
+	Owners     *merge.Ownership // where they were asked for
 }
 
-func (m made) objects() []any {
+// Objects are the JobSet and its companions.
+func (m Made) Objects() []any {
 	var objects []any
-	if m.jobSet != nil {
-		objects = append(objects, m.jobSet)
+	if m.JobSet != nil {
+		objects = append(objects, m.JobSet)
 	}
-	for _, companion := range m.companions {
+	for _, companion := range m.Companions {
 		objects = append(objects, companion)
 	}
 	return objects
 }
 
-// renderJob renders one TrainJob and says where its findings stand.
-func renderJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, made) {
+// TrainJob renders one TrainJob and says where its findings stand.
+func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
 	spec, missing := in.Runtimes.Find(j.TrainJob)
 	if missing != nil {
 		if in.Broken[render.RuntimeOf(j.TrainJob)] {
-			return nil, made{} // its own findings say what is wrong with it
+			return nil, Made{} // its own findings say what is wrong with it
 		}
 		findings := finding.List{*missing}
 		in.Locate(j, findings)
-		return findings, made{}
+		return findings, Made{}
 	}
 	input.Runtime, input.Overrides = spec, j.Document.Overrides.DeepCopy()
 	render.DefaultOverrides(input.Overrides)
@@ -59,5 +61,5 @@ func renderJob(in *workspace.Input, j workspace.Job, input render.Input, opts re
 			out.Owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
 		}
 	}
-	return out.Findings, made{out.JobSet, out.Companions, out.Owners}
+	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
 }

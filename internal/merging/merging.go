@@ -1,4 +1,5 @@
-package main
+// Package merging merges the patches of several managers into one object of any kind.
+package merging
 
 import (
 	"bytes"
@@ -28,10 +29,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// mergesObject reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
+// Applies reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
 // kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
 // once more.
-func mergesObject(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
 	if how.MergeType != "" || len(how.Definitions) > 0 {
 		return p, true
 	}
@@ -57,10 +58,10 @@ func mergesObject(p *host.Program, flags workspace.Flags, how option.Schema) (*h
 	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
-// merging is a base of any kind and the patches to it.
-type merging struct {
+// Object is a base of any kind and the patches to it.
+type Object struct {
 	base    *manifest.Document
-	id      fieldpath.Object
+	ID      fieldpath.Object
 	patches []mergedPatch
 	typ     string       // strategic, apply or merge
 	goType  reflect.Type // of a strategic merge
@@ -74,15 +75,15 @@ type mergedPatch struct {
 	fields   engine.Object
 }
 
-// merged is what the patches make of the base.
-type merged struct {
-	value  any // a pointer to a struct of the API, or an object
-	typ    *schema.Type
-	owners *engine.Ownership
+// Result is what the patches make of the base.
+type Result struct {
+	Value  any // a pointer to a struct of the API, or an object
+	Type   *schema.Type
+	Owners *engine.Ownership
 }
 
-// readMerging reads the base, its definition and the patches. The error is a misuse of flags.
-func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*merging, finding.List, error) {
+// Read reads the base, its definition and the patches. The error is a misuse of flags.
+func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*Object, finding.List, error) {
 	switch {
 	case len(flags.Files) == 0:
 		return nil, nil, exit.Usage(errors.New("there is no base: name the file of one object with -f, or - for standard input"))
@@ -91,7 +92,7 @@ func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, ho
 	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}
-	m := &merging{}
+	m := &Object{}
 	file := flags.Files[0]
 	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
 	if unreadable != nil {
@@ -123,10 +124,10 @@ func readMerging(p *host.Program, in *workspace.Input, flags workspace.Flags, ho
 	if found = append(found, more...); found.Err() != nil {
 		return nil, found, nil
 	}
-	m.base, m.id = documents[0], documents[0].ID
+	m.base, m.ID = documents[0], documents[0].ID
 	if m.typ == option.JSONType && how.MergeType == "" {
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.id, Position: m.base.Position(fieldpath.Fields("kind")),
+			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
 			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
 		})
@@ -164,7 +165,7 @@ func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 }
 
 // choose decides how the patches merge.
-func (m *merging) choose(flags option.Schema, d *manifest.Document) error {
+func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 	name := d.APIVersion + " " + d.ID.Kind
 	m.typ = flags.MergeType
 	switch {
@@ -230,7 +231,7 @@ func notOne(file string, documents []*manifest.Document, rule string) finding.Fi
 }
 
 // mismatches reports what identifies another object than the base.
-func (m *merging) mismatches(patch mergedPatch) finding.List {
+func (m *Object) mismatches(patch mergedPatch) finding.List {
 	var found finding.List
 	of, is := m.base, patch.document
 	for _, field := range []struct {
@@ -246,7 +247,7 @@ func (m *merging) mismatches(patch mergedPatch) finding.List {
 			continue
 		}
 		found = append(found, finding.Finding{
-			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Path: field.path, Position: is.Position(field.path),
+			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
 			Help:    "remove the field from the patch, or give the patch its own base",
 		})
@@ -254,13 +255,13 @@ func (m *merging) mismatches(patch mergedPatch) finding.List {
 	return found
 }
 
-// apply merges the patches unless reading found errors. It returns nil beside the findings that say why they cannot be
+// Apply merges the patches unless reading found errors. It returns nil beside the findings that say why they cannot be
 // merged.
-func (m *merging) apply(reading finding.List) (*merged, finding.List) {
+func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	if reading.Err() != nil {
 		return nil, nil
 	}
-	var out merged
+	var out Result
 	var ignored []engine.Ignored
 	var duplicates []fieldpath.Path
 	var err error
@@ -275,13 +276,13 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	var found finding.List
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
-			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.id, Path: field.Path, Position: m.position(field.Layer, field.Path),
+			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
 			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
 		})
 	}
 	for _, path := range duplicates {
 		found = append(found, finding.Finding{
-			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.id, Path: path, Position: m.base.Position(path),
+			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
 			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
 			Help:    "use --type=merge with the whole list, or give each item a merge key of its own",
 		})
@@ -289,10 +290,10 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	return &out, found
 }
 
-func (m *merging) applyStrategic() (out merged, ignored []engine.Ignored, duplicates []fieldpath.Path, err error) {
+func (m *Object) applyStrategic() (out Result, ignored []engine.Ignored, duplicates []fieldpath.Path, err error) {
 	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
 	if err != nil {
-		return merged{}, nil, nil, err
+		return Result{}, nil, nil, err
 	}
 	patches := make([]engine.Layered[any], len(m.patches))
 	for i, p := range m.patches {
@@ -301,15 +302,15 @@ func (m *merging) applyStrategic() (out merged, ignored []engine.Ignored, duplic
 	}
 	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
 	if err != nil {
-		return merged{}, nil, nil, err
+		return Result{}, nil, nil, err
 	}
-	return merged{result.Value, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, nil
+	return Result{result.Value, plan.Type(), result.Owners}, result.Ignored, result.Duplicates, nil
 }
 
-func (m *merging) applyObjects() (merged, error) {
+func (m *Object) applyObjects() (Result, error) {
 	base, err := m.base.Fields()
 	if err != nil {
-		return merged{}, err
+		return Result{}, err
 	}
 	plan := engine.ForJSON()
 	if m.typ == option.ApplyType {
@@ -321,18 +322,18 @@ func (m *merging) applyObjects() (merged, error) {
 	}
 	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
 	if err != nil {
-		return merged{}, err
+		return Result{}, err
 	}
-	return merged{result.Value, plan.Type(), result.Owners}, nil
+	return Result{result.Value, plan.Type(), result.Owners}, nil
 }
 
 // refused is why a merge failed, as a finding.
-func (m *merging) refused(err error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Message: err.Error(), Help: "correct the value"}
+func (m *Object) refused(err error) finding.Finding {
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Help: "correct the value"}
 	var at *engine.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
-		f.Position = m.position(at.Layer, at.Path)
+		f.Position = m.Position(at.Layer, at.Path)
 		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
 			f.Help = "remove the field, or correct its name"
 		}
@@ -340,8 +341,8 @@ func (m *merging) refused(err error) finding.Finding {
 	return f
 }
 
-// position is where a field of a layer stands.
-func (m *merging) position(layer engine.Layer, path fieldpath.Path) fieldpath.Position {
+// Position is where a field of a layer stands.
+func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		for _, p := range m.patches {
 			if p.manager == manager {
@@ -352,16 +353,16 @@ func (m *merging) position(layer engine.Layer, path fieldpath.Path) fieldpath.Po
 	return m.base.Position(path)
 }
 
-// conflicts are what the managers disagree on.
-func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
+// Conflicts are what the managers disagree on.
+func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
 	var found finding.List
 	for _, c := range conflict.Find(owners) {
-		f := c.Finding(m.id)
+		f := c.Finding(m.ID)
 		for i := range f.Claims {
-			if m.id.Kind == "Secret" && f.Claims[i].Value != nil {
+			if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
 				f.Claims[i].Value = "***"
 			}
-			f.Claims[i].Position = m.position(f.Claims[i].Layer, f.Claims[i].Source)
+			f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
 		}
 		f.Position = workspace.LastPlace(f.Claims)
 		f.Help = "keep the one member that is meant, and remove the other from its patch"

@@ -1,4 +1,4 @@
-package main
+package produce
 
 import (
 	"fmt"
@@ -14,41 +14,41 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// family is what the controllers make of one JobSet, as it was asked for.
-type family struct {
-	findings finding.List
-	objects  iter.Seq2[any, error]
-	table    podTable
-	pods     int64 // how many are made, to be written or for their claims
+// Family is what the controllers make of one JobSet, as it was asked for.
+type Family struct {
+	Findings finding.List
+	Objects  iter.Seq2[any, error]
+	Table    PodTable
+	Pods     int64 // how many are made, to be written or for their claims
 }
 
-// children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
+// Children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
 // Errors come as findings, and there is then no stream.
-func children(js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) family {
+func Children(js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return family{findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Help: "name the JobSet"}}}
+		return Family{Findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Help: "name the JobSet"}}}
 	}
-	f := family{findings: out.Findings}
+	f := Family{Findings: out.Findings}
 	if err != nil {
 		return f
 	}
-	f.table = podTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.Format == option.WideFormat}
+	f.Table = PodTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.Format == option.WideFormat}
 	if flags.To == "pods" || opts.Stored && render.HasEphemeralVolumes(js) {
-		if f.pods, err = render.CountPods(js, opts); err != nil {
-			f.pods = 0 // the stream says why
+		if f.Pods, err = render.CountPods(js, opts); err != nil {
+			f.Pods = 0 // the stream says why
 		}
 		if flags.AsTable() {
-			f.pods = 0 // it counts Pods that are alike
+			f.Pods = 0 // it counts Pods that are alike
 		}
-		if found := render.TooManyPods(fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.pods, flags.Children.MaxPods.Count()); found != nil {
-			f.findings, f.pods = append(f.findings, found...), 0
+		if found := render.TooManyPods(fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.Pods, flags.Children.MaxPods.Count()); found != nil {
+			f.Findings, f.Pods = append(f.Findings, found...), 0
 			return f
 		}
 	}
 	if flags.To == "pods" {
-		f.objects = func(yield func(any, error) bool) {
+		f.Objects = func(yield func(any, error) bool) {
 			for pod, err := range render.Pods(js, opts) {
 				if !yield(pod, err) {
 					return
@@ -67,12 +67,12 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags option.Rende
 	for _, claim := range out.Claims {
 		objects = append(objects, claim)
 	}
-	if opts.Stored && f.pods > 0 {
+	if opts.Stored && f.Pods > 0 {
 		claims, found := ephemeralClaims(js, opts)
 		objects = append(objects, claims...)
-		f.findings = append(f.findings, found...)
+		f.Findings = append(f.Findings, found...)
 	}
-	f.objects = output.Each(objects)
+	f.Objects = output.Each(objects)
 	return f
 }
 
