@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/command/diff"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -108,7 +109,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(renderCommand(p), mergeCommand(p), checkCommand(p), conflictsCommand(p), blameCommand(p), diffCommand(p), explainCommand(p), migrateCommand(p), createCommand(p), testCommand(p), fnCommand(p), versionCommand(p))
+	root.AddCommand(renderCommand(p), mergeCommand(p), checkCommand(p), conflictsCommand(p), blameCommand(p), diff.Command(p), explainCommand(p), migrateCommand(p), createCommand(p), testCommand(p), fnCommand(p), versionCommand(p))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

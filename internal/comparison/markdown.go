@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ const mostMarkdown = 65536
 // leastSection is how much room there must be for a section to be begun that has to be cut.
 const leastSection = 2000
 
-// writeMarkdown writes the comparison for a comment on a pull request: the summary, and a collapsed section
+// WriteMarkdown writes the comparison for a comment on a pull request: the summary, and a collapsed section
 // per group of TrainJobs in which the same changes. What does not fit into a comment is left out, and the
 // last line says how much that is.
-func (c *comparison) writeMarkdown(w io.Writer) error {
+func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	c.summary().markdown(&b)
 	const reserve = 300 // for the last line
@@ -53,7 +53,7 @@ func moreDiffer(n int, noun string) string {
 }
 
 // section is the part of one group, no longer than there is room for, and whether it is whole.
-func (c *comparison) section(g *group, room int) (text string, whole bool, err error) {
+func (c *Comparison) section(g *group, room int) (text string, whole bool, err error) {
 	var lines []string
 	for _, b := range g.blocks {
 		block, err := c.block(g, b)
@@ -110,13 +110,13 @@ func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.id.Kind), code(fieldpath.Object{Namespace: first.id.Namespace, Name: first.id.Name}.String()), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(fieldpath.Object{Namespace: first.ID.Namespace, Name: first.ID.Name}.String()), first.state)
 	}
 	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
-		ids[i] = j.id
+		ids[i] = j.ID
 	}
-	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.id.Kind)), first.state, code(firstNames(ids, 10)))
+	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, code(firstNames(ids, 10)))
 }
 
 // markdown writes the summary, shorter where it would take too much of a comment.

@@ -1,4 +1,4 @@
-package main
+package diff
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -37,7 +38,7 @@ func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *ver
 	if old, err = gitVersion(first, in); err != nil {
 		return nil, nil, err
 	}
-	new = &version{name: "the working tree", files: p.Files, flags: in}
+	new = &version{Version: comparison.Version{Name: "the working tree"}, files: p.Files, flags: in}
 	if two {
 		if new, err = gitVersion(second, in); err != nil {
 			old.close()
@@ -133,5 +134,5 @@ func gitVersion(rev string, in workspace.Flags) (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &version{name: rev, files: files, flags: in, prefix: rev + ":", done: files.Close}, nil
+	return &version{Version: comparison.Version{Name: rev}, files: files, flags: in, prefix: rev + ":", done: files.Close}, nil
 }

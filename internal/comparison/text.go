@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"bufio"
@@ -11,15 +11,15 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// writeText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
+// WriteText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
 // diff of each group of TrainJobs in which the same changes. Where nothing differs it writes nothing.
-func (c *comparison) writeText(w io.Writer, paint host.Painter) error {
+func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
-	if len(c.jobs) > 1 {
+	if len(c.Jobs) > 1 {
 		c.summary().text(out, paint)
 	}
 	for i, g := range c.groups() {
-		if i > 0 || len(c.jobs) > 1 {
+		if i > 0 || len(c.Jobs) > 1 {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintln(out, paint.Paint(host.Bold, report.Line(g.title())))
@@ -40,21 +40,21 @@ func (c *comparison) writeText(w io.Writer, paint host.Painter) error {
 func (g *group) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s is %s", first.id, first.state)
+		return fmt.Sprintf("%s is %s", first.ID, first.state)
 	}
 	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
-		ids[i] = j.id
+		ids[i] = j.ID
 	}
-	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.id.Kind), first.state, firstNames(ids, 10))
+	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state, firstNames(ids, 10))
 }
 
 // block is the unified diff of a group's objects, shown for the first of them.
-func (c *comparison) block(g *group, b block) ([]hunkLine, error) {
+func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
 	first := b.objects[0]
-	others := append([]*objectDiff(nil), b.objects[1:]...)
+	others := append([]*ObjectDiff(nil), b.objects[1:]...)
 	for _, j := range g.jobs[1:] {
-		for _, o := range j.objects {
+		for _, o := range j.Objects {
 			if o.alike == first.alike {
 				others = append(others, o)
 			}
@@ -64,8 +64,8 @@ func (c *comparison) block(g *group, b block) ([]hunkLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := b.title(g.jobs[0].id.Namespace)
-	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.name + ": " + name}, {mark: 'b', text: "+++ " + c.new.name + ": " + name}}
+	name := b.title(g.jobs[0].ID.Namespace)
+	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name}, {mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
 	switch first.state {
 	case stateCreated:
 		lines[0].text = "--- /dev/null"
@@ -83,12 +83,12 @@ func (b block) title(namespace string) string {
 		if i == most {
 			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(b.objects)-most)
 		}
-		name := fieldpath.Object{Namespace: namespace, Name: o.key.name}.String()
-		if i == 0 || b.objects[i-1].key.kind != o.key.kind {
-			name = o.key.kind + " " + name
+		name := fieldpath.Object{Namespace: namespace, Name: o.Key.Name}.String()
+		if i == 0 || b.objects[i-1].Key.Kind != o.Key.Kind {
+			name = o.Key.Kind + " " + name
 		}
-		if o.key.number > 0 {
-			name += fmt.Sprintf(" (number %d)", o.key.number+1)
+		if o.Key.Number > 0 {
+			name += fmt.Sprintf(" (number %d)", o.Key.Number+1)
 		}
 		list = append(list, name)
 	}

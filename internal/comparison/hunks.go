@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ type hunkLine struct {
 
 // hunks are the lines of a block's first object that differ, with their causes and some lines around them.
 // The others of the block, and of the other TrainJobs, are asked where the same causes stand.
-func (c *comparison) hunks(o *objectDiff, others []*objectDiff) ([]hunkLine, error) {
-	lines, err := diff.Lines(o.old, o.new, c.options(o))
+func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, error) {
+	lines, err := diff.Lines(o.Old, o.New, c.options(o))
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func parent(path fieldpath.Path) string {
 
 // annotator writes the causes of lines. Of several lines in a row with one cause the first has it.
 type annotator struct {
-	o      *objectDiff
-	others []*objectDiff
+	o      *ObjectDiff
+	others []*ObjectDiff
 	mark   byte
 	last   string
 }
@@ -125,7 +125,7 @@ func (a *annotator) of(l hunkLine) string {
 	if l.mark != '-' && l.mark != '+' {
 		return ""
 	}
-	side := func(o *objectDiff) *owners {
+	side := func(o *ObjectDiff) *owners {
 		if l.mark == '-' {
 			return o.before
 		}

@@ -1,4 +1,4 @@
-package main
+package diff
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
@@ -18,7 +19,7 @@ import (
 
 // externalDiff lets another program compare the objects that differ, as kubectl diff does: it gets two
 // directories that hold a file per object, and says with its status whether they differ.
-func externalDiff(p *host.Program, command []string, c *comparison) (status int, err error) {
+func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (status int, err error) {
 	dirs := make([]string, 2)
 	for i, name := range []string{"OLD-", "NEW-"} {
 		if dirs[i], err = os.MkdirTemp("", name); err != nil {
@@ -26,9 +27,9 @@ func externalDiff(p *host.Program, command []string, c *comparison) (status int,
 		}
 		defer os.RemoveAll(dirs[i]) // nothing to be done about what stays
 	}
-	for _, j := range c.jobs {
-		for _, o := range j.objects {
-			if err := c.writeObject(j, o, dirs); err != nil {
+	for _, j := range c.Jobs {
+		for _, o := range j.Objects {
+			if err := writeObject(c, j, o, dirs); err != nil {
 				return 0, err
 			}
 		}
@@ -48,8 +49,8 @@ func externalDiff(p *host.Program, command []string, c *comparison) (status int,
 }
 
 // writeObject writes both versions of an object, where there are two.
-func (c *comparison) writeObject(j *jobDiff, o *objectDiff, dirs []string) error {
-	old, new, err := c.shown(o)
+func writeObject(c *comparison.Comparison, j *comparison.JobDiff, o *comparison.ObjectDiff, dirs []string) error {
+	old, new, err := c.Shown(o)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (c *comparison) writeObject(j *jobDiff, o *objectDiff, dirs []string) error
 		if v := reflect.ValueOf(object); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			continue
 		}
-		file, err := os.OpenFile(filepath.Join(dirs[i], o.fileName(j)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		file, err := os.OpenFile(filepath.Join(dirs[i], fileName(o, j)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err
 		}
@@ -69,17 +70,17 @@ func (c *comparison) writeObject(j *jobDiff, o *objectDiff, dirs []string) error
 }
 
 // fileName is the name that kubectl diff gives an object's file.
-func (o *objectDiff) fileName(j *jobDiff) string {
+func fileName(o *comparison.ObjectDiff, j *comparison.JobDiff) string {
 	version := "v1"
-	for _, object := range []any{o.old, o.new} {
+	for _, object := range []any{o.Old, o.New} {
 		if typed, ok := object.(runtime.Object); ok && !reflect.ValueOf(typed).IsNil() {
 			gvk := typed.GetObjectKind().GroupVersionKind()
 			version = strings.TrimPrefix(gvk.Group+"."+gvk.Version, ".")
 		}
 	}
-	name := fmt.Sprintf("%s.%s.%s.%s", version, o.key.kind, j.id.Namespace, o.key.name)
-	if o.key.number > 0 {
-		name += fmt.Sprintf(".%d", o.key.number)
+	name := fmt.Sprintf("%s.%s.%s.%s", version, o.Key.Kind, j.ID.Namespace, o.Key.Name)
+	if o.Key.Number > 0 {
+		name += fmt.Sprintf(".%d", o.Key.Number)
 	}
 	// A name that no cluster would take might lead elsewhere.
 	return strings.ReplaceAll(name, string(filepath.Separator), "_")

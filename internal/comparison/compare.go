@@ -1,4 +1,5 @@
-package main
+// Package comparison answers what differs between two versions of rendered objects, and who changes it.
+package comparison
 
 import (
 	"encoding/json"
@@ -15,11 +16,11 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// comparison is what differs between two versions, for the writers of reports.
-type comparison struct {
-	old, new *version
+// Comparison is what differs between two versions, for the writers of reports.
+type Comparison struct {
+	old, new *Version
 	mask     bool
-	jobs     []*jobDiff // that differ, in the order of the new version, those that are gone behind
+	Jobs     []*JobDiff // that differ, in the order of the new version, those that are gone behind
 	same     int
 	noun     string // what is compared: TrainJob, or JobSet where only JobSets were given
 }
@@ -33,20 +34,20 @@ const (
 	stateRemoved state = "removed"
 )
 
-// jobDiff is what differs of one TrainJob.
-type jobDiff struct {
-	id      fieldpath.Object
+// JobDiff is what differs of one TrainJob.
+type JobDiff struct {
+	ID      fieldpath.Object
 	runtime fieldpath.Object
 	state   state
-	objects []*objectDiff
+	Objects []*ObjectDiff
 	alike   string // equal for TrainJobs that differ in the same, but for their names and places
 }
 
-// objectDiff is one object that differs. Of one that is created or removed, old or new is nil.
-type objectDiff struct {
-	key           objectKey
+// ObjectDiff is one object that differs. Of one that is created or removed, old or new is nil.
+type ObjectDiff struct {
+	Key           Key
 	state         state
-	old, new      any
+	Old, New      any
 	changes       diff.Changes // as they may be shown, with their causes
 	before, after *owners
 	alike         string
@@ -74,31 +75,31 @@ func (o *owners) located(claims []engine.Claim) []engine.Claim {
 	return claims
 }
 
-func (c *comparison) differs() bool { return len(c.jobs) > 0 }
+func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 
-// compareVersions matches the TrainJobs of two versions by namespace and name, and their objects by kind and
+// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and
 // name.
-func compareVersions(old, new *version, showValues bool) (*comparison, error) {
-	c := &comparison{old: old, new: new, mask: !showValues}
+func Compare(old, new *Version, showValues bool) (*Comparison, error) {
+	c := &Comparison{old: old, new: new, mask: !showValues}
 	c.noun = finding.TrainJobKind
-	if len(old.in.Jobs)+len(new.in.Jobs) == 0 {
+	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
 	}
-	before := map[fieldpath.Object]*versionJob{}
-	for i := range old.jobs {
-		before[old.jobs[i].id] = &old.jobs[i]
+	before := map[fieldpath.Object]*Job{}
+	for i := range old.Jobs {
+		before[old.Jobs[i].ID] = &old.Jobs[i]
 	}
-	for i := range new.jobs {
-		after := &new.jobs[i]
-		j, err := c.job(before[after.id], after)
+	for i := range new.Jobs {
+		after := &new.Jobs[i]
+		j, err := c.job(before[after.ID], after)
 		if err != nil {
 			return nil, err
 		}
-		delete(before, after.id)
+		delete(before, after.ID)
 		c.keep(j)
 	}
-	for i := range old.jobs {
-		if gone := before[old.jobs[i].id]; gone != nil {
+	for i := range old.Jobs {
+		if gone := before[old.Jobs[i].ID]; gone != nil {
 			j, err := c.job(gone, nil)
 			if err != nil {
 				return nil, err
@@ -109,23 +110,23 @@ func compareVersions(old, new *version, showValues bool) (*comparison, error) {
 	return c, nil
 }
 
-func (c *comparison) keep(j *jobDiff) {
-	if j.state == stateChanged && len(j.objects) == 0 {
+func (c *Comparison) keep(j *JobDiff) {
+	if j.state == stateChanged && len(j.Objects) == 0 {
 		c.same++
 		return
 	}
-	c.jobs = append(c.jobs, j)
+	c.Jobs = append(c.Jobs, j)
 }
 
 // job compares a TrainJob's objects; either side may be nil.
-func (c *comparison) job(old, new *versionJob) (*jobDiff, error) {
-	j := &jobDiff{state: stateChanged}
-	var before, after []versionObject
+func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
+	j := &JobDiff{state: stateChanged}
+	var before, after []Object
 	if old != nil {
-		j.id, j.runtime, before = old.id, old.runtime, old.objects
+		j.ID, j.runtime, before = old.ID, old.Runtime, old.Objects
 	}
 	if new != nil {
-		j.id, j.runtime, after = new.id, new.runtime, new.objects
+		j.ID, j.runtime, after = new.ID, new.Runtime, new.Objects
 	}
 	switch {
 	case old == nil:
@@ -133,48 +134,48 @@ func (c *comparison) job(old, new *versionJob) (*jobDiff, error) {
 	case new == nil:
 		j.state = stateRemoved
 	}
-	known := map[objectKey]*versionObject{}
+	known := map[Key]*Object{}
 	for i := range before {
-		known[before[i].key] = &before[i]
+		known[before[i].Key] = &before[i]
 	}
-	add := func(old, new *versionObject) error {
+	add := func(old, new *Object) error {
 		o, err := c.object(j, old, new)
 		if o != nil {
-			j.objects = append(j.objects, o)
+			j.Objects = append(j.Objects, o)
 		}
 		return err
 	}
 	for i := range after {
-		if err := add(known[after[i].key], &after[i]); err != nil {
+		if err := add(known[after[i].Key], &after[i]); err != nil {
 			return nil, err
 		}
-		delete(known, after[i].key)
+		delete(known, after[i].Key)
 	}
 	for i := range before {
-		if known[before[i].key] != nil {
+		if known[before[i].Key] != nil {
 			if err := add(&before[i], nil); err != nil {
 				return nil, err
 			}
 		}
 	}
 	parts := []string{string(j.state)}
-	for _, o := range j.objects {
+	for _, o := range j.Objects {
 		parts = append(parts, o.alike)
 	}
 	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
-		j.alike = j.id.String() // each is shown whole
+		j.alike = j.ID.String() // each is shown whole
 	}
 	return j, nil
 }
 
 // object compares two objects; nil where they are equal.
-func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, error) {
-	o := &objectDiff{state: stateChanged}
+func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
+	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
-		o.key, o.old, o.before = old.key, old.object, &owners{locate: old.locate}
+		o.Key, o.Old, o.before = old.Key, old.Object, &owners{locate: old.Locate}
 	}
 	if new != nil {
-		o.key, o.new, o.after = new.key, new.object, &owners{locate: new.locate}
+		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate}
 	}
 	switch {
 	case old == nil:
@@ -182,17 +183,17 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 	case new == nil:
 		o.state = stateRemoved
 	default:
-		plain, err := diff.Compare(old.object, new.object, diff.Options{})
+		plain, err := diff.Compare(old.Object, new.Object, diff.Options{})
 		if err != nil || len(plain) == 0 {
 			return nil, err
 		}
-		if o.before.Owners, err = old.owners(); err != nil {
+		if o.before.Owners, err = old.Owners(); err != nil {
 			return nil, err
 		}
-		if o.after.Owners, err = new.owners(); err != nil {
+		if o.after.Owners, err = new.Owners(); err != nil {
 			return nil, err
 		}
-		if o.changes, err = diff.Compare(old.object, new.object, c.options(o)); err != nil {
+		if o.changes, err = diff.Compare(old.Object, new.Object, c.options(o)); err != nil {
 			return nil, err
 		}
 		o.changes.Attribute(o.before.Owners, o.after.Owners)
@@ -205,28 +206,28 @@ func (c *comparison) object(j *jobDiff, old, new *versionObject) (*objectDiff, e
 	}
 	var err error
 	if old != nil {
-		o.before.Owners, err = old.owners()
+		o.before.Owners, err = old.Owners()
 	} else {
-		o.after.Owners, err = new.owners()
+		o.after.Owners, err = new.Owners()
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal([]any{o.old, o.new})
+	text, err := json.Marshal([]any{o.Old, o.New})
 	if err != nil {
 		return nil, err
 	}
-	name, whole := o.key.name, string(text)
+	name, whole := o.Key.Name, string(text)
 	if o.isChild() {
 		whole = indexes().ReplaceAllString(nameless(whole, strings.TrimSuffix(name, "-")), "")
 		name = ""
 	}
-	o.alike = fmt.Sprint(o.state, o.key.kind, nameless(name, j.id.Name), nameless(whole, j.id.Name))
+	o.alike = fmt.Sprint(o.state, o.Key.Kind, nameless(name, j.ID.Name), nameless(whole, j.ID.Name))
 	return o, nil
 }
 
 // options say how the objects are shown.
-func (c *comparison) options(o *objectDiff) diff.Options {
+func (c *Comparison) options(o *ObjectDiff) diff.Options {
 	opts := diff.Options{Mask: c.mask}
 	if o.before != nil {
 		opts.Before = o.before.Owners
@@ -238,7 +239,7 @@ func (c *comparison) options(o *objectDiff) diff.Options {
 }
 
 // isChild says whether the object is one of many that a JobSet has of its kind.
-func (o *objectDiff) isChild() bool { return o.key.kind == "Job" || o.key.kind == "Pod" }
+func (o *ObjectDiff) isChild() bool { return o.Key.Kind == "Job" || o.Key.Kind == "Pod" }
 
 // indexes are the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
 var indexes = sync.OnceValue(func() *regexp.Regexp {
@@ -247,18 +248,18 @@ var indexes = sync.OnceValue(func() *regexp.Regexp {
 
 // alike is equal for two objects in which the same changes for the same cause, whatever their TrainJobs are
 // called and wherever the causes stand.
-func alike(j *jobDiff, o *objectDiff, changes diff.Changes) string {
+func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, o.key.kind)
+	fmt.Fprintln(&b, o.Key.Kind)
 	if !o.isChild() {
-		fmt.Fprintln(&b, nameless(o.key.name, j.id.Name))
+		fmt.Fprintln(&b, nameless(o.Key.Name, j.ID.Name))
 	}
 	for i, c := range changes {
 		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
 		if err != nil {
-			return o.key.kind + o.key.name // changes are made of JSON, and so have an encoding
+			return o.Key.Kind + o.Key.Name // changes are made of JSON, and so have an encoding
 		}
-		fmt.Fprintln(&b, nameless(string(text), j.id.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
+		fmt.Fprintln(&b, nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
 	}
 	return b.String()
 }
@@ -306,25 +307,25 @@ func isNameByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' 
 
 // group is TrainJobs in which the same changes, and what that is.
 type group struct {
-	jobs   []*jobDiff
+	jobs   []*JobDiff
 	blocks []block // of the first TrainJob
 }
 
 // block is objects of one TrainJob in which the same changes.
-type block struct{ objects []*objectDiff }
+type block struct{ objects []*ObjectDiff }
 
 // groups puts together what is alike, in the order of the first of each.
-func (c *comparison) groups() []*group {
+func (c *Comparison) groups() []*group {
 	var groups []*group
 	known := map[string]*group{}
-	for _, j := range c.jobs {
+	for _, j := range c.Jobs {
 		g := known[j.alike]
 		if g == nil {
 			g = &group{}
 			known[j.alike] = g
 			groups = append(groups, g)
 			of := map[string]int{}
-			for _, o := range j.objects {
+			for _, o := range j.Objects {
 				i, ok := of[o.alike]
 				if !ok {
 					i = len(g.blocks)

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"io"
@@ -66,8 +66,8 @@ type (
 	}
 )
 
-// writeJSON writes the comparison for programs.
-func (c *comparison) writeJSON(w io.Writer) error {
+// WriteJSON writes the comparison for programs.
+func (c *Comparison) WriteJSON(w io.Writer) error {
 	s := c.summary()
 	out := jsonDiff{
 		Summary: jsonSummary{
@@ -83,9 +83,9 @@ func (c *comparison) writeJSON(w io.Writer) error {
 		}
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
-	for _, j := range c.jobs {
-		job := jsonJob{Kind: j.id.Kind, Namespace: j.id.Namespace, Name: j.id.Name, State: j.state, Objects: []jsonObject{}}
-		for _, o := range j.objects {
+	for _, j := range c.Jobs {
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}}
+		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
 			if err != nil {
 				return err
@@ -97,11 +97,11 @@ func (c *comparison) writeJSON(w io.Writer) error {
 	return report.EncodeJSON(w, out)
 }
 
-func (c *comparison) jsonObject(o *objectDiff) (jsonObject, error) {
-	object := jsonObject{Kind: o.key.kind, Name: o.key.name, State: o.state}
+func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
+	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}
 	if o.state != stateChanged {
 		var err error
-		object.Old, object.New, err = c.shown(o)
+		object.Old, object.New, err = c.Shown(o)
 		return object, err
 	}
 	for _, change := range o.changes {
@@ -120,12 +120,12 @@ func (c *comparison) jsonObject(o *objectDiff) (jsonObject, error) {
 	return object, nil
 }
 
-// shown are both versions of an object as they may be shown, as encoding/json makes them or as they are.
-func (c *comparison) shown(o *objectDiff) (old, new any, err error) {
+// Shown are both versions of an object as they may be shown, as encoding/json makes them or as they are.
+func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
 	if !c.mask {
-		return o.old, o.new, nil
+		return o.Old, o.New, nil
 	}
-	return diff.Mask(o.old, o.new, c.options(o))
+	return diff.Mask(o.Old, o.New, c.options(o))
 }
 
 func jsonClaims(claims []engine.Claim) []jsonClaim {

@@ -1,4 +1,5 @@
-package main
+// Package diff is the command diff: what differs between two versions of the inputs.
+package diff
 
 import (
 	"cmp"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -36,7 +38,7 @@ type diffFlags struct {
 	showValues bool
 }
 
-func diffCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -78,7 +80,7 @@ not render.`,
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
-			return diffRun(p, flags, args)
+			return run(p, flags, args)
 		},
 	}
 	f := cmd.Flags()
@@ -105,7 +107,7 @@ not render.`,
 	return cmd
 }
 
-func diffRun(p *host.Program, flags diffFlags, args []string) error {
+func run(p *host.Program, flags diffFlags, args []string) error {
 	paint, err := p.Painter(flags.color)
 	if err != nil {
 		return exit.Usage(err)
@@ -132,7 +134,7 @@ func diffRun(p *host.Program, flags diffFlags, args []string) error {
 		}
 	}
 	findings := toldByDiff(old.findings, new.findings)
-	if len(old.jobs)+len(new.jobs) == 0 && findings.Err() == nil {
+	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
 			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
@@ -144,7 +146,7 @@ func diffRun(p *host.Program, flags diffFlags, args []string) error {
 	if findings.Err() != nil {
 		return exit.Status(exit.Failed)
 	}
-	c, err := compareVersions(old, new, flags.showValues)
+	c, err := comparison.Compare(&old.Version, &new.Version, flags.showValues)
 	if err != nil {
 		return err
 	}
@@ -159,20 +161,20 @@ func diffRun(p *host.Program, flags diffFlags, args []string) error {
 }
 
 // writeDiff writes the report, and returns the status that it asks for.
-func writeDiff(p *host.Program, c *comparison, flags diffFlags, paint host.Painter) (int, error) {
+func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
 	status := exit.Done
-	if c.differs() {
+	if c.Differs() {
 		status = exitDiffers
 	}
 	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
 	case flags.format == "json":
-		return status, c.writeJSON(p.Stdout)
+		return status, c.WriteJSON(p.Stdout)
 	case flags.format == "markdown":
-		return status, c.writeMarkdown(p.Stdout)
-	case len(external) > 0 && c.differs():
+		return status, c.WriteMarkdown(p.Stdout)
+	case len(external) > 0 && c.Differs():
 		return externalDiff(p, external, c)
 	default:
-		return status, c.writeText(p.Stdout, paint)
+		return status, c.WriteText(p.Stdout, paint)
 	}
 }
 
@@ -245,7 +247,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return &version{name: path, files: p.Files, flags: in}
+		return &version{Version: comparison.Version{Name: path}, files: p.Files, flags: in}
 	}
 	return side(args[0]), side(args[1]), nil
 }

@@ -1,4 +1,4 @@
-package main
+package diff
 
 import (
 	"io/fs"
@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
@@ -28,39 +29,15 @@ import (
 
 // version is one version of the inputs, and what they render to.
 type version struct {
-	name   string // what the report calls it
+	comparison.Version
 	files  fs.FS
 	flags  workspace.Flags
 	prefix string       // what goes before the names of files in the report: that of a revision
 	done   func() error // gives back what reading took; nil where there is nothing
 
 	in       *workspace.Input
-	jobs     []versionJob
 	findings finding.List
 	misused  error // flags that do not go with the object
-}
-
-// versionJob is what a TrainJob, or a JobSet that was given itself, becomes.
-type versionJob struct {
-	id      fieldpath.Object
-	runtime fieldpath.Object // that of the TrainJob; zero for a JobSet
-	objects []versionObject
-}
-
-// versionObject is one rendered object.
-type versionObject struct {
-	key    objectKey
-	object any
-	// owners says who set its fields. It is a function because most objects never differ.
-	owners func() (*diff.Owners, error)
-	locate func(engine.Claim) fieldpath.Position
-}
-
-// objectKey tells the objects of one TrainJob apart. Pods of a Job may share the prefix of their names, and
-// are then told apart by their number.
-type objectKey struct {
-	group, kind, name string
-	number            int
 }
 
 func (v *version) close() {
@@ -84,6 +61,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		return
 	}
 	v.in = workspace.Read(source, v.flags)
+	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
 	further := v.in.FurtherPatches()
 	for _, j := range v.in.Jobs {
@@ -92,20 +70,20 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		if out.JobSet == nil || found.Err() != nil {
 			continue
 		}
-		job := versionJob{id: render.ObjectOf(j.TrainJob), runtime: render.RuntimeOf(j.TrainJob)}
+		job := comparison.Job{ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob)}
 		if flags.to == "jobset" {
-			job.objects = v.jobSetOf(j, out)
+			job.Objects = v.jobSetOf(j, out)
 		} else {
-			job.objects = v.childrenOf(j, out, flags.to, podOpts)
+			job.Objects = v.childrenOf(j, out, flags.to, podOpts)
 		}
-		v.jobs = append(v.jobs, job)
+		v.Jobs = append(v.Jobs, job)
 	}
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
-			v.jobs = append(v.jobs, versionJob{
-				id:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
-				objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
+			v.Jobs = append(v.Jobs, comparison.Job{
+				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
+				Objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
 			})
 		}
 	}
@@ -125,12 +103,12 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 		return
 	}
 	v.findings = append(v.findings, m.Conflicts(merged.Owners, rule)...)
-	object := versionObject{
-		key: objectKey{kind: m.ID.Kind, name: m.ID.Name}, object: withoutStatus(merged.Value),
-		owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
-		locate: func(c engine.Claim) fieldpath.Position { return v.at(m.Position(c.Layer, c.Source)) },
+	object := comparison.Object{
+		Key: comparison.Key{Kind: m.ID.Kind, Name: m.ID.Name}, Object: withoutStatus(merged.Value),
+		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(merged.Owners), nil },
+		Locate: func(c engine.Claim) fieldpath.Position { return v.at(m.Position(c.Layer, c.Source)) },
 	}
-	v.jobs = append(v.jobs, versionJob{id: m.ID, objects: []versionObject{object}})
+	v.Jobs = append(v.Jobs, comparison.Job{ID: m.ID, Objects: []comparison.Object{object}})
 }
 
 // withoutStatus is an object but for its status, which no manifest decides.
@@ -178,16 +156,16 @@ func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position
 }
 
 // jobSetOf are the JobSet and what is beside it.
-func (v *version) jobSetOf(j workspace.Job, out produce.Made) []versionObject {
+func (v *version) jobSetOf(j workspace.Job, out produce.Made) []comparison.Object {
 	locate := v.locator(j)
-	objects := []versionObject{{
-		key: keyOf(out.JobSet), object: out.JobSet,
-		owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, locate: locate,
+	objects := []comparison.Object{{
+		Key: keyOf(out.JobSet), Object: out.JobSet,
+		Owners: func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, Locate: locate,
 	}}
 	for _, companion := range out.Companions {
-		objects = append(objects, versionObject{
-			key: keyOf(companion), object: companion, locate: locate,
-			owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
+		objects = append(objects, comparison.Object{
+			Key: keyOf(companion), Object: companion, Locate: locate,
+			Owners: func() (*diff.Owners, error) { return diff.OwnedBy(v.companionClaim(j, companion)), nil },
 		})
 	}
 	return objects
@@ -219,7 +197,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 }
 
 // childrenOf are the Jobs, or the Pods, that the JobSet becomes.
-func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []versionObject {
+func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []comparison.Object {
 	f := produce.Children(out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {
@@ -234,8 +212,8 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 	}
 	locate := v.locator(j)
 	owners := childOwners(out, opts.JobsOptions)
-	var objects []versionObject
-	seen := map[objectKey]int{}
+	var objects []comparison.Object
+	seen := map[comparison.Key]int{}
 	for object, err := range f.Objects {
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
@@ -244,11 +222,11 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 			})
 			return nil
 		}
-		o := versionObject{key: keyOf(object), object: object, locate: locate}
-		n := seen[o.key]
-		seen[o.key]++
-		o.key.number = n
-		o.owners = func() (*diff.Owners, error) { return owners(object) }
+		o := comparison.Object{Key: keyOf(object), Object: object, Locate: locate}
+		n := seen[o.Key]
+		seen[o.Key]++
+		o.Key.Number = n
+		o.Owners = func() (*diff.Owners, error) { return owners(object) }
 		objects = append(objects, o)
 	}
 	return objects
@@ -289,15 +267,15 @@ func childOwners(out produce.Made, opts render.JobsOptions) func(child any) (*di
 }
 
 // keyOf is the kind and the name of an object, or what its name begins with.
-func keyOf(object any) objectKey {
-	var key objectKey
+func keyOf(object any) comparison.Key {
+	var key comparison.Key
 	if o, ok := object.(runtime.Object); ok {
 		gvk := o.GetObjectKind().GroupVersionKind()
-		key.group, key.kind = gvk.Group, gvk.Kind
+		key.Group, key.Kind = gvk.Group, gvk.Kind
 	}
 	if m, ok := object.(metav1.Object); ok {
-		if key.name = m.GetName(); key.name == "" {
-			key.name = m.GetGenerateName()
+		if key.Name = m.GetName(); key.Name == "" {
+			key.Name = m.GetGenerateName()
 		}
 	}
 	return key

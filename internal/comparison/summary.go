@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"fmt"
@@ -36,20 +36,20 @@ type summaryRow struct {
 }
 
 // summary goes over all changes.
-func (c *comparison) summary() summary {
+func (c *Comparison) summary() summary {
 	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same}
 	known := map[string]*cause{}
-	for _, j := range c.jobs {
+	for _, j := range c.Jobs {
 		s.counts[j.state]++
 		if j.state != stateChanged {
 			continue
 		}
-		for _, o := range j.objects {
+		for _, o := range j.Objects {
 			if o.state != stateChanged {
-				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.key.kind))
+				s.add(known, j, o.owning().of(nil), fmt.Sprintf("%s %s", o.state, o.Key.Kind))
 			}
 			for _, change := range o.changes {
-				s.add(known, j, whoChanges(change), what(o.key.kind, change))
+				s.add(known, j, whoChanges(change), what(o.Key.Kind, change))
 			}
 		}
 	}
@@ -58,8 +58,8 @@ func (c *comparison) summary() summary {
 }
 
 // owning are the owners of the object that is there.
-func (o *objectDiff) owning() *owners {
-	if o.new == nil {
+func (o *ObjectDiff) owning() *owners {
+	if o.New == nil {
 		return o.before
 	}
 	return o.after
@@ -82,7 +82,7 @@ func what(kind string, c diff.Change) string {
 	return fmt.Sprintf("%s %s %s", c.Kind, kind, c.Path)
 }
 
-func (s *summary) add(known map[string]*cause, j *jobDiff, claims []engine.Claim, what string) {
+func (s *summary) add(known map[string]*cause, j *JobDiff, claims []engine.Claim, what string) {
 	if len(claims) == 0 {
 		claims = []engine.Claim{{Layer: "unknown"}}
 	}
@@ -101,13 +101,13 @@ func (s *summary) add(known map[string]*cause, j *jobDiff, claims []engine.Claim
 			by.files = append(by.files, file)
 			slices.Sort(by.files)
 		}
-		by.jobs = appendNew(by.jobs, j.id)
+		by.jobs = appendNew(by.jobs, j.ID)
 		i := slices.IndexFunc(by.rows, func(r *summaryRow) bool { return r.what == what })
 		if i < 0 {
 			i = len(by.rows)
 			by.rows = append(by.rows, &summaryRow{what: what})
 		}
-		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.id)
+		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.ID)
 	}
 }
 
