@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/command/create"
 	"github.com/trainweld/trainweld/internal/host"
 )
 
@@ -21,7 +22,7 @@ func TestCreateDocumented(t *testing.T) {
 			rows[name] = true
 		}
 	}
-	createCommand(&p).Flags().VisitAll(func(f *pflag.Flag) {
+	create.Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "output" || f.Name == "show-values" {
 			return
 		}

@@ -10,7 +10,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/command/check"
+	"github.com/trainweld/trainweld/internal/command/conflicts"
+	"github.com/trainweld/trainweld/internal/command/create"
 	"github.com/trainweld/trainweld/internal/command/diff"
+	"github.com/trainweld/trainweld/internal/command/explain"
+	"github.com/trainweld/trainweld/internal/command/fn"
+	"github.com/trainweld/trainweld/internal/command/merge"
+	"github.com/trainweld/trainweld/internal/command/migrate"
+	"github.com/trainweld/trainweld/internal/command/render"
+	"github.com/trainweld/trainweld/internal/command/test"
+	"github.com/trainweld/trainweld/internal/command/version"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -109,7 +119,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(renderCommand(p), mergeCommand(p), checkCommand(p), conflictsCommand(p), blameCommand(p), diff.Command(p), explainCommand(p), migrateCommand(p), createCommand(p), testCommand(p), fnCommand(p), versionCommand(p))
+	root.AddCommand(render.Command(p), merge.Command(p), check.Command(p), conflicts.Command(p), blameCommand(p), diff.Command(p), explain.Command(p), migrate.Command(p), create.Command(p), test.Command(p), fn.Command(p), version.Command(p))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

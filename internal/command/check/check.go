@@ -1,4 +1,5 @@
-package main
+// Package check is the command check: whether the cluster would take the objects, and run them.
+package check
 
 import (
 	"cmp"
@@ -31,7 +32,7 @@ type checkFlags struct {
 	showNotes  bool
 }
 
-func checkCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
@@ -72,7 +73,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 			if cmd.Flags().Changed("old") && flags.old == "" {
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
-			return checkRun(p, flags)
+			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -91,7 +92,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	return cmd
 }
 
-func checkRun(p *host.Program, flags checkFlags) error {
+func run(p *host.Program, flags checkFlags) error {
 	levels, onConflict, err := flags.parse()
 	if err != nil {
 		return exit.Usage(err)

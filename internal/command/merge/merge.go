@@ -1,4 +1,5 @@
-package main
+// Package merge is the command merge: the patches of several managers merged into any object.
+package merge
 
 import (
 	"fmt"
@@ -24,7 +25,7 @@ type mergeFlags struct {
 	showValues bool
 }
 
-func mergeCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags mergeFlags
 	cmd := &cobra.Command{
 		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
@@ -55,7 +56,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   trainweld merge -f deployment.yaml --patch a.yaml --patch b.yaml --on-conflict=last`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			return mergeRun(p, flags)
+			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -70,7 +71,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	return cmd
 }
 
-func mergeRun(p *host.Program, flags mergeFlags) error {
+func run(p *host.Program, flags mergeFlags) error {
 	format, rule, err := flags.parse()
 	if err != nil {
 		return exit.Usage(err)

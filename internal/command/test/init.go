@@ -1,4 +1,4 @@
-package main
+package test
 
 import (
 	"cmp"
@@ -28,8 +28,8 @@ import (
 	"github.com/trainweld/trainweld/render/golden"
 )
 
-// testInit makes cases for runtimes.
-func testInit(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
+// initialize makes cases for runtimes.
+func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
 	for _, name := range []string{"run", "update", "output", "show-values"} {
 		if cmd.Flags().Changed(name) {
 			return exit.Usage(fmt.Errorf("--init makes cases: leave --%s out", name))

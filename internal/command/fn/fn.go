@@ -1,4 +1,5 @@
-package main
+// Package fn is the command fn: TrainJobs rendered in a pipeline of kustomize or kpt.
+package fn
 
 import (
 	"bytes"
@@ -22,7 +23,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-func fnCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
 		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
@@ -64,12 +65,12 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
   # By hand
   trainweld fn < resourcelist.yaml`,
 		Args: option.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return fnRun(p) },
+		RunE: func(*cobra.Command, []string) error { return run(p) },
 	}
 }
 
-// fnRun answers one ResourceList. What is no ResourceList gets no answer.
-func fnRun(p *host.Program) error {
+// run answers one ResourceList. What is no ResourceList gets no answer.
+func run(p *host.Program) error {
 	data, unreadable := manifest.Read(p.Files, p.Stdin, manifest.Stdin)
 	if unreadable != nil {
 		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)

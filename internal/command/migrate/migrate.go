@@ -1,4 +1,5 @@
-package main
+// Package migrate is the command migrate: old TrainJobs and jobs of the Training Operator in today's API.
+package migrate
 
 import (
 	"bytes"
@@ -38,7 +39,7 @@ type migrateFlags struct {
 // sdkManager is the manager that the Kubeflow SDK writes its patches as.
 const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
-func migrateCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate PATH... [-r PATH]... [flags]",
@@ -78,7 +79,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 			if err := flags.check(); err != nil {
 				return exit.Usage(err)
 			}
-			return migrateRun(p, flags)
+			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -134,7 +135,7 @@ type migration struct {
 	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
 }
 
-func migrateRun(p *host.Program, flags migrateFlags) error {
+func run(p *host.Program, flags migrateFlags) error {
 	flags.Kinds = trainingJobKinds()
 	var at output.Places
 	if flags.inPlace {

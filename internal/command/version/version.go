@@ -1,4 +1,5 @@
-package main
+// Package version is the command version: what this build is called, and for which versions of the API it renders.
+package version
 
 import (
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // What this version renders for; the modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
 
-func versionCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, the revision it was built from, and what it renders for",

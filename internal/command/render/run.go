@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ type rendered struct {
 	table produce.PodTable
 }
 
-func renderAll(p *host.Program, flags option.Render) error {
+func run(p *host.Program, flags option.Render) error {
 	format, opts, err := flags.Parse()
 	if err != nil {
 		return exit.Usage(err)

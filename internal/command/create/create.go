@@ -1,4 +1,5 @@
-package main
+// Package create is the command create: a TrainJob written from the options of the SDK.
+package create
 
 import (
 	"cmp"
@@ -34,7 +35,7 @@ type createFlags struct {
 	showValues           bool
 }
 
-func createCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
 		Use:   "create --runtime NAME --name NAME [flags]",
@@ -64,7 +65,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return createRun(p, flags, cmd.Flags().Changed)
+			return run(p, flags, cmd.Flags().Changed)
 		},
 	}
 	f := cmd.Flags()
@@ -89,7 +90,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
 	return cmd
 }
 
-func createRun(p *host.Program, flags createFlags, changed func(flag string) bool) error {
+func run(p *host.Program, flags createFlags, changed func(flag string) bool) error {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("-o: %w", err))

@@ -1,4 +1,5 @@
-package main
+// Package explain is the command explain: how patches to a field merge, and who writes it.
+package explain
 
 import (
 	"encoding/json"
@@ -15,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/explain"
 )
 
-func explainCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
 		Use:   "explain FIELD [-o text|json]",

@@ -1,4 +1,5 @@
-package main
+// Package test is the command test: whether recorded TrainJobs still render to the same.
+package test
 
 import (
 	"errors"
@@ -42,7 +43,7 @@ const (
 	updateDiff  = "diff"
 )
 
-func testCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
 		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
@@ -81,9 +82,9 @@ input or output failed.`,
   trainweld test testdata/runtimes -o junit > golden.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.init {
-				return testInit(p, cmd, flags, args)
+				return initialize(p, cmd, flags, args)
 			}
-			return testAll(p, flags, args)
+			return run(p, flags, args)
 		},
 	}
 	f := cmd.Flags()
@@ -141,8 +142,8 @@ type testCase struct {
 
 func (c testCase) path() string { return path.Join(filepath.ToSlash(c.dir), c.Name) }
 
-// testAll runs cases.
-func testAll(p *host.Program, flags testFlags, dirs []string) error {
+// run runs cases.
+func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err := flags.check(dirs); err != nil {
 		return exit.Usage(err)
 	}

@@ -1,4 +1,5 @@
-package main
+// Package render is the command render: what TrainJobs become, as manifests.
+package render
 
 import (
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 )
 
-func renderCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags option.Render
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -61,7 +62,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 			if flags.Prune && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
-			return renderAll(p, flags)
+			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()

@@ -1,4 +1,5 @@
-package main
+// Package conflicts is the command conflicts: what the managers of TrainJobs disagree on.
+package conflicts
 
 import (
 	"cmp"
@@ -33,7 +34,7 @@ type conflictsFlags struct {
 	showValues bool
 }
 
-func conflictsCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
@@ -65,7 +66,7 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			flags.Files = append(flags.Files, args...)
-			return conflictsRun(p, flags)
+			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -78,7 +79,7 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	return cmd
 }
 
-func conflictsRun(p *host.Program, flags conflictsFlags) error {
+func run(p *host.Program, flags conflictsFlags) error {
 	if err := flags.check(); err != nil {
 		return exit.Usage(err)
 	}
