@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/command/blame"
 	"github.com/trainweld/trainweld/internal/command/check"
 	"github.com/trainweld/trainweld/internal/command/conflicts"
 	"github.com/trainweld/trainweld/internal/command/create"
@@ -119,7 +120,7 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(render.Command(p), merge.Command(p), check.Command(p), conflicts.Command(p), blameCommand(p), diff.Command(p), explain.Command(p), migrate.Command(p), create.Command(p), test.Command(p), fn.Command(p), version.Command(p))
+	root.AddCommand(render.Command(p), merge.Command(p), check.Command(p), conflicts.Command(p), blame.Command(p), diff.Command(p), explain.Command(p), migrate.Command(p), create.Command(p), test.Command(p), fn.Command(p), version.Command(p))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)

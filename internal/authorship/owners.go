@@ -1,10 +1,13 @@
-package main
+package authorship
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/merge"
@@ -40,17 +43,17 @@ type owner struct {
 }
 
 // newOwnersReport reports the selected fields.
-func newOwnersReport(selected []selection) ownersReport {
+func newOwnersReport(selected []Selection) ownersReport {
 	out := ownersReport{Objects: []ownersObject{}}
 	for _, s := range selected {
-		o := ownersObject{Kind: s.id.Kind, Namespace: s.id.Namespace, Name: s.id.Name, Fields: []ownersField{}}
+		o := ownersObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Fields: []ownersField{}}
 		for field := range s.each() {
 			f := ownersField{Path: field.Path.String()}
 			for _, c := range field.Claims {
 				e := s.entryOf(c)
 				f.Owners = append(f.Owners, owner{
-					Manager: e.manager, Operation: e.operation, Subresource: e.subresource, APIVersion: e.apiVersion, Time: e.time,
-					File: e.position.File, Line: e.position.Line, Column: e.position.Column,
+					Manager: e.Manager, Operation: e.Operation, Subresource: e.Subresource, APIVersion: e.APIVersion, Time: e.Time,
+					File: e.Position.File, Line: e.Position.Line, Column: e.Position.Column,
 				})
 			}
 			o.Fields = append(o.Fields, f)
@@ -61,7 +64,7 @@ func newOwnersReport(selected []selection) ownersReport {
 }
 
 // owners writes a line for each owner of each field, below a legend.
-func (t *blameText) owners(s selection) {
+func (t *blameText) owners(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
 	count := map[engine.Layer]int{}
@@ -72,25 +75,25 @@ func (t *blameText) owners(s selection) {
 			rows = append(rows, row{name: report.Line(s.entryOf(c).label()), text: report.Printable(field.Path.String()), layer: c.Layer})
 		}
 	}
-	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.id.String())+", by who owns each field"))
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who owns each field"))
 	var table [][]string
 	var layers []engine.Layer
-	for i, e := range s.entries {
-		layer := managedLayer(i)
+	for i, e := range s.Entries {
+		layer := EntryLayer(i)
 		if count[layer] == 0 {
 			continue
 		}
 		layers = append(layers, layer)
-		table = append(table, []string{e.label(), report.Count(count[layer], "field"), e.time})
+		table = append(table, []string{e.label(), report.Count(count[layer], "field"), e.Time})
 	}
 	t.table("#   ", table, layers)
 	t.write(rows)
 }
 
 // ownersOf writes the owners of the fields that were asked for.
-func (t *blameText) ownersOf(s selection) {
+func (t *blameText) ownersOf(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
-	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.id.String())))
+	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
 	for field := range s.each() {
 		fmt.Fprintln(t.w, report.Printable(field.Path.String()))
 		var table [][]string
@@ -99,7 +102,7 @@ func (t *blameText) ownersOf(s selection) {
 			e := s.entryOf(c)
 			t.color(c.Layer)
 			layers = append(layers, c.Layer)
-			table = append(table, []string{e.label(), e.time, e.position.String()})
+			table = append(table, []string{e.label(), e.Time, e.Position.String()})
 		}
 		t.table("  ", table, layers)
 	}
@@ -134,4 +137,30 @@ func (t *blameText) table(indent string, rows [][]string, layers []engine.Layer)
 		}
 		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
 	}
+}
+
+// Entry is one entry of metadata.managedFields.
+type Entry struct {
+	Manager, Operation, Subresource, APIVersion, Time string
+	Position                                          fieldpath.Position
+}
+
+// action returns the operation and the subresource.
+func (e Entry) action() string {
+	return strings.TrimSpace(cmp.Or(e.Operation, "-") + " " + e.Subresource)
+}
+
+// label names the entry in a column.
+func (e Entry) label() string { return cmp.Or(e.Manager, "-") + " " + e.action() }
+
+// EntryLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
+func EntryLayer(i int) engine.Layer { return engine.Layer(strconv.Itoa(i)) }
+
+// entryOf returns the entry of a claim.
+func (b Blamed) entryOf(c engine.Claim) Entry {
+	i, err := strconv.Atoi(string(c.Layer))
+	if err != nil || i < 0 || i >= len(b.Entries) {
+		return Entry{}
+	}
+	return b.Entries[i]
 }

@@ -1,4 +1,4 @@
-package main
+package blame
 
 import (
 	"cmp"
@@ -15,45 +15,20 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/authorship"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// managedEntry is one entry of metadata.managedFields.
-type managedEntry struct {
-	manager, operation, subresource, apiVersion, time string
-	position                                          fieldpath.Position
-}
-
-// action returns the operation and the subresource.
-func (e managedEntry) action() string {
-	return strings.TrimSpace(cmp.Or(e.operation, "-") + " " + e.subresource)
-}
-
-// label names the entry in a column.
-func (e managedEntry) label() string { return cmp.Or(e.manager, "-") + " " + e.action() }
-
-// managedLayer numbers an entry as the layer of its claims. Two entries may have the same manager.
-func managedLayer(i int) engine.Layer { return engine.Layer(strconv.Itoa(i)) }
-
-// entryOf returns the entry of a claim.
-func (b blamed) entryOf(c engine.Claim) managedEntry {
-	i, err := strconv.Atoi(string(c.Layer))
-	if err != nil || i < 0 || i >= len(b.entries) {
-		return managedEntry{}
-	}
-	return b.entries[i]
-}
-
 // around returns the fields that are owned as one value and contain the field at a path.
-func (b blamed) around(path fieldpath.Path) []*blame.Field {
+func around(b authorship.Blamed, path fieldpath.Path) []*blame.Field {
 	for n := len(path) - 1; n > 0; n-- {
-		found, err := b.object.Find(path[:n].String())
+		found, err := b.Object.Find(path[:n].String())
 		if err != nil {
 			continue
 		}
-		object, err := b.document.Fields()
+		object, err := b.Document.Fields()
 		if err != nil {
 			return nil
 		}
@@ -95,7 +70,7 @@ func (flags blameFlags) withoutManaged() error {
 		{"--to", flags.To != "jobset"}, {"--as", flags.As != "applied"}, {"--on-conflict", flags.OnConflict != "last"},
 		{"--force-manager", flags.Force != nil}, {"--feature-gates", flags.FeatureGates != ""},
 		{"--job", flags.Children.Job != ""}, {"--index", flags.Children.Index != ""},
-		{"--show-origin", flags.showOrigin}, {"--show-values", flags.ShowValues},
+		{"--show-origin", flags.shown.ShowOrigin}, {"--show-values", flags.ShowValues},
 	} {
 		if f.set {
 			return fmt.Errorf("%s has no effect on managed fields, and the inputs hold no TrainJob: remove it", f.flag)
@@ -178,8 +153,8 @@ func decodeAll(t workspace.File) []*manifest.Document {
 const maxManaged = 64 << 20
 
 // blameManaged blames the managed fields of objects.
-func blameManaged(documents []*manifest.Document) ([]blamed, finding.List, error) {
-	var objects []blamed
+func blameManaged(documents []*manifest.Document) ([]authorship.Blamed, finding.List, error) {
+	var objects []authorship.Blamed
 	var findings finding.List
 	room := maxManaged
 	for _, d := range documents {
@@ -189,7 +164,7 @@ func blameManaged(documents []*manifest.Document) ([]blamed, finding.List, error
 			if err != nil {
 				return nil, nil, err
 			}
-			objects = append(objects, blamed{id: d.ID, object: o, document: d, entries: m.entries})
+			objects = append(objects, authorship.Blamed{ID: d.ID, Object: o, Document: d, Entries: m.entries})
 		}
 		findings = append(findings, m.findings...)
 		d.Release()
@@ -204,7 +179,7 @@ func blameManaged(documents []*manifest.Document) ([]blamed, finding.List, error
 type managedReader struct {
 	document *manifest.Document
 	object   map[string]any
-	entries  []managedEntry
+	entries  []authorship.Entry
 	fields   []*managedField
 	byPath   map[string]*managedField
 	findings finding.List
@@ -244,7 +219,7 @@ func (m *managedReader) read() bool {
 		return false
 	}
 	m.byPath = map[string]*managedField{}
-	m.entries = make([]managedEntry, len(entries))
+	m.entries = make([]authorship.Entry, len(entries))
 	for i := range entries {
 		m.entry(i, entries[i])
 	}
@@ -260,9 +235,9 @@ func (m *managedReader) entry(i int, value any) {
 		m.report(finding.CodeWrongType, at, "must be an object", readManaged)
 		return
 	}
-	e := managedEntry{position: m.document.Position(at)}
+	e := authorship.Entry{Position: m.document.Position(at)}
 	for name, field := range map[string]*string{
-		"manager": &e.manager, "operation": &e.operation, "subresource": &e.subresource, "apiVersion": &e.apiVersion, "time": &e.time,
+		"manager": &e.Manager, "operation": &e.Operation, "subresource": &e.Subresource, "apiVersion": &e.APIVersion, "time": &e.Time,
 	} {
 		*field, _ = entry[name].(string)
 	}
@@ -326,7 +301,7 @@ func (m *managedReader) own(i int, path fieldpath.Path, text string) {
 		m.byPath[text] = field
 		m.fields = append(m.fields, field)
 	}
-	field.claims = append(field.claims, engine.Claim{Layer: managedLayer(i), Value: engine.Presence{}, Position: m.entries[i].position})
+	field.claims = append(field.claims, engine.Claim{Layer: authorship.EntryLayer(i), Value: engine.Presence{}, Position: m.entries[i].Position})
 }
 
 // order sorts the fields by name, and the items of lists as the object has them.

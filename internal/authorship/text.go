@@ -1,4 +1,5 @@
-package main
+// Package authorship shows who set the fields of objects: line by line, as histories, and as JSON.
+package authorship
 
 import (
 	"bufio"
@@ -7,31 +8,43 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-func writeBlame(p *host.Program, flags blameFlags, selected []selection) error {
-	managed := len(selected) > 0 && selected[0].entries != nil
-	if flags.format == "json" && managed {
+// Options say what is shown, and how.
+type Options struct {
+	Field      string // a path as in a manifest; "" for all fields
+	Format     string // text or json
+	Color      string // auto, always or never
+	ShowOrigin bool
+	ShowValues bool
+}
+
+// Write writes the selected fields to standard output.
+func Write(p *host.Program, opts Options, selected []Selection) error {
+	managed := len(selected) > 0 && selected[0].Entries != nil
+	if opts.Format == "json" && managed {
 		return report.EncodeJSON(p.Stdout, newOwnersReport(selected))
 	}
-	if flags.format == "json" {
-		return writeBlameJSON(p.Stdout, selected, flags.ShowValues)
+	if opts.Format == "json" {
+		return writeBlameJSON(p.Stdout, selected, opts.ShowValues)
 	}
-	t := blameText{w: bufio.NewWriter(p.Stdout), screen: p.Screen(flags.color), flags: flags}
+	t := blameText{w: bufio.NewWriter(p.Stdout), screen: p.Screen(opts.Color), opts: opts}
 	for i, s := range selected {
 		if i > 0 {
 			fmt.Fprintln(t.w)
 		}
 		switch {
-		case managed && flags.field == "":
+		case managed && opts.Field == "":
 			t.owners(s)
 		case managed:
 			t.ownersOf(s)
-		case flags.field == "":
+		case opts.Field == "":
 			t.object(s)
 		default:
 			t.history(s)
@@ -41,13 +54,13 @@ func writeBlame(p *host.Program, flags blameFlags, selected []selection) error {
 }
 
 // each yields the fields that were asked for, or all.
-func (s selection) each() iter.Seq[*blame.Field] {
+func (s Selection) each() iter.Seq[*blame.Field] {
 	return func(yield func(*blame.Field) bool) {
-		if s.fields == nil && s.unset == nil {
-			s.object.Fields()(yield)
+		if s.Fields == nil && s.Unset == nil {
+			s.Object.Fields()(yield)
 			return
 		}
-		for _, f := range s.fields {
+		for _, f := range s.Fields {
 			for field := range f.All() {
 				if !yield(field) {
 					return
@@ -61,7 +74,7 @@ func (s selection) each() iter.Seq[*blame.Field] {
 type blameText struct {
 	w      *bufio.Writer
 	screen host.Screen
-	flags  blameFlags
+	opts   Options
 	colors map[engine.Layer]string
 }
 
@@ -110,11 +123,11 @@ func (t *blameText) paint(color, text string) string {
 }
 
 // history writes what every layer wrote into the fields that were asked for.
-func (t *blameText) history(s selection) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.id.String())))
-	if s.unset != nil {
-		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.unset.Path.String()))
-		for _, who := range s.unset.Setters {
+func (t *blameText) history(s Selection) {
+	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
+	if s.Unset != nil {
+		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.Unset.Path.String()))
+		for _, who := range s.Unset.Setters {
 			fmt.Fprintf(t.w, "  - %s\n", report.Printable(who))
 		}
 		return
@@ -135,7 +148,7 @@ func (t *blameText) claims(f *blame.Field) {
 	rows := make([][]string, len(f.Claims))
 	var widths [3]int
 	for i, c := range f.Claims {
-		value := merge.FormatClaim(f.Path, c, t.flags.ShowValues)
+		value := merge.FormatClaim(f.Path, c, t.opts.ShowValues)
 		if c.Value == nil {
 			value = "emptied"
 		}
@@ -163,4 +176,20 @@ func (t *blameText) claims(f *blame.Field) {
 		}
 		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
 	}
+}
+
+// Blamed is one object, by who set it.
+type Blamed struct {
+	ID     fieldpath.Object
+	Object *blame.Object
+	// Document and entries are those of an object with managed fields, nil for what a TrainJob becomes.
+	Document *manifest.Document
+	Entries  []Entry
+}
+
+// Selection is an object, or the fields of it that were asked for.
+type Selection struct {
+	Blamed
+	Fields []*blame.Field // nil where none was asked for
+	Unset  *blame.UnsetField
 }

@@ -1,4 +1,4 @@
-package main
+package authorship
 
 import (
 	"io"
@@ -47,15 +47,15 @@ type blameClaim struct {
 	Column  int          `json:"column"`
 }
 
-func writeBlameJSON(w io.Writer, selected []selection, showValues bool) error {
+func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 	out := blameReport{Objects: []blameObject{}}
 	for _, s := range selected {
-		o := blameObject{Kind: s.id.Kind, Namespace: s.id.Namespace, Name: s.id.Name, Fields: []blameField{}}
+		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Fields: []blameField{}}
 		for field := range s.each() {
 			o.Fields = append(o.Fields, newBlameField(field, showValues))
 		}
-		if s.unset != nil {
-			o.Fields = append(o.Fields, blameField{Path: s.unset.Path.String(), Claims: []blameClaim{}, Setters: s.unset.Setters})
+		if s.Unset != nil {
+			o.Fields = append(o.Fields, blameField{Path: s.Unset.Path.String(), Claims: []blameClaim{}, Setters: s.Unset.Setters})
 		}
 		out.Objects = append(out.Objects, o)
 	}

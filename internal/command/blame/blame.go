@@ -1,4 +1,5 @@
-package main
+// Package blame is the command blame: who set each line of an object, and the history of a field.
+package blame
 
 import (
 	"cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/authorship"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
@@ -19,7 +21,6 @@ import (
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
-	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
@@ -29,13 +30,10 @@ import (
 type blameFlags struct {
 	option.Render
 	option.Schema
-	field      string
-	format     string
-	color      string
-	showOrigin bool
+	shown authorship.Options
 }
 
-func blameCommand(p *host.Program) *cobra.Command {
+func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
 		Use:   "blame -f PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
@@ -89,9 +87,9 @@ failed.`,
 				return exit.Usage(fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args))
 			}
 			if len(args) == 1 {
-				flags.field = args[0]
+				flags.shown.Field = args[0]
 			}
-			return blameRun(p, flags)
+			return run(p, flags)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -102,7 +100,7 @@ failed.`,
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
-	f.StringVarP(&flags.format, "output", "o", "text", "text or json")
+	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text or json")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	f.StringVar(&flags.OnConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
@@ -111,9 +109,9 @@ failed.`,
 	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
 	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
-	f.BoolVar(&flags.showOrigin, "show-origin", false, "show the file and line that each line comes from")
+	f.BoolVar(&flags.shown.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
-	f.StringVar(&flags.color, "color", "auto", "auto: colours on a terminal, unless NO_COLOR is set; always; or never")
+	f.StringVar(&flags.shown.Color, "color", "auto", "auto: colours on a terminal, unless NO_COLOR is set; always; or never")
 	for flag, words := range map[string][]string{
 		"output": {"text", "json"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 		"on-conflict": {"last", "fail"}, "color": {"auto", "always", "never"},
@@ -123,23 +121,14 @@ failed.`,
 	return cmd
 }
 
-// blamed is one object, by who set it.
-type blamed struct {
-	id     fieldpath.Object
-	object *blame.Object
-	// document and entries are those of an object with managed fields, nil for what a TrainJob becomes.
-	document *manifest.Document
-	entries  []managedEntry
-}
-
-func blameRun(p *host.Program, flags blameFlags) error {
-	if flags.format != "text" && flags.format != "json" {
-		return exit.Usage(fmt.Errorf("unknown format %q: want text or json", flags.format))
+func run(p *host.Program, flags blameFlags) error {
+	if flags.shown.Format != "text" && flags.shown.Format != "json" {
+		return exit.Usage(fmt.Errorf("unknown format %q: want text or json", flags.shown.Format))
 	}
-	if !slices.Contains([]string{"auto", "always", "never"}, flags.color) {
-		return exit.Usage(fmt.Errorf("--color: %q is none of auto, always and never", flags.color))
+	if !slices.Contains([]string{"auto", "always", "never"}, flags.shown.Color) {
+		return exit.Usage(fmt.Errorf("--color: %q is none of auto, always and never", flags.shown.Color))
 	}
-	if flags.format == "json" && (flags.showOrigin || flags.color != "auto") {
+	if flags.shown.Format == "json" && (flags.shown.ShowOrigin || flags.shown.Color != "auto") {
 		return exit.Usage(errors.New("--show-origin and --color have no effect on -o json: leave them out"))
 	}
 	objects, findings, err := blameAll(p, flags)
@@ -150,18 +139,20 @@ func blameRun(p *host.Program, flags blameFlags) error {
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues}); err != nil {
 		return err
 	}
-	selected, err := selectFields(p, objects, flags.field)
+	selected, err := selectFields(p, objects, flags.shown.Field)
 	if err != nil {
 		return err
 	}
-	if err := writeBlame(p, flags, selected); err != nil {
+	shown := flags.shown
+	shown.ShowValues = flags.ShowValues
+	if err := authorship.Write(p, shown, selected); err != nil {
 		return err
 	}
 	return exit.For(findings, false)
 }
 
 // blameAll blames the objects of every TrainJob of the inputs.
-func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
+func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	shared := flags.Render
 	shared.Format = "yaml"
 	if len(flags.Files) == 0 {
@@ -202,7 +193,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 	}
 	findings := in.Findings
 	further := in.FurtherPatches()
-	var objects []blamed
+	var objects []authorship.Blamed
 	for _, j := range in.Jobs {
 		found, out := produce.TrainJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		findings = append(findings, found...)
@@ -238,7 +229,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]blamed, finding.List, error)
 }
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
-func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, error) {
+func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	m, found, err := merging.Read(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
 	if err != nil {
 		return nil, nil, err
@@ -259,7 +250,7 @@ func blameOther(p *host.Program, flags blameFlags) ([]blamed, finding.List, erro
 		opts.Disputed = append(opts.Disputed, f.Path)
 	}
 	o, err := blame.New(merged.Value, merged.Type, merged.Owners.All(), opts)
-	return []blamed{{id: m.ID, object: o}}, found, err
+	return []authorship.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 
 // maxBlamed is how many Jobs or Pods of one TrainJob are blamed: nobody reads more, and each takes the
@@ -277,11 +268,11 @@ type blamer struct {
 	found func(finding.List) // takes what is found about Jobs and Pods
 }
 
-func (b blamer) objects() ([]blamed, error) {
+func (b blamer) objects() ([]authorship.Blamed, error) {
 	js := b.out.JobSet
 	if b.flags.To == "jobset" {
 		o, err := blame.New(js, merge.JobSetTemplate(), b.out.Owners.All(), b.opts)
-		return []blamed{{id: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, object: o}}, err
+		return []authorship.Blamed{{ID: fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}, Object: o}}, err
 	}
 	made, err := render.Jobs(js, b.pods.JobsOptions)
 	switch {
@@ -298,7 +289,7 @@ func (b blamer) objects() ([]blamed, error) {
 	if b.flags.To == "jobs" {
 		return b.jobs(made, owners)
 	}
-	var objects []blamed
+	var objects []authorship.Blamed
 	for pod, err := range render.Pods(js, b.pods) {
 		if err != nil {
 			return nil, exit.Usage(err)
@@ -314,13 +305,13 @@ func (b blamer) objects() ([]blamed, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, object: o})
+		objects = append(objects, authorship.Blamed{ID: fieldpath.Object{Kind: "Pod", Namespace: pod.Namespace, Name: cmp.Or(pod.Spec.Hostname, pod.GenerateName)}, Object: o})
 	}
 	return objects, nil
 }
 
-func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blamed, error) {
-	var objects []blamed
+func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]authorship.Blamed, error) {
+	var objects []authorship.Blamed
 	var names []string
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
 		names = append(names, child.Job.Name)
@@ -338,7 +329,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, blamed{id: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, object: o})
+		objects = append(objects, authorship.Blamed{ID: fieldpath.Object{Kind: "Job", Namespace: child.Job.Namespace, Name: child.Job.Name}, Object: o})
 	}
 	if objects == nil && b.pods.Job != "" {
 		return nil, exit.Usage(fmt.Errorf("--job: there is no Job %q%s", b.pods.Job, option.DidYouMean(b.pods.Job, names)))
@@ -346,34 +337,27 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]blam
 	return objects, nil
 }
 
-// selection is an object, or the fields of it that were asked for.
-type selection struct {
-	blamed
-	fields []*blame.Field // nil where none was asked for
-	unset  *blame.UnsetField
-}
-
 // selectFields finds the field in every object. A field that some of them do not have is no mistake.
-func selectFields(p *host.Program, objects []blamed, field string) ([]selection, error) {
-	var selected []selection
+func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([]authorship.Selection, error) {
+	var selected []authorship.Selection
 	var failed error
 	for _, o := range objects {
-		s := selection{blamed: o}
+		s := authorship.Selection{Blamed: o}
 		if field != "" {
 			var err error
-			s.fields, err = o.object.Find(field)
+			s.Fields, err = o.Object.Find(field)
 			var unknown *blame.UnknownField
 			switch {
 			case err == nil:
-			case errors.As(err, &s.unset):
-			case o.entries != nil && errors.As(err, &unknown):
-				if s.fields = o.around(unknown.Path); s.fields != nil {
+			case errors.As(err, &s.Unset):
+			case o.Entries != nil && errors.As(err, &unknown):
+				if s.Fields = around(o, unknown.Path); s.Fields != nil {
 					break
 				}
-				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s%s", o.id, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s%s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
 				continue
 			case errors.As(err, &unknown):
-				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w%s", o.id, err, fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w%s", o.ID, err, fileHint(p, field)))))
 				continue
 			default:
 				return nil, exit.Usage(err)
@@ -406,7 +390,7 @@ func completeField(p *host.Program, flags blameFlags, word string) []string {
 	dot := strings.HasPrefix(word, ".")
 	var paths []string
 	for _, o := range objects {
-		for field := range o.object.Fields() {
+		for field := range o.Object.Fields() {
 			for n := 1; n <= len(field.Path); n++ {
 				text := field.Path[:n].String()
 				if !dot {

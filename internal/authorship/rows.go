@@ -1,4 +1,4 @@
-package main
+package authorship
 
 import (
 	"cmp"
@@ -27,11 +27,11 @@ type owned struct {
 }
 
 // object writes the YAML of an object, led by who set each line, below a legend.
-func (t *blameText) object(s selection) {
+func (t *blameText) object(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
 	var count []owned
-	lines := s.object.Lines()
+	lines := s.Object.Lines()
 	var losers []row
 	for i, line := range lines {
 		r := t.row(line)
@@ -63,7 +63,7 @@ func (t *blameText) row(line blame.Line) row {
 		if n := f.Agree(); n > 0 && line.Layer != merge.RuntimeLayer {
 			r.name += fmt.Sprintf("%s%d", agreeMark, n)
 		}
-		if t.flags.showOrigin {
+		if t.opts.ShowOrigin {
 			origin := f.Claims[at].Position
 			origin.Column = 0
 			r.origin = report.Printable(origin.String())
@@ -107,7 +107,7 @@ func (t *blameText) losers(line blame.Line) []row {
 		if i == at || engine.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.flags.ShowValues))
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.opts.ShowValues))
 		if place := c.Position.String(); place != "" {
 			text += " at " + place
 		}
@@ -129,7 +129,7 @@ func (t *blameText) write(rows []row) {
 	if columns := t.screen.Columns; columns > 0 {
 		names, origins = min(names, max(10, columns/3)), min(origins, max(10, columns/4))
 		room = columns - names - 5
-		if t.flags.showOrigin {
+		if t.opts.ShowOrigin {
 			room -= 2 + origins
 		}
 		room = max(room, 8)
@@ -142,7 +142,7 @@ func (t *blameText) write(rows []row) {
 		}
 		before = r
 		t.cell(name, names, t.colors[r.layer])
-		if t.flags.showOrigin {
+		if t.opts.ShowOrigin {
 			fmt.Fprint(t.w, "  ")
 			t.cell(r.origin, origins, dim)
 		}
@@ -171,8 +171,8 @@ func (t *blameText) cell(text string, width int, color string) {
 }
 
 // legend says whose lines follow, and what the marks mean that they have.
-func (t *blameText) legend(s selection, rows []row, count []owned) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.id.String())+", by who set each line"))
+func (t *blameText) legend(s Selection, rows []row, count []owned) {
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
 	width := 0
 	for _, o := range count {
