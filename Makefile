@@ -25,7 +25,7 @@ release:
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -timeout 20m ./...
-	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
 	cd fuzz/upstream && go test -count=1 ./...
@@ -72,7 +72,7 @@ lint:
 	cd fuzz/crds && go mod tidy -diff
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
-	go test -count=1 -run '^TestREADME' ./cmd/trainweld
+	go test -count=1 -run '^TestREADME' ./internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
 
 # What programs that link the library would notice since the last tag.
@@ -88,7 +88,7 @@ bench:
 	cd fuzz/crds && go test -run '^$$' -bench Object -benchtime 1x .
 	go test -run '^$$' -bench Compile ./engine
 	go test -run '^$$' -bench Size -benchtime 1x ./engine
-	go test -run '^$$' -bench . -benchtime 1x ./cmd/trainweld
+	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 
 fuzz:
 	for folder in fuzz fuzz/strategic render render/golden internal/report; do \

@@ -2,10 +2,14 @@
 // or run it with --help.
 package main
 
-import "os"
+import (
+	"os"
+
+	"github.com/trainweld/trainweld/internal/cli"
+)
 
 // revision is set by the Makefile's build: the revision that a binary was built from is not
 // recorded where stamping is switched off. tag is set by its release.
 var revision, tag string
 
-func main() { os.Exit(runProcess(tag, revision)) }
+func main() { os.Exit(cli.Run(tag, revision)) }

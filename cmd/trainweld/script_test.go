@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
 // process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"trainweld": main, plugin: main, pluginCompletion: main, "trainweld-allocations": allocations, "trainweld-collections": collections})
+	testscript.Main(m, map[string]func(){"trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
 // TestScripts runs the scripts of testdata/script, one a behaviour. Each has the files of
@@ -137,7 +137,7 @@ func closedPipe(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), w, ts.Stderr()
 	err = cmd.Run()
 	ts.Check(w.Close())
-	if !endedByClosedPipe(cmd.ProcessState) {
+	if !testenv.EndedByClosedPipe(cmd.ProcessState) {
 		ts.Fatalf("%v, want an end by SIGPIPE", err)
 	}
 }

@@ -75,6 +75,7 @@ func (o *owners) located(claims []engine.Claim) []engine.Claim {
 	return claims
 }
 
+// Differs reports whether anything differs.
 func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and

@@ -13,6 +13,7 @@ const (
 // Painter colours text, or leaves it as it is.
 type Painter bool
 
+// Paint returns the text in a colour.
 func (c Painter) Paint(color, text string) string {
 	if !c || text == "" {
 		return text

@@ -38,6 +38,7 @@ type Render struct {
 	Children        Children
 }
 
+// AsTable reports whether the format is a table of Pods.
 func (flags Render) AsTable() bool {
 	return flags.Format == TableFormat || flags.Format == WideFormat
 }
@@ -102,6 +103,7 @@ type Children struct {
 	MaxPods    podLimit
 }
 
+// Add adds the flags to those of a command.
 func (c *Children) Add(f *pflag.FlagSet) {
 	f.StringVar(&c.Job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
 	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
@@ -165,6 +167,7 @@ func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, e
 // podLimit is how many Pods a run may have, as a flag. Where the flag does not exist, it is 0 for render.MaxPods.
 type podLimit int64
 
+// Count returns the limit.
 func (l *podLimit) Count() int64 { return cmp.Or(int64(*l), render.MaxPods) }
 
 func (l *podLimit) Set(text string) error {

@@ -155,4 +155,5 @@ type Rewritten struct {
 	Old, New []byte
 }
 
+// Changed reports whether the file has other text than before.
 func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }

@@ -166,6 +166,7 @@ func Read(p *host.Program, flags Flags) *Input {
 	return in
 }
 
+// New returns an input into which nothing was read yet.
 func New(flags Flags, progress *host.Progress) *Input {
 	return &Input{
 		Spelled:  flags.Spelled,
@@ -178,6 +179,7 @@ func New(flags Flags, progress *host.Progress) *Input {
 	}
 }
 
+// ReadPatches reads the files of --patch.
 func ReadPatches(p *host.Program, in *Input, flags Flags) {
 	read := map[string]bool{}
 	for _, patch := range flags.Patches {

@@ -60,6 +60,7 @@ func toReplicatedJob(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
+// IsRuntime reports whether an object is a runtime of either kind.
 func IsRuntime(o fieldpath.Object) bool {
 	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
 }
@@ -148,6 +149,7 @@ func (in *Input) runtimeHas(j Job, path fieldpath.Path) bool {
 	return ok && (source.Snapshot || source.Document.Has(path))
 }
 
+// RuntimePosition is where a field of a TrainJob's runtime stands, or where the TrainJob names it.
 func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
 	source, ok := in.runtimeOf(j)
 	if !ok {

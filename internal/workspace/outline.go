@@ -35,6 +35,7 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	return job
 }
 
+// IsTrainer reports whether a document is of the Trainer's API.
 func IsTrainer(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	return group == trainer.GroupVersion.Group

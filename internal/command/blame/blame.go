@@ -33,6 +33,7 @@ type blameFlags struct {
 	shown authorship.Options
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{

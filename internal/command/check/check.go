@@ -32,6 +32,7 @@ type checkFlags struct {
 	showNotes  bool
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{

@@ -34,6 +34,7 @@ type conflictsFlags struct {
 	showValues bool
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{

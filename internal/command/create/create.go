@@ -35,6 +35,7 @@ type createFlags struct {
 	showValues           bool
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{

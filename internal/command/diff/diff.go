@@ -38,6 +38,7 @@ type diffFlags struct {
 	showValues bool
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/explain"
 )
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{

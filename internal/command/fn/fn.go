@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",

@@ -25,6 +25,7 @@ type mergeFlags struct {
 	showValues bool
 }
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags mergeFlags
 	cmd := &cobra.Command{

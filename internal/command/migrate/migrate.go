@@ -39,6 +39,7 @@ type migrateFlags struct {
 // sdkManager is the manager that the Kubeflow SDK writes its patches as.
 const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{

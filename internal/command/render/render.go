@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 )
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags option.Render
 	cmd := &cobra.Command{

@@ -43,6 +43,7 @@ const (
 	updateDiff  = "diff"
 )
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{

@@ -15,6 +15,7 @@ import (
 // What this version renders for; the modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
 
+// Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func (f *fails) Write(p []byte) (int, error) {
 // of -o, too.
 func outputCommands(t *testing.T) map[string][][]string {
 	t.Helper()
-	job, runtime := filepath.Join("testdata", "shared", "job.yaml"), filepath.Join("testdata", "shared", "runtime.yaml")
+	job, runtime := filepath.Join(testdata, "shared", "job.yaml"), filepath.Join(testdata, "shared", "runtime.yaml")
 	work := t.TempDir()
 	testenv.WriteIn(t, work, "old.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: old}\nspec:\n  labels: {a: b}\n  runtimeRef: {name: plain}\n")
 	testenv.WriteIn(t, work, "cases/one/trainjob.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: one}\nspec: {runtimeRef: {name: few}}\n---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: few}\nspec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: i}]}}}}}]}}}\n")

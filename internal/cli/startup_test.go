@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -51,7 +51,7 @@ func TestInit(t *testing.T) {
 func BenchmarkStartUp(b *testing.B) {
 	dir := b.TempDir()
 	program, empty := filepath.Join(dir, "trainweld"), filepath.Join(dir, "empty")
-	goTool(b, "build", "-o", program, ".")
+	goTool(b, "build", "-o", program, "../../cmd/trainweld")
 	buildEmpty(b, dir, empty)
 	job, runtime := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "runtime.yaml")
 	for file, text := range map[string]string{job: benchTrainJob, runtime: benchRuntime} {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const repository = "../.."
 // repository's root, as a reader would, and compares what it prints with what the document says.
 func TestREADMECommands(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"), ".")
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "trainweld"), "../../cmd/trainweld")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -175,7 +175,7 @@ func TestCheckPositions(t *testing.T) {
 	placed("all", checkPaths(t, "-R", cases))
 	placed("all, patched", checkPaths(t, "-R", cases, "--patch", patchFile))
 	placed("all, as an update of others", checkPaths(t, filepath.Join(cases, "c1-*"), "--old", cases, "-R"))
-	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	scripts, err := filepath.Glob(filepath.Join(testdata, "script", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestCheckPositions(t *testing.T) {
 		}
 		name := filepath.Base(script)
 		placed(name, checkPaths(t, "-R", dir))
-		placed(name+", patched", checkPaths(t, "-R", dir, "-r", filepath.Join("testdata", "shared"), "--patch", patchFile, "--show-notes"))
+		placed(name+", patched", checkPaths(t, "-R", dir, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--show-notes"))
 	}
 	t.Logf("%d findings", total)
 }

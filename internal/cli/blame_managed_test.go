@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func blameStdin(object string, args ...string) (status int, stdout, stderr strin
 // liveDeployment returns the Deployment of the script.
 func liveDeployment(t *testing.T) string {
 	t.Helper()
-	script, err := txtar.ParseFile(filepath.Join("testdata", "script", "blame_managed_fields.txtar"))
+	script, err := txtar.ParseFile(filepath.Join(testdata, "script", "blame_managed_fields.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

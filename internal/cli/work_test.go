@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ func TestWorkIsLinear(t *testing.T) {
 		t.Skip("it builds the program once more, and counts statements")
 	}
 	program := filepath.Join(t.TempDir(), "trainweld")
-	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, ".")
+	build := exec.Command("go", "build", "-cover", "-covermode=count", "-coverpkg=github.com/trainweld/trainweld/...", "-o", program, "../../cmd/trainweld")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

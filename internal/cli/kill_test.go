@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func writers(t *testing.T) map[string]*writer {
 		"migrate": {
 			prepare: writeOldJobs,
 			command: func(dir string, version int) *exec.Cmd {
-				return exec.Command("trainweld", "migrate", "-R", "-w", dir, "-r", filepath.Join("testdata", "shared", "runtime.yaml"))
+				return exec.Command("trainweld", "migrate", "-R", "-w", dir, "-r", filepath.Join(testdata, "shared", "runtime.yaml"))
 			},
 			foreign: map[string]string{"README.md": "keep me", "deep/a/notes.txt": "keep me, too", "deep/new.yaml": string(manyTrainJobs(t, 1, "new", 0))},
 		},
@@ -226,7 +226,7 @@ func waitFor(file string, ended <-chan struct{}) {
 // manyTrainJobs are TrainJobs whose contents depend on the version.
 func manyTrainJobs(t *testing.T, n int, name string, version int) []byte {
 	t.Helper()
-	template, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
+	template, err := os.ReadFile(filepath.Join(testdata, "shared", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func manyTrainJobs(t *testing.T, n int, name string, version int) []byte {
 }
 
 func renderInto(input, dir string, flags ...string) *exec.Cmd {
-	args := []string{"render", "-f", input, "-r", filepath.Join("testdata", "shared", "runtime.yaml"), "--output-dir", dir}
+	args := []string{"render", "-f", input, "-r", filepath.Join(testdata, "shared", "runtime.yaml"), "--output-dir", dir}
 	return exec.Command("trainweld", append(args, flags...)...)
 }
 
@@ -256,11 +256,11 @@ func writeOldJobs(t *testing.T, dir string, version int) {
 // has a TrainJob less in each.
 func writeCases(t *testing.T, dir string, version int) {
 	t.Helper()
-	runtime, err := os.ReadFile(filepath.Join("testdata", "shared", "runtime.yaml"))
+	runtime, err := os.ReadFile(filepath.Join(testdata, "shared", "runtime.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
+	job, err := os.ReadFile(filepath.Join(testdata, "shared", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package cli
 
 import (
 	"bytes"
@@ -86,7 +86,7 @@ func TestOwnFiles_Obstacles(t *testing.T) {
 	if testenv.Race {
 		t.Skip("starts many processes")
 	}
-	runtime := filepath.Join("testdata", "shared", "runtime.yaml")
+	runtime := filepath.Join(testdata, "shared", "runtime.yaml")
 	for _, tc := range []struct {
 		name, file string
 		args       func(dir string) []string
@@ -149,11 +149,11 @@ func TestInput_Pipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	job, err := os.ReadFile(filepath.Join("testdata", "shared", "job.yaml"))
+	job, err := os.ReadFile(filepath.Join(testdata, "shared", "job.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime := filepath.Join("testdata", "shared", "runtime.yaml")
+	runtime := filepath.Join(testdata, "shared", "runtime.yaml")
 	for _, args := range [][]string{
 		{"render", "-f", pipe, "-r", runtime}, {"check", pipe, "-r", runtime}, {"blame", "-f", pipe, "-r", runtime}, {"migrate", pipe, "-r", runtime},
 	} {
@@ -179,7 +179,7 @@ func TestInterruptedOpen(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	job := filepath.Join("testdata", "shared", "job.yaml")
+	job := filepath.Join(testdata, "shared", "job.yaml")
 	sends := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	// A run under nohup ignores SIGHUP, and so do the processes that it starts.
 	sends = slices.DeleteFunc(sends, func(s syscall.Signal) bool { return signal.Ignored(s) })

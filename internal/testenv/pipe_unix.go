@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package testenv
 
 import (
 	"os"
 	"syscall"
 )
 
-// endedByClosedPipe reports whether SIGPIPE has ended the process.
-func endedByClosedPipe(state *os.ProcessState) bool {
+// EndedByClosedPipe reports whether SIGPIPE has ended the process.
+func EndedByClosedPipe(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGPIPE
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func TestPostponeCollection(t *testing.T) {
 	if times, _ := collects("100", "render", "-f", few); times == 0 {
 		t.Error("none is collected with GOGC=100 either: render more")
 	}
-	job, definition := "testdata/shared/job.yaml", "testdata/shared/runtime.yaml"
+	job, definition := testdata+"/shared/job.yaml", testdata+"/shared/runtime.yaml"
 	// It loads the custom resource definitions, which takes tens of megabytes.
 	if times, percent := collects("", "check", job, "-r", definition); times == 0 || percent != 100 {
 		t.Errorf("garbage is collected %d times to check one TrainJob, and then when the heap has grown by %d %%; want some times, and 100 %%", times, percent)

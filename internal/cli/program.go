@@ -1,4 +1,5 @@
-package main
+// Package cli is the command line: its commands, its help and its exit status.
+package cli
 
 import (
 	"errors"
@@ -84,6 +85,24 @@ func printableError(err error) string {
 	return report.Line(err.Error())
 }
 
+// commands are the commands of the program.
+func commands() []func(*host.Program) *cobra.Command {
+	return []func(*host.Program) *cobra.Command{
+		render.Command,
+		merge.Command,
+		check.Command,
+		conflicts.Command,
+		blame.Command,
+		diff.Command,
+		explain.Command,
+		migrate.Command,
+		create.Command,
+		test.Command,
+		fn.Command,
+		version.Command,
+	}
+}
+
 func rootCommand(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
@@ -120,7 +139,9 @@ failed.`,
 		}
 		return flagError(cmd, err)
 	})
-	root.AddCommand(render.Command(p), merge.Command(p), check.Command(p), conflicts.Command(p), blame.Command(p), diff.Command(p), explain.Command(p), migrate.Command(p), create.Command(p), test.Command(p), fn.Command(p), version.Command(p))
+	for _, command := range commands() {
+		root.AddCommand(command(p))
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	amend(root)
@@ -190,8 +211,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return exit.Usage(err)
 }
 
-// runProcess runs the command line of this process, of a build that calls itself so, and returns its exit status.
-func runProcess(tag, revision string) int {
+// Run runs the command line of this process, of a build that calls itself so, and returns its exit status.
+func Run(tag, revision string) int {
 	p := host.New()
 	p.Tag, p.Revision = tag, revision
 	postponeCollection()

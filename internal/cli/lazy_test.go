@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -44,7 +44,7 @@ func TestOnlyCheckLoadsDefinitions(t *testing.T) {
 		t.Logf("%q allocates %.1f MiB", args, float64(n)/(1<<20))
 		return n
 	}
-	inputs := []string{"testdata/shared/job.yaml", "-r", "testdata/shared/runtime.yaml"}
+	inputs := []string{testdata + "/shared/job.yaml", "-r", testdata + "/shared/runtime.yaml"}
 	check := allocates(append([]string{"check"}, inputs...)...)
 	for _, args := range [][]string{
 		append([]string{"render"}, inputs...),

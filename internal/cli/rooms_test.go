@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/internal/host"
+)
+
+const module = "github.com/trainweld/trainweld/"
+
+// rooms are the packages that commands share, in the order in which they import one another: each imports those before
+// it only.
+var rooms = []string{
+	"internal/exit", "internal/host", "internal/parallel", "internal/report", "internal/workspace", "internal/option",
+	"internal/output", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
+}
+
+// TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and
+// the library imports none of them.
+func TestRooms(t *testing.T) {
+	const commands, program = "internal/command/", "cmd/trainweld"
+	seen := 0
+	for name, imports := range packages(t) {
+		rank := slices.Index(rooms, name)
+		if rank >= 0 || strings.HasPrefix(name, commands) {
+			seen++
+		}
+		for _, used := range imports {
+			switch usedRank := slices.Index(rooms, used); {
+			case usedRank >= 0 && rank >= 0 && usedRank > rank:
+				t.Errorf("%s imports %s, which comes after it", name, used)
+			case usedRank >= 0 && rank < 0 && name != "internal/cli" && !strings.HasPrefix(name, commands):
+				t.Errorf("%s imports %s; only commands may", name, used)
+			case strings.HasPrefix(used, commands) && name != "internal/cli":
+				t.Errorf("%s imports the command %s; only internal/cli may", name, used)
+			case used == "internal/cli" && name != program:
+				t.Errorf("%s imports %s; only %s may", name, used, program)
+			}
+		}
+	}
+	if seen < len(rooms)+10 {
+		t.Errorf("only %d rooms and commands; this test looks at the wrong things", seen)
+	}
+}
+
+// TestRooms_Flags holds that the library declares no flags of commands.
+func TestRooms_Flags(t *testing.T) {
+	for name, imports := range packages(t) {
+		for _, used := range imports {
+			if strings.HasPrefix(used, "github.com/spf13/") && !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
+				t.Errorf("%s imports %s; only internal and cmd may", name, used)
+			}
+		}
+	}
+}
+
+// TestRooms_Commands holds that each folder of commands is in the table, and that the program itself stays small.
+func TestRooms_Commands(t *testing.T) {
+	folders, err := filepath.Glob("../command/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, listed []string
+	for _, folder := range folders {
+		names = append(names, filepath.Base(folder))
+	}
+	for _, command := range commands() {
+		listed = append(listed, command(&host.Program{}).Name())
+	}
+	slices.Sort(listed)
+	if !slices.Equal(names, listed) {
+		t.Errorf("the folders are %q, the table has %q", names, listed)
+	}
+	files, err := filepath.Glob("../../cmd/trainweld/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 || len(files) > 3 {
+		t.Errorf("cmd/trainweld has the files %q, want at most 3", files)
+	}
+}
+
+// packages are the packages of the module with what they import, without the module's name.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		for i := range fields {
+			fields[i] = strings.TrimPrefix(fields[i], module)
+		}
+		imports[fields[0]] = fields[1:]
+	}
+	return imports
+}
