@@ -32,6 +32,13 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return exit.Usage(fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0]))
 }
 
+// AddReportFormat adds the flag for the format of a report.
+func AddReportFormat(cmd *cobra.Command, format *string) {
+	formats := report.Formats()
+	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // KnownFormat refuses formats that reports do not have.
 func KnownFormat(format string) error {
 	formats := report.Formats()
@@ -39,6 +46,16 @@ func KnownFormat(format string) error {
 		return nil
 	}
 	return fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), DidYouMean(format, formats))
+}
+
+// AddOnConflict adds the flag that says what follows where managers disagree. usual is its value if it is not given.
+func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
+	words := []string{"fail", "last"}
+	if usual == "last" {
+		words = []string{"last", "fail"}
+	}
+	cmd.Flags().StringVar(rule, "on-conflict", usual, help)
+	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // ParseOnConflict reads the value of --on-conflict.

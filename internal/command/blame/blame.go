@@ -104,7 +104,7 @@ failed.`,
 	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text or json")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	f.StringVar(&flags.OnConflict, "on-conflict", "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
+	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
@@ -115,7 +115,7 @@ failed.`,
 	f.StringVar(&flags.shown.Color, "color", "auto", "auto: colours on a terminal, unless NO_COLOR is set; always; or never")
 	for flag, words := range map[string][]string{
 		"output": {"text", "json"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"on-conflict": {"last", "fail"}, "color": {"auto", "always", "never"},
+		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}

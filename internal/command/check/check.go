@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,15 +79,13 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
-	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
-	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
+	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("severity", option.CompleteSeverity)
 	return cmd
 }

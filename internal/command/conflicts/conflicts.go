@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
@@ -74,9 +73,8 @@ Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at,
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.Schema.Add(cmd)
-	f.StringVarP(&flags.format, "output", "o", report.Formats()[0], "the format of the report: "+strings.Join(report.Formats(), ", "))
+	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -93,7 +93,7 @@ not render.`,
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
-	f.StringVar(&flags.onConflict, "on-conflict", "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
+	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
@@ -101,7 +101,7 @@ not render.`,
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"on-conflict": {"last", "fail"}, "color": {"auto", "always", "never"},
+		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

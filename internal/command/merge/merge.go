@@ -64,11 +64,10 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.onConflict, "on-conflict", "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
+	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"fail", "last"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
