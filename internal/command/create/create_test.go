@@ -1,13 +1,13 @@
-package cli
+package create
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
-	"github.com/trainweld/trainweld/internal/command/create"
 	"github.com/trainweld/trainweld/internal/host"
 )
 
@@ -15,14 +15,18 @@ import (
 // something of the TrainJob, and for no other.
 func TestCreateDocumented(t *testing.T) {
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Files: host.Files{}}
+	text, err := os.ReadFile("../../../docs/create.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	rows := map[string]bool{}
-	for _, line := range strings.Split(document(t, "docs/create.md"), "\n") {
+	for _, line := range strings.Split(string(text), "\n") {
 		if flag, ok := strings.CutPrefix(line, "| `--"); ok {
 			name, _, _ := strings.Cut(flag, "`")
 			rows[name] = true
 		}
 	}
-	create.Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
+	Command(&p).Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "output" || f.Name == "show-values" {
 			return
 		}
