@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -139,9 +138,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case workspace.IsRuntime(d.ID):
 		j.runtime(d, all)
 	case kind == "ConfigMap":
-		if cm, ok := d.Object.(*corev1.ConfigMap); ok {
-			j.snapshot(cm, d)
-		}
+		j.snapshot(d)
 	}
 }
 

@@ -1,12 +1,10 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"sync/atomic"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -61,26 +59,19 @@ func readPast(p *host.Program, j *judge) *past {
 }
 
 func (was *past) add(d *manifest.Document) {
-	flags := was.judge.flags
 	id := was.judge.idOf(d)
-	held := &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
 	switch {
 	case d.Object == nil && !d.Broken:
 		return
 	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
 		was.objects[id] = d
 	case workspace.IsRuntime(id):
-		was.runtimes[id] = held
+		was.runtimes[id] = &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
 	case id.Kind == "ConfigMap":
-		cm, ok := d.Object.(*corev1.ConfigMap)
-		if !ok {
+		job, held := was.judge.heldSnapshot(d)
+		if held == nil {
 			return
 		}
-		job, runtime := was.judge.in.SnapshotOf(cm, cmp.Or(cm.Namespace, flags.Namespace, "default"), d)
-		if runtime == nil {
-			return
-		}
-		held.Snapshot, held.fields = true, func() (map[string]any, error) { return admission.Encode(runtime) }
 		was.runtimes[job] = held
 	default:
 		return

@@ -45,16 +45,26 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 }
 
 // snapshot notes the runtime as the Trainer has kept it for a TrainJob. It is judged where that job is.
-func (j *judge) snapshot(cm *corev1.ConfigMap, d *manifest.Document) {
+func (j *judge) snapshot(d *manifest.Document) {
+	if id, held := j.heldSnapshot(d); held != nil {
+		j.hold(id, j.in.Runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
+	}
+}
+
+// heldSnapshot returns the runtime that a ConfigMap holds, and its TrainJob; nil if it holds none.
+func (j *judge) heldSnapshot(d *manifest.Document) (fieldpath.Object, *heldRuntime) {
+	cm, ok := d.Object.(*corev1.ConfigMap)
+	if !ok {
+		return fieldpath.Object{}, nil
+	}
 	id, runtime := j.in.SnapshotOf(cm, cmp.Or(cm.Namespace, j.flags.Namespace, "default"), d)
 	if runtime == nil {
-		return
+		return fieldpath.Object{}, nil
 	}
-	held := &heldRuntime{
+	return id, &heldRuntime{
 		RuntimeSource: workspace.RuntimeSource{Document: d, Snapshot: true},
 		fields:        func() (map[string]any, error) { return admission.Encode(runtime) },
 	}
-	j.hold(id, j.in.Runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
 }
 
 func (j *judge) hold(id fieldpath.Object, refused *finding.Finding, held *heldRuntime, judged bool) {
