@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Render are the flags of render.
+// Render are the flags of render. blame and fn share most of them.
 type Render struct {
 	workspace.Flags
 	Format     string

@@ -64,8 +64,8 @@ func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	return c, nil
 }
 
-// RecoverDirs ends what killed runs began in directories.
-func RecoverDirs(p *host.Program, dirs []string) error {
+// Recover ends what killed runs began in directories.
+func Recover(p *host.Program, dirs []string) error {
 	interrupted, end := p.Listen()
 	defer end()
 	for _, dir := range dirs {

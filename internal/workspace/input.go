@@ -447,7 +447,7 @@ func Duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding
 	return sayOther(f, other)
 }
 
-// sayOther adds where the first one stands to what twice found of the second.
+// sayOther adds where the first one stands to what Duplicate found of the second.
 func sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
 	if other != nil {
 		f.Message += fmt.Sprintf("; the other one is at %s", other.Position(f.Path))

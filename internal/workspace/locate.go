@@ -103,7 +103,7 @@ func disputed(f finding.Finding) []engine.Claim {
 	return slices.DeleteFunc(slices.Clone(f.Claims), func(c engine.Claim) bool { return c.Layer == last })
 }
 
-// Origin is claimPosition, and nowhere, too, for what the API server fills into a runtime: not the
+// Origin is ClaimPosition, and nowhere, too, for what the API server fills into a runtime: not the
 // nearest field that the file has.
 func (in *Input) Origin(j Job, c engine.Claim) fieldpath.Position {
 	if c.Layer == merge.RuntimeLayer && !in.runtimeHas(j, c.Source) {

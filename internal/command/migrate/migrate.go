@@ -141,7 +141,7 @@ func run(p *host.Program, flags migrateFlags) error {
 	var at output.Places
 	if flags.inPlace {
 		at = output.PlacesOf(p, flags.Flags)
-		if err := output.RecoverDirs(p, at); err != nil {
+		if err := output.Recover(p, at); err != nil {
 			return fmt.Errorf("-w: %w", err)
 		}
 	}

@@ -159,7 +159,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 		return exit.Status(exit.Failed)
 	}
 	if flags.update == updateWrite {
-		if err := output.RecoverDirs(p, dirs); err != nil {
+		if err := output.Recover(p, dirs); err != nil {
 			return fmt.Errorf("--update: %w", err)
 		}
 	}
