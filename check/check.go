@@ -87,7 +87,7 @@ type checker struct {
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
 	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
-		Message: fmt.Sprintf(message, args...), Help: help,
+		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
 	return &c.findings[len(c.findings)-1]
 }

@@ -398,7 +398,7 @@ func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
 	return finding.Finding{
 		Code: code, Severity: finding.Error, Object: object, Path: c.Path, Claims: c.Claims,
 		Message: fmt.Sprintf("%s: %s", c.message(), strings.Join(c.Managers(), ", ")),
-		Help:    c.help(),
+		Remedy:  finding.Remedy{Text: c.help()},
 	}
 }
 

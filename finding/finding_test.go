@@ -18,7 +18,7 @@ func ExampleList_Err() {
 			Object:   fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"},
 			Path:     fieldpath.Fields("spec", "runtimePatches"),
 			Position: fieldpath.Position{File: "job.yaml", Line: 14, Column: 17},
-			Message:  `the runtime has no replicated job "worker"`, Help: "it has node",
+			Message:  `the runtime has no replicated job "worker"`, Remedy: finding.Remedy{Text: "it has node"},
 		},
 	}
 	fmt.Println(findings.Err())

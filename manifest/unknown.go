@@ -24,7 +24,7 @@ func (d *diagnosis) unknownField(e entry, t reflect.Type) {
 	case formerField(t, e.name, &f):
 	case d.unpatchable(e.name, t, &f):
 	default:
-		f.Help = d.suggest(e.name, t)
+		f.Remedy.Text = d.suggest(e.name, t)
 	}
 	d.add(f, e.key, fieldpath.Field(e.name))
 }
@@ -119,13 +119,13 @@ func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
 		if name == "podSpecOverrides" {
 			f.Message = "podSpecOverrides is gone since Trainer 2.1"
-			f.Help = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
+			f.Remedy.Text = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
 			return true
 		}
 	case reflect.TypeFor[trainer.TorchMLPolicySource]():
 		if name == "numProcPerNode" {
 			f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
-			f.Help = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+			f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
 			return true
 		}
 	}

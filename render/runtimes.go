@@ -42,7 +42,7 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 		return &finding.Finding{
 			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("%s is among the inputs twice", id),
-			Help:    "remove or rename one of the two, or leave one of the files out",
+			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or leave one of the files out"},
 		}
 	}
 	if *to == nil {
@@ -75,7 +75,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
 		missing.Code, missing.Path = finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
-		missing.Help = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+		missing.Remedy.Text = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		return nil, missing
 	}
 	if spec := r.snapshots[ObjectOf(job)]; spec != nil {
@@ -88,7 +88,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if ref.Name == "" {
 		missing.Message = "the TrainJob names no runtime"
 	}
-	missing.Help = r.help(id)
+	missing.Remedy.Text = r.help(id)
 	return nil, missing
 }
 

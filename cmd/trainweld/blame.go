@@ -232,7 +232,7 @@ func (p *program) blameAll(flags blameFlags) ([]blamed, finding.List, error) {
 	if len(in.jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	return objects, findings, nil

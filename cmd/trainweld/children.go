@@ -120,7 +120,7 @@ func children(js *jobset.JobSet, companions []runtime.Object, flags renderFlags,
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return family{findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Help: "name the JobSet"}}}
+		return family{findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "name the JobSet"}}}}
 	}
 	f := family{findings: out.Findings}
 	if err != nil {

@@ -165,7 +165,7 @@ func (in *input) conflicts(force []string, namespace string) finding.List {
 	if len(in.jobs) == 0 && found == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files that hold some; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	return found

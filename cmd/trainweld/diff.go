@@ -132,7 +132,7 @@ func (p *program) diff(flags diffFlags, args []string) error {
 	if len(old.jobs)+len(new.jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
+			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	if err := p.report(findings, report.Options{ShowValues: flags.showValues}); err != nil {

@@ -235,7 +235,7 @@ func (v *version) childrenOf(j job, out made, to string, opts render.PodsOptions
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Position: j.document.Position(nil), Message: err.Error(), Help: "mend the JobSet",
+				Position: j.document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "mend the JobSet"},
 			})
 			return nil
 		}

@@ -66,7 +66,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 func (p *program) fn() error {
 	data, unreadable := manifest.Read(p.files, p.stdin, manifest.Stdin)
 	if unreadable != nil {
-		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)
+		return fmt.Errorf("standard input: %s; %s", unreadable.Message, report.Help(*unreadable))
 	}
 	list, err := resourcelist.Read(data)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 	if err != nil {
 		f.in.findings = append(f.in.findings, finding.Finding{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
-			Message: err.Error(), Help: "mend the item; it cannot be written as YAML",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the item; it cannot be written as YAML"},
 		})
 		return
 	}
@@ -198,7 +198,7 @@ func (f *function) run() []*resourcelist.Item {
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
 				Code: finding.CodeSyntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Message: err.Error(), Help: "this is a mistake of trainweld; report it with the TrainJob and its runtime",
+				Message: err.Error(), Remedy: finding.Remedy{Text: "this is a mistake of trainweld; report it with the TrainJob and its runtime"},
 			})
 			continue
 		}

@@ -124,7 +124,7 @@ func (p *program) readMerging(in *input, flags inputFlags, how schemaFlags) (*me
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.id, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
-			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
+			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or say --type=merge"},
 		})
 	}
 	kind = objectKind(is, nil)
@@ -217,7 +217,7 @@ func (p *program) readMergedPatch(in *input, file string, kind manifest.Kind) (m
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Help: "name a file that holds one",
+		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Remedy: finding.Remedy{Text: "name a file that holds one"},
 	}
 	if len(documents) > 1 {
 		f.Position = documents[1].Position(nil)
@@ -244,7 +244,7 @@ func (m *merging) mismatches(patch mergedPatch) finding.List {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Path: field.path, Position: is.Position(field.path),
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
-			Help:    "remove the field from the patch, or give the patch its own base",
+			Remedy:  finding.Remedy{Text: "remove the field from the patch, or give the patch its own base"},
 		})
 	}
 	return found
@@ -272,14 +272,14 @@ func (m *merging) apply(reading finding.List) (*merged, finding.List) {
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.id, Path: field.Path, Position: m.position(field.Layer, field.Path),
-			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
+			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
 		})
 	}
 	for _, path := range duplicates {
 		found = append(found, finding.Finding{
 			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.id, Path: path, Position: m.base.Position(path),
 			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
-			Help:    "use --type=merge with the whole list, or give each item a merge key of its own",
+			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
 		})
 	}
 	return &out, found
@@ -324,13 +324,13 @@ func (m *merging) applyObjects() (merged, error) {
 
 // refused is why a merge failed, as a finding.
 func (m *merging) refused(err error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Message: err.Error(), Help: "correct the value"}
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.id, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *engine.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
 		f.Position = m.position(at.Layer, at.Path)
 		if m.typ == applyType && m.schema.Lookup(at.Path) == nil {
-			f.Help = "remove the field, or correct its name"
+			f.Remedy.Text = "remove the field, or correct its name"
 		}
 	}
 	return f
@@ -360,10 +360,10 @@ func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) fi
 			f.Claims[i].Position = m.position(f.Claims[i].Layer, f.Claims[i].Source)
 		}
 		f.Position = lastPlace(f.Claims)
-		f.Help = "keep the one member that is meant, and remove the other from its patch"
+		f.Remedy.Text = "keep the one member that is meant, and remove the other from its patch"
 		if c.Kind == conflict.Overlap {
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)
+			f.Remedy.Text = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)
 			if rule == render.Last {
 				f.Severity = finding.Warning
 			}

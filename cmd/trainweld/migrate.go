@@ -114,7 +114,7 @@ func (flags migrateFlags) check() error {
 		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
 	}
 	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
-		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
+		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))
 	}
 	if err := checkNamespace(flags.namespace); err != nil {
 		return err

@@ -129,7 +129,7 @@ func (r *renderRun) render() finding.List {
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	count := int64(0)
@@ -299,7 +299,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 		found = append(found, finding.Finding{
 			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.outputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.outputDir, ownFilesName) + " to keep it",
+			Remedy:  finding.Remedy{Text: "remove it, or take its line out of " + filepath.Join(r.flags.outputDir, ownFilesName) + " to keep it"},
 		})
 	}
 	return found, err

@@ -103,7 +103,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if err != nil {
 		c.add(finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
-			Message: err.Error(), Help: "mend the patch",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the patch"},
 		})
 	}
 	var before *object

@@ -103,7 +103,7 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, fin
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.document.Position(missing.Path)
-		missing.Help = strings.Replace(missing.Help, "give the runtime with -r FILE", "put the runtime's file beside the TrainJob, or into a folder above it", 1)
+		missing.Remedy.Text = strings.Replace(missing.Remedy.Text, "give the runtime with -r FILE", "put the runtime's file beside the TrainJob, or into a folder above it", 1)
 		if !in.broken[named] { // else its own findings say what is wrong with it
 			found = append(found, *missing)
 		} else if found.Err() == nil && in.findings.Err() == nil {
@@ -229,7 +229,7 @@ func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Message: err.Error(), Help: "mend the job and the index of options.yaml",
+		Message: err.Error(), Remedy: finding.Remedy{Text: "mend the job and the index of options.yaml"},
 	}
 }
 

@@ -175,14 +175,14 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
-		if line := findingLine(f) + "\n"; f.Help == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+		if line := findingLine(f) + "\n"; f.Remedy.Text == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
 			continue
 		}
 		text := string(f.Code)
 		if f.Position != (fieldpath.Position{}) {
 			text = f.Position.String() + ": " + text
 		}
-		lines = append(lines, Line{' ', text + ": " + f.Help})
+		lines = append(lines, Line{' ', text + ": " + f.Remedy.Text})
 	}
 	return lines
 }

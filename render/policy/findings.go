@@ -15,11 +15,11 @@ import (
 
 // aboutTrainJob and aboutRuntime report what was found in a field of one of the two inputs.
 func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Help: help})
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Help: help})
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 // report adds a finding once: several jobs may come to the same one.

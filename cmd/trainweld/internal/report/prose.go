@@ -24,11 +24,14 @@ func (o Options) prose(f finding.Finding) []string {
 		}
 		lines = append(lines, line)
 	}
-	if f.Help != "" {
-		lines = append(lines, "help: "+printable(f.Help))
+	if Help(f) != "" {
+		lines = append(lines, "help: "+printable(Help(f)))
 	}
 	return lines
 }
+
+// Help is what to do about a finding, in words of the command line.
+func Help(f finding.Finding) string { return f.Remedy.Text }
 
 // title is the code with what it means in a few words.
 func title(code finding.Code) string {

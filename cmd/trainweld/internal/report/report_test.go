@@ -90,7 +90,7 @@ func findings(t *testing.T) finding.List {
 				{Layer: engine.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
 				{Layer: engine.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
-			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Help: "agree on one value",
+			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
 		{
 			Code: finding.CodeUnion, Severity: finding.Error, Object: job, Path: path(t, env),
@@ -99,36 +99,36 @@ func findings(t *testing.T) finding.List {
 				{Layer: engine.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
 				{Layer: engine.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
 			},
-			Message: "managers set different members of one union", Help: "keep the one member that is meant",
+			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
 		{
 			Code: finding.CodeUnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
 			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
-			Message:  "the place stands behind a value on one line, so the line is not shown", Help: "none",
+			Message:  "the place stands behind a value on one line, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
-			Message: "the place is within the text of a value, so the line is not shown", Help: "none",
+			Message: "the place is within the text of a value, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
-			Message: "a tab is before the column", Help: "none",
+			Message: "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
-			Message: "wide characters are before the column", Help: "none",
+			Message: "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
-			Message: "the column is in the middle of a long line", Help: "none",
+			Message: "the column is in the middle of a long line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
-			Message: "control characters are in the line", Help: "none",
+			Message: "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeAmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
-			Message: "a line without a column", Help: "none",
+			Message: "a line without a column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeOldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
@@ -136,13 +136,13 @@ func findings(t *testing.T) finding.List {
 		},
 		{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files"},
 		},
 		{
 			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
 			Claims:  []engine.Claim{{Layer: engine.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
-			Message: hostile, Help: hostile,
+			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}
 }
