@@ -44,7 +44,7 @@ func (r *renderer) ofOverrides(f finding.Finding) finding.Finding {
 	}
 	if f.Code == finding.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
-		f.Remedy.Text = "keep the one member that is meant, and drop the other from its override"
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and drop the other from its override"}
 	}
 	f.Message, f.Remedy.Text = overrides.Text(f.Message), overrides.Text(f.Remedy.Text)
 	return f

@@ -78,11 +78,11 @@ func (p *program) fn() error {
 	}
 	f := p.newFunction(list, opts)
 	if err := f.in.unknownManager(opts.force); err != nil {
-		return p.refuse(list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
+		return p.refuse(list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), forceFlag)}})
 	}
 	items := f.run()
 	findings := f.told(report.Distinct(f.findings))
-	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes}); err != nil {
+	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes, Help: fnHelp}); err != nil {
 		return err
 	}
 	failed := failure(findings, opts.strict)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -116,10 +117,14 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	return o, wrong
 }
 
-// inOptions says in words of the options what findings say in those of the command line.
-var inOptions = strings.NewReplacer(
-	"--on-conflict=last", "onConflict: last",
-	"--force-manager=NAME", "forceManagers: NAME",
-	"--force-manager: ", "",
-	"give the runtime with -r FILE", "give the runtime as an item or in runtimeFiles",
-)
+// fnHelp returns what to do about a finding: its remedy, and the option that does it.
+func fnHelp(f finding.Finding) string {
+	switch {
+	case f.Remedy.Do != finding.LetOneWin:
+		return strings.Replace(f.Remedy.Text, "give the runtime with -r FILE", "give the runtime as an item or in runtimeFiles", 1)
+	case f.Code == finding.CodeUnion:
+		return f.Remedy.Text + ", and forceManagers: NAME renders what would be with that manager's"
+	default:
+		return f.Remedy.Text + ": onConflict: last renders that, and forceManagers: NAME lets another one win"
+	}
+}

@@ -12,7 +12,6 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trainweld/trainweld/cmd/trainweld/internal/report"
 	"github.com/trainweld/trainweld/cmd/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -33,8 +32,8 @@ func (f *function) results(findings finding.List) []resourcelist.Result {
 
 func (f *function) result(finding finding.Finding) resourcelist.Result {
 	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity), Tags: map[string]string{"code": string(finding.Code)}}
-	if report.Help(finding) != "" {
-		r.Message += "; " + report.Help(finding)
+	if help := fnHelp(finding); help != "" {
+		r.Message += "; " + help
 	}
 	if version := f.apiVersion(finding.Object); version != "" && finding.Object.Name != "" {
 		r.ResourceRef = &resourcelist.ResourceRef{APIVersion: version, Kind: finding.Object.Kind, Namespace: finding.Object.Namespace, Name: finding.Object.Name}
@@ -152,7 +151,6 @@ var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
 // told are findings whose messages name the files that people know.
 func (f *function) told(findings finding.List) finding.List {
 	for i := range findings {
-		findings[i].Remedy.Text = inOptions.Replace(report.Help(findings[i]))
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
 			n := streamPosition.FindStringSubmatch(at)[1]
 			if p := f.positionForPeople(fieldpath.Position{File: itemPrefix + n}); p.File != "" {

@@ -40,6 +40,9 @@ func (in *input) patchedBy(job *trainer.TrainJob) {
 	}
 }
 
+// forceFlag begins the errors about the managers to let win.
+const forceFlag = "--force-manager: "
+
 // unknownManager is the mistake of letting somebody win who has no patch. Where something could not be
 // read there may well be such a patch, and nil is returned.
 func (in *input) unknownManager(force []string) error {
@@ -52,7 +55,7 @@ func (in *input) unknownManager(force []string) error {
 		if hint == "" && len(known) > 0 {
 			hint = fmt.Sprintf("; the managers are %q", known)
 		}
-		return usageError{fmt.Errorf("--force-manager: no patch is of manager %q%s", name, hint)}
+		return usageError{fmt.Errorf("%sno patch is of manager %q%s", forceFlag, name, hint)}
 	}
 	return nil
 }

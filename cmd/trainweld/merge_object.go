@@ -360,10 +360,10 @@ func (m *merging) conflicts(owners *engine.Ownership, rule render.OnConflict) fi
 			f.Claims[i].Position = m.position(f.Claims[i].Layer, f.Claims[i].Source)
 		}
 		f.Position = lastPlace(f.Claims)
-		f.Remedy.Text = "keep the one member that is meant, and remove the other from its patch"
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
 		if c.Kind == conflict.Overlap {
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-			f.Remedy.Text = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)
+			f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
 			if rule == render.Last {
 				f.Severity = finding.Warning
 			}

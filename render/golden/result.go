@@ -175,14 +175,26 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
-		if line := findingLine(f) + "\n"; f.Remedy.Text == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+		if line := findingLine(f) + "\n"; help(f) == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
 			continue
 		}
 		text := string(f.Code)
 		if f.Position != (fieldpath.Position{}) {
 			text = f.Position.String() + ": " + text
 		}
-		lines = append(lines, Line{' ', text + ": " + f.Remedy.Text})
+		lines = append(lines, Line{' ', text + ": " + help(f)})
 	}
 	return lines
+}
+
+// help returns what to do about a finding: its remedy, and the option that does it.
+func help(f finding.Finding) string {
+	switch {
+	case f.Remedy.Do != finding.LetOneWin:
+		return f.Remedy.Text
+	case f.Code == finding.CodeUnion:
+		return f.Remedy.Text + ", and force-manager in options.yaml renders what would be with that manager's"
+	default:
+		return f.Remedy.Text + ": on-conflict: last in options.yaml renders that, and force-manager lets another one win"
+	}
 }

@@ -24,14 +24,30 @@ func (o Options) prose(f finding.Finding) []string {
 		}
 		lines = append(lines, line)
 	}
-	if Help(f) != "" {
-		lines = append(lines, "help: "+printable(Help(f)))
+	if help := o.help(f); help != "" {
+		lines = append(lines, "help: "+printable(help))
 	}
 	return lines
 }
 
-// Help is what to do about a finding, in words of the command line.
-func Help(f finding.Finding) string { return f.Remedy.Text }
+func (o Options) help(f finding.Finding) string {
+	if o.Help != nil {
+		return o.Help(f)
+	}
+	return Help(f)
+}
+
+// Help returns what to do about a finding: its remedy, and the flag or the command that does it.
+func Help(f finding.Finding) string {
+	switch {
+	case f.Remedy.Do != finding.LetOneWin:
+		return f.Remedy.Text
+	case f.Code == finding.CodeUnion:
+		return f.Remedy.Text + ", and --force-manager=NAME renders what would be with that manager's"
+	default:
+		return f.Remedy.Text + ": --on-conflict=last renders that, and --force-manager=NAME lets another one win"
+	}
+}
 
 // title is the code with what it means in a few words.
 func title(code finding.Code) string {

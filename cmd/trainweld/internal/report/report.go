@@ -41,6 +41,8 @@ type Options struct {
 	Color bool
 	// Strict counts warnings as errors, where a format passes or fails.
 	Strict bool
+	// Help returns what to do about a finding. Nil is the function Help, in words of the command line.
+	Help func(finding.Finding) string
 	// Line returns the line of a file in which a position is, without its end, and "" where it is not
 	// known. It is measured, and never written.
 	Line func(fieldpath.Position) string

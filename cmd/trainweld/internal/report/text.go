@@ -41,8 +41,8 @@ func (t text) finding(f finding.Finding) {
 	}
 	t.snippet(f)
 	t.claims(f)
-	if Help(f) != "" {
-		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(Help(f)))
+	if help := t.opts.help(f); help != "" {
+		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(help))
 	}
 }
 
