@@ -37,8 +37,10 @@ type Failure struct {
 	// Position is the file or folder, whose path begins with the folder that was searched for cases, and the place
 	// in it where there is one.
 	Position fieldpath.Position
-	// Message says what is wrong, and what to do, in one sentence without its final stop.
+	// Message says what is wrong, in one sentence without its final stop.
 	Message string
+	// Update is what Update does about it, such as "writes it". It is empty where Update does nothing.
+	Update string
 	// Lines show what differs.
 	Lines []Line
 }
@@ -123,7 +125,8 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return nil, err
 	}
 	if want == nil && len(got.files) > 0 {
-		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder; --update writes it")
+		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder")
+		r.Failures[0].Update = "writes it"
 		for _, f := range r.Expected {
 			r.Failures[0].Lines = append(r.Failures[0].Lines, Line{' ', f.Error()})
 		}
@@ -156,16 +159,16 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	f := Failure{Position: fieldpath.Position{File: c.File}}
 	switch {
 	case name == Findings:
-		f.Message = "the findings differ; --update writes them"
+		f.Message, f.Update = "the findings differ", "writes them"
 		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
 	case c.irregular:
-		f.Message = "must be a regular file; --update replaces a link"
+		f.Message, f.Update = "must be a regular file", "replaces a link"
 	case c.Old == nil:
-		f.Message = "the file is missing; --update writes it"
+		f.Message, f.Update = "the file is missing", "writes it"
 	case c.New == nil:
-		f.Message = "nothing renders to this file any more; --update removes it"
+		f.Message, f.Update = "nothing renders to this file any more", "removes it"
 	default:
-		f.Message = "differs from what is rendered; --update writes that"
+		f.Message, f.Update = "differs from what is rendered", "writes that"
 		f.Lines = explain(opts, c.Old, got.objects[name])
 	}
 	return f
