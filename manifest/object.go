@@ -188,7 +188,7 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.F
 	}
 	f := notAnObject("has no " + missing)
 	if manager != "" && len(missing) > len("apiVersion") {
-		f.Remedy.Text = "if it is a manager's patch, give it with --patch; else give it the apiVersion and kind of a Kubernetes object, or leave the file out"
+		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
 	}
 	return nil, f
 }

@@ -88,21 +88,21 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if ref.Name == "" {
 		missing.Message = "the TrainJob names no runtime"
 	}
-	missing.Remedy.Text = r.help(id)
+	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
 	return nil, missing
 }
 
-// help names the runtimes that there are, the one that was most likely meant first.
+// help names the runtimes that there are, the one that was most likely meant first. A program may add how to give one.
 func (r *Runtimes) help(id fieldpath.Object) string {
 	if len(r.known) == 0 {
-		return "give the runtime with -r FILE; no runtime is among the inputs"
+		return "give the runtime"
 	}
 	names := make([]string, 0, len(r.known))
 	for known := range r.known {
 		names = append(names, known.String())
 	}
 	slices.Sort(names)
-	help := "give the runtime with -r FILE, or name one that is there: " + strings.Join(names, ", ")
+	help := "name one that is there: " + strings.Join(names, ", ") + "; or give the runtime"
 	if id.Name == "" {
 		return help
 	}

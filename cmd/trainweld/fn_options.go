@@ -119,12 +119,16 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 
 // fnHelp returns what to do about a finding: its remedy, and the option that does it.
 func fnHelp(f finding.Finding) string {
-	switch {
-	case f.Remedy.Do != finding.LetOneWin:
-		return strings.Replace(f.Remedy.Text, "give the runtime with -r FILE", "give the runtime as an item or in runtimeFiles", 1)
-	case f.Code == finding.CodeUnion:
-		return f.Remedy.Text + ", and forceManagers: NAME renders what would be with that manager's"
+	switch r := f.Remedy; {
+	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+		return r.Text + ", and forceManagers: NAME renders what would be with that manager's"
+	case r.Do == finding.LetOneWin:
+		return r.Text + ": onConflict: last renders that, and forceManagers: NAME lets another one win"
+	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
+		return r.Text + " as an item or in runtimeFiles"
+	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
+		return r.Text + "; if it is a manager's patch, name it in patchFiles"
 	default:
-		return f.Remedy.Text + ": onConflict: last renders that, and forceManagers: NAME lets another one win"
+		return r.Text
 	}
 }

@@ -103,7 +103,6 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, fin
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.document.Position(missing.Path)
-		missing.Remedy.Text = strings.Replace(missing.Remedy.Text, "give the runtime with -r FILE", "put the runtime's file beside the TrainJob, or into a folder above it", 1)
 		if !in.broken[named] { // else its own findings say what is wrong with it
 			found = append(found, *missing)
 		} else if found.Err() == nil && in.findings.Err() == nil {

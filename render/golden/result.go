@@ -28,7 +28,7 @@ type Result struct {
 	Failures []Failure
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
-	// Expected are the findings of severity Error that the case renders to.
+	// Expected are the findings of severity Error that the case renders to. Their remedies name the options of a case.
 	Expected finding.List
 }
 
@@ -117,6 +117,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	}
 	for _, f := range got.findings {
 		if f.Severity >= finding.Error {
+			f.Remedy.Text = help(f)
 			r.Expected = append(r.Expected, f)
 		}
 	}
@@ -192,12 +193,16 @@ func helpFor(c *Change, findings finding.List) []Line {
 
 // help returns what to do about a finding: its remedy, and the option that does it.
 func help(f finding.Finding) string {
-	switch {
-	case f.Remedy.Do != finding.LetOneWin:
-		return f.Remedy.Text
-	case f.Code == finding.CodeUnion:
-		return f.Remedy.Text + ", and force-manager in options.yaml renders what would be with that manager's"
+	switch r := f.Remedy; {
+	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+		return r.Text + ", and force-manager in options.yaml renders what would be with that manager's"
+	case r.Do == finding.LetOneWin:
+		return r.Text + ": on-conflict: last in options.yaml renders that, and force-manager lets another one win"
+	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
+		return r.Text + " in a file beside the TrainJob, or in a folder above it"
+	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):
+		return r.Text + " with flux-templates in options.yaml"
 	default:
-		return f.Remedy.Text + ": on-conflict: last in options.yaml renders that, and force-manager lets another one win"
+		return r.Text
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/finding"
@@ -39,14 +40,26 @@ func (o Options) help(f finding.Finding) string {
 
 // Help returns what to do about a finding: its remedy, and the flag or the command that does it.
 func Help(f finding.Finding) string {
-	switch {
-	case f.Remedy.Do != finding.LetOneWin:
-		return f.Remedy.Text
-	case f.Code == finding.CodeUnion:
-		return f.Remedy.Text + ", and --force-manager=NAME renders what would be with that manager's"
-	default:
+	switch f.Remedy.Do {
+	case finding.LetOneWin:
+		if f.Code == finding.CodeUnion {
+			return f.Remedy.Text + ", and --force-manager=NAME renders what would be with that manager's"
+		}
 		return f.Remedy.Text + ": --on-conflict=last renders that, and --force-manager=NAME lets another one win"
+	case finding.Provide:
+		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
+	default:
+		return f.Remedy.Text
 	}
+}
+
+// provide says of a kind of object how it is given.
+var provide = map[string]string{
+	"ClusterTrainingRuntime": " with -r FILE",
+	"TrainingRuntime":        " with -r FILE",
+	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
+	"Secret":                 " with --generate-secrets",
+	"ConfigMap":              " with --flux-templates",
 }
 
 // title is the code with what it means in a few words.
