@@ -38,7 +38,7 @@ func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 		case *trainer.TrainJob:
 			if document.Overrides != nil {
 				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1, which are nobody's patches")
-				f.Remedy.Text = "rewrite it with trainweld migrate first, which makes them the patch of one manager"
+				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite them as the patch of one manager"}
 				d.findings = append(d.findings, f)
 				continue
 			}

@@ -119,7 +119,7 @@ func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
 		if name == "podSpecOverrides" {
 			f.Message = "podSpecOverrides is gone since Trainer 2.1"
-			f.Remedy.Text = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
+			f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "use .spec.runtimePatches; or write podTemplateOverrides, with what stands beside targetJobs in a spec, and rewrite them"}
 			return true
 		}
 	case reflect.TypeFor[trainer.TorchMLPolicySource]():

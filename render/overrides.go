@@ -24,7 +24,7 @@ func (r *renderer) twoAPIs(patches []trainer.RuntimePatch) bool {
 	if len(r.in.TrainJob.Spec.RuntimePatches) == 0 {
 		f.Path = fieldpath.Fields("spec")
 		f.Message = "patches cannot be laid over a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
-		f.Remedy.Text = "rewrite the TrainJob with trainweld migrate first"
+		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite these fields as .spec.runtimePatches"}
 	}
 	r.report(f)
 	return true

@@ -128,6 +128,8 @@ func fnHelp(f finding.Finding) string {
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
 		return r.Text + "; if it is a manager's patch, name it in patchFiles"
+	case r.Do == finding.Migrate:
+		return r.Text + " with trainweld migrate"
 	default:
 		return r.Text
 	}

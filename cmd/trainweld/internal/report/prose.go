@@ -48,6 +48,8 @@ func Help(f finding.Finding) string {
 		return f.Remedy.Text + ": --on-conflict=last renders that, and --force-manager=NAME lets another one win"
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
+	case finding.Migrate:
+		return f.Remedy.Text + " with trainweld migrate"
 	default:
 		return f.Remedy.Text
 	}
