@@ -16,8 +16,8 @@ type Action uint8
 const (
 	// Edit is the zero value: only Text says what to do.
 	Edit Action = iota
-	// Set gives the field a value. Options are the values that it takes, or a good one.
-	Set
+	// SetValue gives the field a value. Options are the values that it takes, or a good one.
+	SetValue
 	// Remove takes the field away.
 	Remove
 	// Rename gives the field another name, or the object another reference. Options are the names, the nearest first.
