@@ -144,7 +144,7 @@ func (p *program) blame(flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
+	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error })
 	if err := report.Write(p.stderr, "text", findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}

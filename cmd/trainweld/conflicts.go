@@ -89,7 +89,7 @@ func (p *program) conflicts(flags conflictsFlags) error {
 	if err := in.unknownManager(flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(inOrder(in.conflicts(flags.force, flags.namespaceOf("")), in.order))
+	found := inOrder(in.conflicts(flags.force, flags.namespaceOf("")), in.order).Distinct()
 	return p.reportConflicts(flags, in, found, report.Count(len(in.jobs), "TrainJob"))
 }
 

@@ -109,7 +109,7 @@ func (p *program) create(flags createFlags, changed func(flag string) bool) erro
 	in.locatePatches(found)
 	findings = append(findings, found...)
 	findings.Sort()
-	if err := p.report(report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := p.report(findings.Distinct(), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

@@ -187,7 +187,7 @@ func toldByDiff(old, new finding.List) finding.List {
 			told = append(told, f)
 		}
 	}
-	return report.Distinct(told)
+	return told.Distinct()
 }
 
 // options reads the flags that have words for values.

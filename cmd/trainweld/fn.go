@@ -81,7 +81,7 @@ func (p *program) fn() error {
 		return p.refuse(list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), forceFlag)}})
 	}
 	items := f.run()
-	findings := f.told(report.Distinct(f.findings))
+	findings := f.told(f.findings.Distinct())
 	if err := p.report(f.forPeople(findings), report.Options{ShowNotes: opts.showNotes, Help: fnHelp}); err != nil {
 		return err
 	}

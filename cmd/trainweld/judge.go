@@ -195,7 +195,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
 		})
 	}
-	return report.Distinct(inOrder(oncePerRuntime(found), j.in.order))
+	return inOrder(oncePerRuntime(found), j.in.order).Distinct()
 }
 
 // trainJob judges one TrainJob.

@@ -157,7 +157,7 @@ func (p *program) migrate(flags migrateFlags) error {
 	for _, text := range m.own {
 		files = append(files, m.file(text))
 	}
-	findings := report.Distinct(m.findings)
+	findings := m.findings.Distinct()
 	if err := p.report(findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (r *renderRun) render() finding.List {
 	if found.Err() == nil {
 		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.children.maxPods.count())...)
 	}
-	return report.Distinct(append(found, r.unsafe...))
+	return append(found, r.unsafe...).Distinct()
 }
 
 // learn goes through what the first TrainJob would wait for, while its file is read: the plan of the merge, and what

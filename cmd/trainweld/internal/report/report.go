@@ -91,20 +91,6 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Distinct leaves out what was found before: what is wrong with a runtime is found once for each of
-// its TrainJobs.
-func Distinct(findings finding.List) finding.List {
-	seen := map[string]bool{}
-	var once finding.List
-	for _, f := range findings {
-		if text := f.Error(); !seen[text] {
-			seen[text] = true
-			once = append(once, f)
-		}
-	}
-	return once
-}
-
 // Summary says how many errors and warnings there are, "" when there is neither. It is for a line of
 // its own, beside a report in the named format.
 func Summary(format string, findings finding.List) string {

@@ -250,10 +250,3 @@ func TestWriteFails(t *testing.T) {
 		}
 	}
 }
-
-func TestDistinct(t *testing.T) {
-	all := findings(t)
-	if diff := cmp.Diff(len(all), len(report.Distinct(append(all, all...)))); diff != "" {
-		t.Error(diff)
-	}
-}
