@@ -39,9 +39,8 @@ type renderRun struct {
 	spool    spool
 	// What was made of the TrainJobs, in their order, and behind them of the JobSets.
 	made     [2][]rendered
-	findings [2]finding.List
+	findings [2]finding.Set
 	unsafe   finding.List
-	seen     map[string]bool // the findings
 	err      error
 	pods     atomic.Int64 // made so far
 }
@@ -75,7 +74,7 @@ func (p *program) render(flags renderFlags) error {
 	opts.ForceManagers = flags.force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
-		in: newInput(flags.inputFlags, p.progress()), seen: map[string]bool{},
+		in:       newInput(flags.inputFlags, p.progress()),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}
@@ -125,7 +124,7 @@ func (r *renderRun) render() finding.List {
 		r.take(o)
 	})
 	r.in.findings = f.findings()
-	found := slices.Concat(r.in.findings, r.findings[0], r.findings[1])
+	found := slices.Concat(r.in.findings, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
@@ -223,12 +222,7 @@ func (r *renderRun) take(o renderedJob) {
 	if o.jobSet {
 		group = 1
 	}
-	for _, f := range o.findings {
-		if text := f.Error(); !r.seen[text] {
-			r.seen[text] = true
-			r.findings[group] = append(r.findings[group], f)
-		}
-	}
+	r.findings[group].Add(o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
 	for _, text := range o.texts {
