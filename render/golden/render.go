@@ -73,14 +73,16 @@ func (in *input) render() (*rendering, error) {
 // findingsText is the content of findings.txt: a line for each finding, without its place, which moves with
 // every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
-	var b bytes.Buffer
-	seen := map[string]bool{}
+	var shown finding.Set
 	for _, f := range findings {
-		line := findingLine(f)
-		if (f.Severity > finding.Note || notes) && !seen[line] {
-			seen[line] = true
-			fmt.Fprintln(&b, line)
+		if f.Severity > finding.Note || notes {
+			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
+			shown.Add(f)
 		}
+	}
+	var b bytes.Buffer
+	for _, f := range shown.List() {
+		fmt.Fprintln(&b, findingLine(f))
 	}
 	return b.Bytes()
 }
