@@ -236,11 +236,9 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
-		var still []string
-		for _, f := range check.Patches(&r.in.Runtime.Template, left) {
-			still = append(still, f.Error())
-		}
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !slices.Contains(still, f.Error()) })
+		var still finding.Set
+		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(f.Key()) })
 	}
 	for _, f := range found {
 		if harmless(f) {
