@@ -24,10 +24,8 @@ func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fi
 
 // report adds a finding once: several jobs may come to the same one.
 func (j *Job) report(f finding.Finding) {
-	same := func(g finding.Finding) bool {
-		return g.Code == f.Code && g.Object == f.Object && slices.Equal(g.Path, f.Path) && g.Message == f.Message
-	}
-	if !slices.ContainsFunc(j.Findings, same) {
+	key := f.Key()
+	if !slices.ContainsFunc(j.Findings, func(g finding.Finding) bool { return g.Key() == key }) {
 		j.Findings = append(j.Findings, f)
 	}
 }
