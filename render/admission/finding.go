@@ -23,7 +23,7 @@ type findings struct {
 type findingIndex struct {
 	indexed int // how many findings of the list it has
 	at      map[place]int
-	worded  map[wording]int
+	keys    map[finding.Key]int
 	caused  map[consequence]int
 	errors  map[spot][]int    // positions in the list
 	claims  map[claimed][]int // those of errors in a JobSet or a PodGroup, by the last claim
@@ -31,7 +31,7 @@ type findingIndex struct {
 	paths   map[string]int    // how many errors are at the path, in any object
 }
 
-// spot is a field of an object, place a code there, and wording what is said of it.
+// spot is a field of an object, and place a code there.
 type (
 	spot struct {
 		object fieldpath.Object
@@ -40,10 +40,6 @@ type (
 	place struct {
 		spot
 		code finding.Code
-	}
-	wording struct {
-		place
-		message string
 	}
 	claimed struct {
 		layer  engine.Layer
@@ -63,7 +59,7 @@ func spotOf(f finding.Finding) spot { return spot{f.Object, f.Path.String()} }
 func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
-		x.at, x.worded, x.errors = map[place]int{}, map[wording]int{}, map[spot][]int{}
+		x.at, x.keys, x.errors = map[place]int{}, map[finding.Key]int{}, map[spot][]int{}
 		x.caused, x.claims, x.paths = map[consequence]int{}, map[claimed][]int{}, map[string]int{}
 	}
 	for ; x.indexed < len(fs.all); x.indexed++ {
@@ -76,7 +72,7 @@ func (fs *findings) catchUp() *findingIndex {
 func (x *findingIndex) count(f finding.Finding, i, by int) {
 	at := place{spotOf(f), f.Code}
 	x.at[at] += by
-	x.worded[wording{at, f.Message}] += by
+	x.keys[f.Key()] += by
 	if len(f.Claims) > 0 {
 		x.caused[consequenceOf(f)] += by
 	}
@@ -126,15 +122,9 @@ func (fs *findings) change(i int, to func(*finding.Finding)) {
 func (fs *findings) add(found ...finding.Finding) {
 	for _, f := range found {
 		x := fs.catchUp()
-		at := place{spotOf(f), f.Code}
-		var known bool
-		switch f.Code {
-		case finding.CodeWrongType, finding.CodeDuplicateItem, finding.CodeDuplicateManager:
-			known = x.at[at] > 0 // the stages have different words for it
-		default:
-			known = x.worded[wording{at, f.Message}] > 0 || len(f.Claims) > 0 && x.caused[consequenceOf(f)] > 0
-		}
-		if !known {
+		k := f.Key()
+		// Where a key has no message, it alone decides.
+		if x.keys[k] == 0 && (k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
 			fs.all = append(fs.all, f)
 		}
 	}
