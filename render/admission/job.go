@@ -20,10 +20,10 @@ import (
 
 // jobs is what becomes of the JobSet's Jobs.
 func (c *checker) jobs(js *jobset.JobSet) {
-	said := slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeMasterAddress })
+	known := c.set()
 	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
-		if said && f.Code == finding.CodeNoSuchPod {
-			continue // the policy's address, in other words
+		if known.Supersedes(f) {
+			continue
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// It is the policy's own, of which the runtime says most.
