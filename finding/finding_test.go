@@ -28,6 +28,27 @@ func ExampleList_Err() {
 	// <nil>
 }
 
+// A webhook answers with the sentence, an editor offers the options.
+func ExampleRemedy() {
+	f := finding.Finding{
+		Code: finding.CodeOverlap, Severity: finding.Error, Message: "managers set different values",
+		Remedy: finding.Remedy{
+			Do: finding.LetOneWin, Options: []string{"a.example.com/sdk", "b.example.com/queue"},
+			Text: "set the field in one patch only, or agree on one value",
+		},
+	}
+	fmt.Printf("%s: %s\n", f.Message, f.Remedy.Text)
+	if f.Remedy.Do == finding.LetOneWin {
+		for _, manager := range f.Remedy.Options {
+			fmt.Println("keep the value of", manager)
+		}
+	}
+	// Output:
+	// managers set different values: set the field in one patch only, or agree on one value
+	// keep the value of a.example.com/sdk
+	// keep the value of b.example.com/queue
+}
+
 func TestFindingsAsErrors(t *testing.T) {
 	findings := finding.List{
 		{Code: finding.CodeOverlap, Severity: finding.Warning, Message: "one"},

@@ -1,6 +1,7 @@
 package finding
 
-// Remedy says what to do about a finding. A program says it in words of its own: see [Action].
+// Remedy says what to do about a finding. A program shows the text, adds words of its own, such as a flag, or
+// carries out the action.
 type Remedy struct {
 	// Do is what to do, where a program can help with it.
 	Do Action
@@ -20,7 +21,7 @@ const (
 	SetValue
 	// Remove takes the field away.
 	Remove
-	// Rename gives the field another name, or the object another reference. Options are the names, the nearest first.
+	// Rename gives the field another name. Options are the names, the nearest first.
 	Rename
 	// Merge makes one item of two that the API takes for one.
 	Merge
@@ -30,6 +31,6 @@ const (
 	LetOneWin
 	// Migrate rewrites the object for today's API.
 	Migrate
-	// Provide adds an input. Options are the kinds of objects that are missing.
+	// Provide adds an input. Options are the kinds of objects to add.
 	Provide
 )

@@ -48,7 +48,7 @@ func (o *Overrides) Check() finding.List {
 			report(finding.Finding{
 				Code: finding.CodeIgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
 				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
-				Remedy:  finding.Remedy{Text: "take it out"},
+				Remedy:  finding.Remedy{Do: finding.Remove, Text: "take it out"},
 			})
 		}
 	}

@@ -178,7 +178,8 @@ func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 			f.Message, f.Remedy.Text = "an item of env has no name", "give the variable a name; the cluster refuses the Job without one"
 		case e.Value != "" && e.ValueFrom != nil:
 			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name))
-			f.Message, f.Remedy.Text = "the variable has value and valueFrom; the controller drops the value", "drop the one that is not meant"
+			f.Message = "the variable has value and valueFrom; the controller drops the value"
+			f.Remedy = finding.Remedy{Do: finding.ChooseOne, Options: []string{"value", "valueFrom"}, Text: "drop the one that is not meant"}
 		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
 			f.Code, f.Severity, f.Path = finding.CodeFileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
 			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster refuses the Job"

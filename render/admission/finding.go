@@ -208,10 +208,11 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message, f.Remedy.Text = finding.CodeMissingField, "is required, and missing", "set it"
+		f.Code, f.Message = finding.CodeMissingField, "is required, and missing"
+		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
 		f.Message = quoted(f.Path, err.BadValue) + " is not among the values that the field takes"
-		f.Remedy.Text = "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")
+		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
 	case field.ErrorTypeTooLong:
 		f.Message, f.Remedy.Text = "is too long: "+err.Detail, "shorten it"
 	case field.ErrorTypeTooMany:
@@ -221,7 +222,8 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		if len(f.Path) == 3 && f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 			f.Code = finding.CodeDuplicateManager
 		}
-		f.Message, f.Remedy.Text = "stands for the same as another item of this list: "+quoted(f.Path, err.BadValue), "merge the two into one, or give one of them another key"
+		f.Message = "stands for the same as another item of this list: " + quoted(f.Path, err.BadValue)
+		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "merge the two into one, or give one of them another key"}
 	case field.ErrorTypeTypeInvalid:
 		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)

@@ -58,7 +58,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Remedy: finding.Remedy{Text: "write apiVersion: " + d.apiVersion},
+			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, Text: "write apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -82,7 +82,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			found.add(finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
 				Message: "a cluster makes another name of generateName each time, by which goes what refers to the object or is made of it",
-				Remedy:  finding.Remedy{Text: "set metadata.name"},
+				Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: o.path(path, raw),
 			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
-			Remedy:  finding.Remedy{Text: "remove the field, or mend its name"},
+			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or mend its name"},
 		})
 	}
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
@@ -258,7 +258,7 @@ func (o *object) refuseVersion(found *findings) {
 	}
 	found.add(finding.Finding{
 		Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
-		Message: "forbidden on create", Remedy: finding.Remedy{Text: "remove the field"},
+		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field"},
 	})
 }
 

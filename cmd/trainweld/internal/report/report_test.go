@@ -250,3 +250,25 @@ func TestWriteFails(t *testing.T) {
 		}
 	}
 }
+
+func TestHelp(t *testing.T) {
+	for _, tc := range []struct {
+		code   finding.Code
+		remedy finding.Remedy
+		want   string
+	}{
+		{finding.CodeNoName, finding.Remedy{Text: "t"}, "t"},
+		{finding.CodeNoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
+		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t: --on-conflict=last renders that, and --force-manager=NAME lets another one win"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t, and --force-manager=NAME renders what would be with that manager's"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
+		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
+		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
+		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
+		{finding.CodeNoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
+	} {
+		if got := report.Help(finding.Finding{Code: tc.code, Remedy: tc.remedy}); got != tc.want {
+			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
+		}
+	}
+}
