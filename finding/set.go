@@ -67,7 +67,7 @@ func (s *Set) List() List {
 	return slices.Clip(s.list)
 }
 
-// Supersedes reports whether a finding of the set says the same mistake as f, and says it better. It is for the
+// Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It is for the
 // findings on one object and on what controllers make of it.
 func (s *Set) Supersedes(f Finding) bool {
 	if s == nil || len(s.spot) == 0 {

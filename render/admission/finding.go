@@ -70,9 +70,10 @@ func (fs *findings) catchUp() *findingIndex {
 
 // count adds a finding, or with -1 removes it.
 func (x *findingIndex) count(f finding.Finding, i, by int) {
-	at := place{spotOf(f), f.Code}
+	k := f.Key()
+	at := place{spot{f.Object, k.Path}, f.Code}
 	x.at[at] += by
-	x.keys[f.Key()] += by
+	x.keys[k] += by
 	if len(f.Claims) > 0 {
 		x.caused[consequenceOf(f)] += by
 	}
