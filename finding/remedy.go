@@ -5,7 +5,7 @@ package finding
 type Remedy struct {
 	// Do is what to do, where a program can help with it.
 	Do Action
-	// Options are what there is to choose from. Each Action says of what kind they are.
+	// Options are the choices. Each Action says of what kind they are.
 	Options []string
 	// Text is a sentence for people, without its final stop. It names no flag and no command.
 	Text string

@@ -39,7 +39,7 @@ type Failure struct {
 	Position fieldpath.Position
 	// Message says what is wrong, in one sentence without its final stop.
 	Message string
-	// Update is what Update does about it, such as "writes it". It is empty where Update does nothing.
+	// Update says how Update settles it, such as "writes it". It is empty where Update does nothing.
 	Update string
 	// Lines show what differs.
 	Lines []Line
