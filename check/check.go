@@ -87,7 +87,7 @@ type checker struct {
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
 	c.findings = append(c.findings, finding.Finding{
 		Code: code, Severity: severity, Object: c.object, Path: path,
-		Message: fmt.Sprintf(message, args...), Help: help,
+		Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
 	return &c.findings[len(c.findings)-1]
 }
@@ -114,8 +114,9 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
 		}
 		if first := indexOf(patches, managerName, name); first < i && name != "" {
-			c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
-				"manager %q has two patches", name).Claims = twice(engine.Manager(name), entry(first), entry(i))
+			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+				"manager %q has two patches", name)
+			f.Claims, f.Remedy.Do = twice(engine.Manager(name), entry(first), entry(i)), finding.Merge
 		}
 	}
 }

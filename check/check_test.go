@@ -298,7 +298,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			for _, f := range got {
-				if f.Message == "" || f.Help == "" {
+				if f.Message == "" || f.Remedy.Text == "" {
 					t.Errorf("no message or help: %+v", f)
 				}
 			}
@@ -453,7 +453,7 @@ func ExamplePatches() {
 	patches := []trainer.RuntimePatch{jobPatch("kueue.x-k8s.io/manager", "nodes", nil)}
 	for _, f := range check.Patches(runtime, patches) {
 		fmt.Println(f.Severity, f.Code, f.Message)
-		fmt.Println(f.Help)
+		fmt.Println(f.Remedy.Text)
 	}
 	// Output:
 	// error TW202 the runtime has no replicated job "nodes"; the cluster would add one that has no containers

@@ -355,6 +355,9 @@ func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent s
 	f := c.report(code, finding.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
 	for _, m := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, m.claim)
+		if len(there) == 0 {
+			f.Remedy.Do, f.Remedy.Options = finding.ChooseOne, append(f.Remedy.Options, m.name)
+		}
 	}
 }
 

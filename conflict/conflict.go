@@ -377,15 +377,20 @@ func (c Conflict) message() string {
 	}
 }
 
-func (c Conflict) help() string {
+// remedy returns what to do. A program may add how it lets one of the managers win.
+func (c Conflict) remedy() finding.Remedy {
 	if len(c.Claims) == 0 {
-		return "set Options.Owners"
+		return finding.Remedy{Text: "set Options.Owners"}
 	}
-	if c.Kind == Union {
-		return "keep the one member that is meant and drop the other from its patch; no order of the patches helps, and --force-manager=NAME renders what would be with that manager's"
+	r := finding.Remedy{
+		Do: finding.LetOneWin, Options: c.Managers(),
+		Text: "keep the one member that is meant and drop the other from its patch; no order of the patches helps",
 	}
-	last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-	return fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's: --on-conflict=last renders that, and --force-manager=NAME lets another one win", last)
+	if c.Kind != Union {
+		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+		r.Text = fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's", last)
+	}
+	return r
 }
 
 // Finding is the conflict as a finding on the rendered object. Severity is Error; under a rule that
@@ -398,7 +403,7 @@ func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
 	return finding.Finding{
 		Code: code, Severity: finding.Error, Object: object, Path: c.Path, Claims: c.Claims,
 		Message: fmt.Sprintf("%s: %s", c.message(), strings.Join(c.Managers(), ", ")),
-		Help:    c.help(),
+		Remedy:  c.remedy(),
 	}
 }
 

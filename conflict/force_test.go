@@ -199,7 +199,7 @@ func TestForceSaysWhatTheClusterDoes(t *testing.T) {
 		if err != nil || len(decisions) != 1 {
 			t.Fatalf("%v %v", decisions, err)
 		}
-		if got := decisions[0].Finding(fieldpath.Object{}).Help; got != tc.want {
+		if got := decisions[0].Finding(fieldpath.Object{}).Remedy.Text; got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

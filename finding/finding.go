@@ -64,8 +64,8 @@ type Finding struct {
 	// Message says what is wrong, in one sentence without its final stop. It never quotes the
 	// value of an environment variable.
 	Message string
-	// Help says what to do next. It is never empty for an error.
-	Help string
+	// Remedy says what to do next. Its text is never empty for an error.
+	Remedy Remedy
 }
 
 // Error is the finding on one line, for use as an error.
@@ -82,8 +82,8 @@ func (f Finding) Error() string {
 		fmt.Fprintf(&b, "%s: ", f.Path)
 	}
 	b.WriteString(f.Message)
-	if f.Help != "" {
-		fmt.Fprintf(&b, "; %s", f.Help)
+	if f.Remedy.Text != "" {
+		fmt.Fprintf(&b, "; %s", f.Remedy.Text)
 	}
 	return b.String()
 }

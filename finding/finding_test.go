@@ -18,7 +18,7 @@ func ExampleList_Err() {
 			Object:   fieldpath.Object{Kind: "TrainJob", Namespace: "team-a", Name: "llm"},
 			Path:     fieldpath.Fields("spec", "runtimePatches"),
 			Position: fieldpath.Position{File: "job.yaml", Line: 14, Column: 17},
-			Message:  `the runtime has no replicated job "worker"`, Help: "it has node",
+			Message:  `the runtime has no replicated job "worker"`, Remedy: finding.Remedy{Text: "it has node"},
 		},
 	}
 	fmt.Println(findings.Err())
@@ -26,6 +26,27 @@ func ExampleList_Err() {
 	// Output:
 	// job.yaml:14:17: TW202: TrainJob team-a/llm: .spec.runtimePatches: the runtime has no replicated job "worker"; it has node
 	// <nil>
+}
+
+// A webhook answers with the sentence, an editor offers the options.
+func ExampleRemedy() {
+	f := finding.Finding{
+		Code: finding.CodeOverlap, Severity: finding.Error, Message: "managers set different values",
+		Remedy: finding.Remedy{
+			Do: finding.LetOneWin, Options: []string{"a.example.com/sdk", "b.example.com/queue"},
+			Text: "set the field in one patch only, or agree on one value",
+		},
+	}
+	fmt.Printf("%s: %s\n", f.Message, f.Remedy.Text)
+	if f.Remedy.Do == finding.LetOneWin {
+		for _, manager := range f.Remedy.Options {
+			fmt.Println("keep the value of", manager)
+		}
+	}
+	// Output:
+	// managers set different values: set the field in one patch only, or agree on one value
+	// keep the value of a.example.com/sdk
+	// keep the value of b.example.com/queue
 }
 
 func TestFindingsAsErrors(t *testing.T) {

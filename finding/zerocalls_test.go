@@ -10,6 +10,6 @@ import (
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
 		finding.FormatValue, finding.HideSecrets, finding.IsSecret, finding.Nearest, finding.StricterCodes,
-		new(finding.Finding), new(finding.List), new(finding.Severity),
+		new(finding.Finding), new(finding.List), new(finding.Set), new(finding.Severity),
 	)
 }

@@ -78,7 +78,7 @@ func FuzzDecode(f *testing.F) {
 func checkFindings(t *testing.T, findings finding.List) {
 	t.Helper()
 	for _, f := range findings {
-		if f.Position.File != "in" || f.Severity == 0 || f.Code == "" || f.Message == "" || f.Help == "" {
+		if f.Position.File != "in" || f.Severity == 0 || f.Code == "" || f.Message == "" || f.Remedy.Text == "" {
 			t.Errorf("%#v lacks something", f)
 		}
 	}

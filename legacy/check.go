@@ -28,19 +28,19 @@ func (o *Overrides) Check() finding.List {
 		case override.TargetJobs == nil:
 			report(finding.Finding{
 				Code: finding.CodeMissingField, Severity: finding.Error, Path: targets,
-				Message: "the override has no targetJobs, which Trainer 2.1 requires", Help: "name the replicated jobs that it is for",
+				Message: "the override has no targetJobs, which Trainer 2.1 requires", Remedy: finding.Remedy{Text: "name the replicated jobs that it is for"},
 			})
 		case len(override.TargetJobs) == 0:
 			report(finding.Finding{
 				Code: finding.CodeSaidNothing, Severity: finding.Warning, Path: targets,
-				Message: "the override names no job, and does nothing", Help: "name the replicated jobs that it is for, or take it out",
+				Message: "the override names no job, and does nothing", Remedy: finding.Remedy{Text: "name the replicated jobs that it is for, or take it out"},
 			})
 		}
 		for j, target := range override.TargetJobs {
 			if target.Name == "" {
 				report(finding.Finding{
 					Code: finding.CodeMissingField, Severity: finding.Error, Path: targets.Append(fieldpath.Index(j), fieldpath.Field("name")),
-					Message: "the target has no name", Help: "name the replicated job",
+					Message: "the target has no name", Remedy: finding.Remedy{Text: "name the replicated job"},
 				})
 			}
 		}
@@ -48,7 +48,7 @@ func (o *Overrides) Check() finding.List {
 			report(finding.Finding{
 				Code: finding.CodeIgnoredMetadata, Severity: finding.Warning, Path: at.Append(fieldpath.Field("metadata"), fieldpath.Field(name)),
 				Message: fmt.Sprintf("%s of an override's metadata is ignored: only labels and annotations count", name),
-				Help:    "take it out",
+				Remedy:  finding.Remedy{Do: finding.Remove, Text: "take it out"},
 			})
 		}
 	}

@@ -118,13 +118,13 @@ func (d *decoder) full() bool {
 	switch {
 	case len(d.findings) >= maxFindings:
 		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
-		f.Help = "mend these first"
+		f.Remedy.Text = "mend these first"
 	case d.expanded > MaxExpanded:
 		f.Message = fmt.Sprintf("has aliases that expand it to more than %d MiB; the rest of it was not read", MaxExpanded>>20)
-		f.Help = "write the values out instead of using YAML aliases"
+		f.Remedy.Text = "write the values out instead of using YAML aliases"
 	case len(d.documents) >= maxObjects:
 		f.Message = fmt.Sprintf("has more than %d objects; the rest of it was not read", maxObjects)
-		f.Help = "split it into several files"
+		f.Remedy.Text = "split it into several files"
 	default:
 		return false
 	}
@@ -145,16 +145,16 @@ func refuse(f *file) *finding.Finding {
 	case bytes.HasPrefix(f.data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.data, []byte("\xFE\xFF")):
 		finding.Position = whole.at(0)
 		finding.Message = "is text in UTF-16, not in UTF-8"
-		finding.Help = "save it as UTF-8"
+		finding.Remedy.Text = "save it as UTF-8"
 	case nul >= 0:
 		finding.Position = whole.at(nul)
 		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
-		finding.Help = "name a YAML or JSON file"
+		finding.Remedy.Text = "name a YAML or JSON file"
 	case !utf8.Valid(f.data):
 		at := invalidAt(f.data)
 		finding.Position = whole.at(at)
 		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", at+1)
-		finding.Help = "save it as UTF-8, or name a YAML or JSON file"
+		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
 	default:
 		return nil
 	}

@@ -166,7 +166,7 @@ func TestKinds(t *testing.T) {
 				}
 				return
 			}
-			if len(findings) != 1 || findings[0].Code != tc.code || findings[0].Severity != tc.severity || findings[0].Help != tc.help {
+			if len(findings) != 1 || findings[0].Code != tc.code || findings[0].Severity != tc.severity || findings[0].Remedy.Text != tc.help {
 				t.Errorf("got %v, want one %s %s with help %q", findings, tc.severity, tc.code, tc.help)
 			}
 		})
@@ -238,7 +238,7 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s\n%v", tc.reason, diff, findings)
 			}
 			for _, f := range findings {
-				if f.Severity == finding.Error && f.Help == "" {
+				if f.Severity == finding.Error && f.Remedy.Text == "" {
 					t.Errorf("%v: no help", f)
 				}
 			}

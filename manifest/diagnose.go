@@ -134,7 +134,7 @@ func (r *reading) isNull(n *yaml.Node) bool {
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
-			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Help: "write " + expected(t)}, n)
+			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
 			return
 		}
 	}
@@ -191,7 +191,7 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 			d.add(finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error,
 				Message: "has a value that JSON does not have",
-				Help:    "write a number, true, false, null or a text in double quotes",
+				Remedy:  finding.Remedy{Text: "write a number, true, false, null or a text in double quotes"},
 			}, n)
 		}
 	}
@@ -206,13 +206,13 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry
 		switch {
 		case c.merge:
 			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.name), line)
-			f.Help = `move "<<" in front of the keys that override what it brings`
+			f.Remedy.Text = `move "<<" in front of the keys that override what it brings`
 		case c.name != written:
 			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.name), line)
-			f.Help = "quote it: " + quote(written)
+			f.Remedy.Text = "quote it: " + quote(written)
 		default:
 			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.name), line)
-			f.Help = "keep one of the two"
+			f.Remedy.Text = "keep one of the two"
 		}
 		d.add(f, c.key, step(c.name))
 	}
@@ -225,7 +225,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry
 			}
 			d.add(finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error,
-				Message: firstLine(e.err.Error()), Help: help,
+				Message: firstLine(e.err.Error()), Remedy: finding.Remedy{Text: help},
 			}, e.key)
 			continue
 		}
@@ -243,7 +243,7 @@ func (d *diagnosis) doubtfulKey(e entry, step func(string) fieldpath.Step) {
 	d.add(finding.Finding{
 		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.name)),
-		Help:    fmt.Sprintf("quote it: %s", quote(key.Value)),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
 	}, e.key, step(e.name))
 }
 

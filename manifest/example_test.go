@@ -74,7 +74,7 @@ trainingRuntimeSpec:
                   image: registry.example.com/train:2
 `))
 	for _, f := range findings {
-		fmt.Printf("%s: %s\nhelp: %s\n", f.Position, f.Message, f.Help)
+		fmt.Printf("%s: %s\nhelp: %s\n", f.Position, f.Message, f.Remedy.Text)
 	}
 	// Output:
 	// platform.yaml:13:19: no patch may set image

@@ -57,7 +57,7 @@ func (l *listing) fail(file, message, help string) {
 func unreadable(file, message, help string) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeUnreadable, Severity: finding.Error, Position: fieldpath.Position{File: file},
-		Message: message, Help: help,
+		Message: message, Remedy: finding.Remedy{Text: help},
 	}
 }
 
@@ -255,7 +255,7 @@ func tooLarge(file string) *finding.Finding {
 	return &finding.Finding{
 		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file},
 		Message: fmt.Sprintf("is larger than %d MiB", maxFile>>20),
-		Help:    "split it into several files",
+		Remedy:  finding.Remedy{Text: "split it into several files"},
 	}
 }
 

@@ -99,7 +99,7 @@ func TestFiles(t *testing.T) {
 			var got []string
 			for _, f := range findings {
 				got = append(got, f.Position.String()+": "+f.Severity.String()+" "+string(f.Code)+" "+f.Message)
-				if f.Help == "" {
+				if f.Remedy.Text == "" {
 					t.Errorf("%v has no help", f)
 				}
 			}

@@ -43,7 +43,7 @@ func report(findings finding.List, documents []*manifest.Document) []byte {
 		if len(f.Path) > 0 {
 			fmt.Fprintf(&b, ": %s", f.Path)
 		}
-		fmt.Fprintf(&b, "\n    %s\n    help: %s\n", f.Message, f.Help)
+		fmt.Fprintf(&b, "\n    %s\n    help: %s\n", f.Message, f.Remedy.Text)
 		if f.Position.Column > 0 && len(documents) > 0 {
 			line := documents[0].SourceLine(f.Position.Line)
 			fmt.Fprintf(&b, "    |%s\n    |%s^\n", line, strings.Repeat(" ", f.Position.Column-1))
@@ -65,10 +65,10 @@ func TestFindings(t *testing.T) {
 			}
 			documents, findings := manifest.Decode(filepath.Base(file), data)
 			for _, f := range findings {
-				if f.Severity == finding.Error && f.Help == "" {
+				if f.Severity == finding.Error && f.Remedy.Text == "" {
 					t.Errorf("%v has no help", f)
 				}
-				if strings.Contains(f.Message+f.Help, "12345678") {
+				if strings.Contains(f.Message+f.Remedy.Text, "12345678") {
 					t.Errorf("%v shows the value of an environment variable", f)
 				}
 			}

@@ -114,7 +114,7 @@ func TestHostile(t *testing.T) {
 			if got := string(findings[0].Code) + " " + findings[0].Message; got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if findings[0].Severity != finding.Error || findings[0].Help == "" {
+			if findings[0].Severity != finding.Error || findings[0].Remedy.Text == "" {
 				t.Errorf("%v: it should be an error that says what to do", findings[0])
 			}
 			if len(findings) > 20_010 {

@@ -116,20 +116,20 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			return &r, &finding.Finding{
 				Code: finding.CodeOldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
-				Help:    "write apiVersion: " + r.apiVersion(),
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
 			// Other versions of these may be another project's: MPIJobs are.
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is no version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
-				Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion()),
+				Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion())},
 			}
 		default:
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is no version of %s that is read here", quote(id.apiVersion), r.kind),
-				Help:    "write apiVersion: " + r.apiVersion(),
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		}
 	}
@@ -139,17 +139,17 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		return nil, &finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
-			Help:    fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion()),
+			Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be", namesake.apiVersion())},
 		}
 	case group == trainerGroup || group == jobsetGroup:
 		f := &finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%s has no kind %s", group, quote(id.kind)),
-			Help:    "write one of " + strings.Join(ofGroup, ", "),
+			Remedy:  finding.Remedy{Do: finding.SetValue, Options: ofGroup, Text: "write one of " + strings.Join(ofGroup, ", ")},
 		}
 		if len(id.kind) <= longestName {
 			if near := finding.Nearest(id.kind, ofGroup); near != "" {
-				f.Help = fmt.Sprintf("did you mean %q?", near)
+				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, Text: fmt.Sprintf("did you mean %q?", near)}
 			}
 		}
 		return nil, f

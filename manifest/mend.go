@@ -119,7 +119,7 @@ func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, f
 				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
 				Position: s.position(n),
 				Message:  "cannot be decoded: " + firstLine(unquoted(err.Error())),
-				Help:     "compare it with the API reference of " + id.kind,
+				Remedy:   finding.Remedy{Text: "compare it with the API reference of " + id.kind},
 			})
 		}
 	}
@@ -203,25 +203,25 @@ func (d *decoder) syntax(s *source, err error) {
 		Code: finding.CodeSyntax, Severity: finding.Error,
 		Position: s.fault(line, err, problem),
 		Message:  "cannot be parsed: " + clip(unquoted(problem)),
-		Help:     "check the indentation and the quotes in this line and the ones before it",
+		Remedy:   finding.Remedy{Text: "check the indentation and the quotes in this line and the ones before it"},
 	}
 	switch {
 	case errors.Is(err, errTooDeep), problem == errTooDeep.Error():
-		f.Message, f.Help = "is "+problem, "take levels out of it; manifests need fewer than 40"
+		f.Message, f.Remedy.Text = "is "+problem, "take levels out of it; manifests need fewer than 40"
 	case errors.Is(err, errBomb), errors.Is(err, errCycle):
-		f.Message, f.Help = "is refused: "+problem, "write the values out instead of using YAML aliases"
+		f.Message, f.Remedy.Text = "is refused: "+problem, "write the values out instead of using YAML aliases"
 	case errors.Is(err, errTemplate), templated(s.text):
-		f.Help = "if it is a template, render it first"
+		f.Remedy.Text = "if it is a template, render it first"
 	case errors.As(err, new(trailingError)):
-		f.Help = `put "---" between two documents, and begin the lines of one at the same column`
+		f.Remedy.Text = `put "---" between two documents, and begin the lines of one at the same column`
 	case strings.HasPrefix(problem, unknownAnchor):
-		f.Help = "quote a text that begins with *, or define the anchor before this alias"
+		f.Remedy.Text = "quote a text that begins with *, or define the anchor before this alias"
 	case problem == "control characters are not allowed":
-		f.Help = "remove the character, or write it as an escape in double quotes"
+		f.Remedy.Text = "remove the character, or write it as an escape in double quotes"
 	case problem == "found character that cannot start any token":
-		f.Help = "indent with spaces, not tabs, and quote a text that begins with % @ or `"
+		f.Remedy.Text = "indent with spaces, not tabs, and quote a text that begins with % @ or `"
 	case problem == "mapping values are not allowed in this context":
-		f.Help = `check the indentation, and quote a text that holds ": "`
+		f.Remedy.Text = `check the indentation, and quote a text that holds ": "`
 	}
 	d.findings = append(d.findings, f)
 }

@@ -188,7 +188,7 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.F
 	}
 	f := notAnObject("has no " + missing)
 	if manager != "" && len(missing) > len("apiVersion") {
-		f.Help = "if it is a manager's patch, give it with --patch; else give it the apiVersion and kind of a Kubernetes object, or leave the file out"
+		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
 	}
 	return nil, f
 }
@@ -196,7 +196,7 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.F
 func notAnObject(message string) *finding.Finding {
 	return &finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: finding.Error, Message: message,
-		Help: "give it the apiVersion and kind of a Kubernetes object, or leave the file out",
+		Remedy: finding.Remedy{Text: "give it the apiVersion and kind of a Kubernetes object, or leave the file out"},
 	}
 }
 
@@ -235,7 +235,7 @@ func (d *decoder) tooLarge(s *source, size int) bool {
 	d.findings = append(d.findings, finding.Finding{
 		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(nil),
 		Message: fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
-		Help:    `split it with "---" lines, or write a large List as JSON`,
+		Remedy:  finding.Remedy{Text: `split it with "---" lines, or write a large List as JSON`},
 	})
 	return true
 }
@@ -244,6 +244,6 @@ func (d *decoder) tooManyLists(s *source, at fieldpath.Path) {
 	d.findings = append(d.findings, finding.Finding{
 		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(s.find(at, nil)),
 		Message: fmt.Sprintf("has Lists in each other, more than %d deep", maxLists),
-		Help:    "write the items into one List",
+		Remedy:  finding.Remedy{Text: "write the items into one List"},
 	})
 }

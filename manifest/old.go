@@ -55,7 +55,7 @@ func (r *reading) isOld(n *yaml.Node) bool {
 func oldAPI(d *Document) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,
-		Help: "run trainweld migrate to have it as .spec.runtimePatches; until then the fields act as in Trainer 2.1",
+		Remedy: finding.Remedy{Do: finding.Migrate, Text: "the fields act as in Trainer 2.1: rewrite them as .spec.runtimePatches"},
 	}
 	var names []string
 	for _, name := range legacy.Fields() {

@@ -38,7 +38,7 @@ func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 		case *trainer.TrainJob:
 			if document.Overrides != nil {
 				f := withoutPatches(document, finding.Error, "has overrides of Trainer 2.1, which are nobody's patches")
-				f.Help = "rewrite it with trainweld migrate first, which makes them the patch of one manager"
+				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite them as the patch of one manager"}
 				d.findings = append(d.findings, f)
 				continue
 			}
@@ -57,7 +57,7 @@ func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 func withoutPatches(d *Document, severity finding.Severity, message string) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: severity, Object: d.ID, Position: d.Position(nil),
-		Message: message, Help: "give a RuntimePatch, a list of them, or a TrainJob whose patches are taken",
+		Message: message, Remedy: finding.Remedy{Text: "give a RuntimePatch, a list of them, or a TrainJob whose patches are taken"},
 	}
 }
 

@@ -73,7 +73,7 @@ func TestUnpatchable(t *testing.T) {
 		{"trainingRuntimeSpec: {template: {spec: {network: {}}}}\n", "set .spec.template.spec.network" + where},
 	} {
 		_, findings := manifest.DecodePatches("in", []byte("manager: a.io/b\n"+tc.in))
-		if len(findings) != 1 || findings[0].Code != finding.CodeUnpatchable || findings[0].Help != tc.help {
+		if len(findings) != 1 || findings[0].Code != finding.CodeUnpatchable || findings[0].Remedy.Text != tc.help {
 			t.Errorf("%s\ngot  %v\nwant %s", tc.in, findings, tc.help)
 		}
 	}

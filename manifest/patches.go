@@ -56,7 +56,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[legacy.TrainJob]().PkgPath()) {
 		f.Message = fmt.Sprintf("no override may set %s", name)
 	}
-	f.Help = d.setter(name, mirror)
+	f.Remedy.Text = d.setter(name, mirror)
 	return true
 }
 

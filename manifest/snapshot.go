@@ -58,7 +58,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	}
 	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind}, nil)
 	if kind == nil && f != nil {
-		return nil, fmt.Errorf("%s; %s", f.Message, f.Help)
+		return nil, fmt.Errorf("%s; %s", f.Message, f.Remedy.Text)
 	}
 	if kind != nil {
 		object := kind.make()

@@ -23,13 +23,13 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	f := finding.Finding{
 		Code: finding.CodeWrongType, Severity: finding.Error,
 		Message: fmt.Sprintf("must be %s, not %s", want, article(got)),
-		Help:    fmt.Sprintf("write %s", want),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("write %s", want)},
 	}
 	bare := n.Kind == yaml.ScalarNode && !isString(n)
 	switch {
 	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
 		// A password may look like anything: it is not repeated.
-		f.Help = "put it in double quotes"
+		f.Remedy.Text = "put it in double quotes"
 		if !d.json && isAmbiguous(n.Value) {
 			f.Code = finding.CodeAmbiguousWord
 			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
@@ -38,30 +38,30 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Code = finding.CodeAmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
 		if takesText(t) {
-			f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
+			f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 		}
 	case bare && t.Kind() == reflect.String && got == "boolean":
-		f.Help = fmt.Sprintf("quote it: %s", quote(n.Value))
+		f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 	case bare && t.Kind() == reflect.String:
-		f.Help = "put it in double quotes"
+		f.Remedy.Text = "put it in double quotes"
 	case got == "number" && isInteger(t) && d.isFraction(n):
 		f.Message = "must be an integer, not a fraction"
 	case got == "string" && takesText(t), got == "number" && (isInteger(t) || decodesItself(t)):
 		// The kind is right and the value is not.
 		f.Message = "must be " + precise(t)
-		f.Help = "write " + precise(t)
+		f.Remedy.Text = "write " + precise(t)
 	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !takesText(t) && !isCollection(t):
-		f.Help = fmt.Sprintf("write %s, without quotes", want)
+		f.Remedy.Text = fmt.Sprintf("write %s, without quotes", want)
 	case n.Kind != yaml.SequenceNode && t.Kind() == reflect.Slice && isCollection(t):
-		f.Help = `begin each item with "- ", or put the items in [ ]`
+		f.Remedy.Text = `begin each item with "- ", or put the items in [ ]`
 	case n.Kind == yaml.SequenceNode && isCollection(t):
-		f.Help = "write one object: it is not a list"
+		f.Remedy.Text = "write one object: it is not a list"
 	}
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "{{") {
-		f.Help = "if it is a template, render it first"
+		f.Remedy.Text = "if it is a template, render it first"
 	} else if got == "string" && slices.Equal(d.path, fieldpath.Fields("spec", "trainer", "numProcPerNode")) {
 		// Trainer 2.1 took auto, cpu and gpu.
-		f.Help = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
+		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}
 	d.add(f, n)
 }

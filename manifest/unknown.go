@@ -24,7 +24,7 @@ func (d *diagnosis) unknownField(e entry, t reflect.Type) {
 	case formerField(t, e.name, &f):
 	case d.unpatchable(e.name, t, &f):
 	default:
-		f.Help = d.suggest(e.name, t)
+		f.Remedy = d.suggest(e.name, t)
 	}
 	d.add(f, e.key, fieldpath.Field(e.name))
 }
@@ -34,35 +34,40 @@ const longestName = 64
 
 // suggest says which field was meant: one of the struct with nearly this name, one of this very name
 // nearby, or that there is none.
-func (d *diagnosis) suggest(name string, t reflect.Type) string {
+func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	if len(name) > longestName {
-		return "remove it"
+		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
 	names := d.structs.names(t)
 	near := finding.Nearest(name, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
-		return fmt.Sprintf("did you mean %q?", near)
+		return rename(near)
 	}
 	if where := d.nearby(name, t); where != "" {
-		return fmt.Sprintf("did you mean %s?", where)
+		return finding.Remedy{Text: fmt.Sprintf("did you mean %s?", where)}
 	}
 	if mirror := mirrored(t); mirror != nil {
 		if meant := finding.Nearest(name, d.structs.names(mirror)); meant != "" && !slices.Contains(names, meant) {
-			return fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))
+			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
 		}
 	}
 	if near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+		return rename(near)
 	}
 	for _, known := range names { // resources for resourcesPerNode
 		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
-			return fmt.Sprintf("did you mean %q?", known)
+			return rename(known)
 		}
 	}
 	if len(names) <= 12 {
-		return fmt.Sprintf("remove it; the fields here are %s", strings.Join(names, ", "))
+		return finding.Remedy{Do: finding.Remove, Text: "remove it; the fields here are " + strings.Join(names, ", ")}
 	}
-	return "remove it"
+	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
+}
+
+// rename says that another name was meant.
+func rename(meant string) finding.Remedy {
+	return finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
 }
 
 // nearby finds a field of this name in a struct around, the nearest first, or in one below.
@@ -119,13 +124,13 @@ func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():
 		if name == "podSpecOverrides" {
 			f.Message = "podSpecOverrides is gone since Trainer 2.1"
-			f.Help = "write it as podTemplateOverrides, with what stands beside targetJobs in a spec, and run trainweld migrate; or use .spec.runtimePatches"
+			f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "use .spec.runtimePatches; or write podTemplateOverrides, with what stands beside targetJobs in a spec, and rewrite them"}
 			return true
 		}
 	case reflect.TypeFor[trainer.TorchMLPolicySource]():
 		if name == "numProcPerNode" {
 			f.Message = "numProcPerNode of torch is gone since Trainer 2.2"
-			f.Help = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
+			f.Remedy.Text = "set .spec.trainer.numProcPerNode of the TrainJob, or leave it to the number of its devices"
 			return true
 		}
 	}

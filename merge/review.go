@@ -89,7 +89,7 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 				Path: fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job)).Append(fieldpath.Fields("template", "spec", "template", "spec", list)...).
 					Append(fieldpath.Item("name", c.Name), fieldpath.Field("env"), fieldpath.Item("name", pair[0])),
 				Message: fmt.Sprintf("%s refers to $(%s), which the merge puts after it, so that it is not expanded: new variables go in front", pair[0], pair[1]),
-				Help:    fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0]),
+				Remedy:  finding.Remedy{Text: fmt.Sprintf("name %s before %s in the patch, or define both in the runtime", pair[1], pair[0])},
 			})
 		}
 	}

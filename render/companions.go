@@ -42,7 +42,7 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 		r.report(finding.Finding{
 			Code: finding.CodeNoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
 			Message: "the owner references have no uid: the TrainJob has none, and the API server refuses objects with such references",
-			Help:    "take the TrainJob from the cluster, with its uid, or leave the owner references out",
+			Remedy:  finding.Remedy{Text: "take the TrainJob from the cluster, with its uid, or leave the owner references out"},
 		})
 	}
 	for _, object := range append([]policy.Object{r.out.JobSet}, objects...) {
@@ -61,14 +61,14 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		r.report(finding.Finding{
 			Code: finding.CodeManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster makes nothing of it", *by),
-			Help:    "read the objects as what a cluster makes to which the job is sent",
+			Remedy:  finding.Remedy{Text: "read the objects as what a cluster makes to which the job is sent"},
 		})
 	}
 	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		r.report(finding.Finding{
 			Code: finding.CodeManagedElsewhere, Severity: finding.Warning, Object: r.runtime(), Path: fieldpath.Fields("spec", "template", "spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
-			Help:    "read its Jobs and Pods as what a cluster makes whose own controller manages it",
+			Remedy:  finding.Remedy{Text: "read its Jobs and Pods as what a cluster makes whose own controller manages it"},
 		})
 	}
 	if spec.Suspend == nil || !*spec.Suspend {
@@ -84,7 +84,7 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 			Code: finding.CodeNeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
 			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
-			Help:    "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
+			Remedy:  finding.Remedy{Text: "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend"},
 		})
 	}
 }

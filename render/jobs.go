@@ -128,7 +128,7 @@ func newJobFamily(js *jobset.JobSet, opts JobsOptions) (*jobFamily, error) {
 			Code: finding.CodeNoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
 			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
 			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
-			Help:    "give it one",
+			Remedy:  finding.Remedy{Text: "give it one"},
 		}}
 	}
 	f := &jobFamily{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}

@@ -25,7 +25,7 @@ func (f *jobFamily) lostEndpoints() finding.List {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSuchPod, Severity: finding.Warning, Object: object, Path: path,
 			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
-			Help:    "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>",
+			Remedy:  finding.Remedy{Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>"},
 		})
 	}
 	endpoints := f.endpointPattern()

@@ -18,7 +18,7 @@ func (f *jobFamily) findings() finding.List {
 	var found finding.List
 	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
 		found = append(found, finding.Finding{
-			Code: code, Severity: severity, Path: path, Message: message, Help: help,
+			Code: code, Severity: severity, Path: path, Message: message, Remedy: finding.Remedy{Text: help},
 			Object: fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
 		})
 	}

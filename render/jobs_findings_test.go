@@ -101,7 +101,7 @@ func TestJobsFindings(t *testing.T) {
 			var got []string
 			for _, f := range out.Findings {
 				got = append(got, f.Severity.String()+" "+string(f.Code)+" "+f.Path.String())
-				if f.Severity == finding.Error && (f.Help == "" || err == nil) {
+				if f.Severity == finding.Error && (f.Remedy.Text == "" || err == nil) {
 					t.Errorf("%v: an error has a help and is returned", f)
 				}
 				if strings.Contains(f.Message, ".llm") {

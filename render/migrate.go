@@ -191,7 +191,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		// check.Patches reports what makes a merge fail; this is for what it may have missed.
 		return nil, finding.List{{
 			Code: finding.CodeNotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
-			Message: overrides.Text(err.Error()), Help: "mend the override that is named",
+			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "mend the override that is named"},
 		}}
 	}
 	if patch == nil {
@@ -344,6 +344,6 @@ func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, ma
 		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
 		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
 		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
-		Help:    "write this field by hand, in the patch or in the runtime",
+		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
 	}
 }

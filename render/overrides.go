@@ -19,12 +19,12 @@ func (r *renderer) twoAPIs(patches []trainer.RuntimePatch) bool {
 	f := finding.Finding{
 		Code: finding.CodeTwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 		Message: "the TrainJob has spec.runtimePatches beside fields of Trainer 2.1 that 2.2 took away: no version reads both",
-		Help:    "write what spec.podTemplateOverrides, spec.labels and spec.annotations say into the patch of one manager",
+		Remedy:  finding.Remedy{Text: "write what spec.podTemplateOverrides, spec.labels and spec.annotations say into the patch of one manager"},
 	}
 	if len(r.in.TrainJob.Spec.RuntimePatches) == 0 {
 		f.Path = fieldpath.Fields("spec")
 		f.Message = "patches cannot be laid over a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
-		f.Help = "rewrite the TrainJob with trainweld migrate first"
+		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite these fields as .spec.runtimePatches"}
 	}
 	r.report(f)
 	return true
@@ -44,9 +44,9 @@ func (r *renderer) ofOverrides(f finding.Finding) finding.Finding {
 	}
 	if f.Code == finding.CodeUnion {
 		f.Message = strings.Replace(f.Message, "managers set", "overrides set", 1)
-		f.Help = "keep the one member that is meant, and drop the other from its override"
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and drop the other from its override"}
 	}
-	f.Message, f.Help = overrides.Text(f.Message), overrides.Text(f.Help)
+	f.Message, f.Remedy.Text = overrides.Text(f.Message), overrides.Text(f.Remedy.Text)
 	return f
 }
 

@@ -145,7 +145,7 @@ func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
 	f := finding.Finding{
 		Code: finding.CodeTooManyJobs, Severity: finding.Error, Object: object,
 		Message: fmt.Sprintf("there would be %d Pods: must be at most %d", count, limit),
-		Help:    "lower the number of nodes, or select Pods by their job and index",
+		Remedy:  finding.Remedy{Text: "lower the number of nodes, or select Pods by their job and index"},
 	}
 	if object != (fieldpath.Object{}) {
 		f.Path = fieldpath.Fields("spec", "replicatedJobs")

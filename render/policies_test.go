@@ -98,7 +98,7 @@ func TestPolicyStories(t *testing.T) {
 					continue // these have tests of their own
 				}
 				found = append(found, fmt.Sprintf("%s %s %s", f.Severity, f.Code, f.Path))
-				if f.Help == "" || strings.HasSuffix(f.Message, ".") {
+				if f.Remedy.Text == "" || strings.HasSuffix(f.Message, ".") {
 					t.Errorf("a finding without help, or with a final stop: %v", f)
 				}
 			}

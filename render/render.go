@@ -192,12 +192,12 @@ func (r *renderer) render(opts Options) {
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
-		Message: err.Error(), Help: "mend the patch of the manager that is named",
+		Message: err.Error(), Remedy: finding.Remedy{Text: "mend the patch of the manager that is named"},
 	}
 	if failed := (*merge.PatchError)(nil); errors.As(err, &failed) {
 		f.Path = merge.PatchPath(failed.Manager).Append(failed.Path...)
 		f.Message = fmt.Sprintf("the cluster cannot merge the patch into the runtime, and refuses the TrainJob: %s", failed.Err)
-		f.Help = "mend this field of the patch"
+		f.Remedy.Text = "mend this field of the patch"
 	}
 	return f
 }
@@ -236,11 +236,9 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
-		var still []string
-		for _, f := range check.Patches(&r.in.Runtime.Template, left) {
-			still = append(still, f.Error())
-		}
-		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !slices.Contains(still, f.Error()) })
+		var still finding.Set
+		still.Add(check.Patches(&r.in.Runtime.Template, left)...)
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(f.Key()) })
 	}
 	for _, f := range found {
 		if harmless(f) {

@@ -42,7 +42,7 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 		return &finding.Finding{
 			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: fieldpath.Fields("metadata", "name"),
 			Message: fmt.Sprintf("%s is among the inputs twice", id),
-			Help:    "remove or rename one of the two, or leave one of the files out",
+			Remedy:  finding.Remedy{Text: "remove or rename one of the two, or leave one of the files out"},
 		}
 	}
 	if *to == nil {
@@ -75,7 +75,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if group != trainerGroup || id.Kind != trainer.TrainingRuntimeKind && id.Kind != trainer.ClusterTrainingRuntimeKind {
 		missing.Code, missing.Path = finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
-		missing.Help = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+		missing.Remedy.Text = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
 		return nil, missing
 	}
 	if spec := r.snapshots[ObjectOf(job)]; spec != nil {
@@ -88,21 +88,21 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if ref.Name == "" {
 		missing.Message = "the TrainJob names no runtime"
 	}
-	missing.Help = r.help(id)
+	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
 	return nil, missing
 }
 
-// help names the runtimes that there are, the one that was most likely meant first.
+// help names the runtimes that there are, the one that was most likely meant first. A program may add how to give one.
 func (r *Runtimes) help(id fieldpath.Object) string {
 	if len(r.known) == 0 {
-		return "give the runtime with -r FILE; no runtime is among the inputs"
+		return "give the runtime"
 	}
 	names := make([]string, 0, len(r.known))
 	for known := range r.known {
 		names = append(names, known.String())
 	}
 	slices.Sort(names)
-	help := "give the runtime with -r FILE, or name one that is there: " + strings.Join(names, ", ")
+	help := "name one that is there: " + strings.Join(names, ", ") + "; or give the runtime"
 	if id.Name == "" {
 		return help
 	}

@@ -33,7 +33,7 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 		r.report(finding.Finding{
 			Code: finding.CodeShadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
 			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
-			Help:    "drop the field from where it has no effect" + instead(last.Layer),
+			Remedy:  finding.Remedy{Text: "drop the field from where it has no effect" + instead(last.Layer)},
 		})
 	}
 }

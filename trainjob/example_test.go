@@ -88,7 +88,7 @@ func ExampleNew_refused() {
 		}},
 	)
 	for _, f := range findings {
-		fmt.Printf("%s; %s\n", f.Message, f.Help)
+		fmt.Printf("%s; %s\n", f.Message, f.Remedy.Text)
 	}
 	// Output: "data" is no absolute path; begin it with /
 }

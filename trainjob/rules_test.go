@@ -133,7 +133,7 @@ func TestRefusals(t *testing.T) {
 				t.Fatalf("%s: made %v, found %v", c.reason, job, findings)
 			}
 			f := findings[0]
-			if f.Code != c.code || f.Path.String() != c.path || !strings.Contains(f.Message, c.says) || f.Help == "" || f.Severity != finding.Error {
+			if f.Code != c.code || f.Path.String() != c.path || !strings.Contains(f.Message, c.says) || f.Remedy.Text == "" || f.Severity != finding.Error {
 				t.Errorf("%s: found %v\nwant %s at %s: … %s …", c.reason, f, c.code, c.path, c.says)
 			}
 			if f.Object.Kind != finding.TrainJobKind {

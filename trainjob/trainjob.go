@@ -99,7 +99,7 @@ func (b *builder) trainer() *trainer.Trainer {
 
 func (b *builder) refuse(code finding.Code, path fieldpath.Path, help, message string, args ...any) {
 	b.findings = append(b.findings, finding.Finding{
-		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...), Help: help,
+		Code: code, Severity: finding.Error, Path: path, Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
 	})
 }
 

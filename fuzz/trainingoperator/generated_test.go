@@ -54,7 +54,7 @@ func generated(t *testing.T, job apiruntime.Object) (kind, problem string) {
 			return kind, "there is a result beside errors"
 		}
 		for _, f := range findings {
-			if f.Severity == finding.Error && (f.Help == "" || len(f.Path) == 0) {
+			if f.Severity == finding.Error && (f.Remedy.Text == "" || len(f.Path) == 0) {
 				return kind, "a finding without a field or without help: " + f.Error()
 			}
 		}

@@ -57,7 +57,7 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 	if found.Err() == nil {
 		f := finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Error, Object: of.ID, Position: of.Position(fieldpath.Fields("kind")),
-			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Help: "name the file of its CustomResourceDefinition with --crd",
+			Message: fmt.Sprintf("no --crd defines %s %s", group, of.ID.Kind), Remedy: finding.Remedy{Text: "name the file of its CustomResourceDefinition with --crd"},
 		}
 		if len(kinds) > 0 {
 			f.Message += "; they define " + strings.Join(kinds, ", ")
@@ -92,7 +92,7 @@ func unusable(d *manifest.Document, err error) finding.List {
 	for _, err := range errs {
 		f := finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Error, Object: d.ID, Position: d.Position(nil),
-			Message: err.Error(), Help: "use a definition that an API server accepts",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "use a definition that an API server accepts"},
 		}
 		if at, problem, ok := strings.Cut(err.Error(), ": "); ok {
 			if path, err := fieldpath.ParsePath(at); err == nil {

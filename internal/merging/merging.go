@@ -129,7 +129,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoSchema, Severity: finding.Warning, Object: m.ID, Position: m.base.Position(fieldpath.Fields("kind")),
 			Message: fmt.Sprintf("no schema of %s %s is known: the patches merge as JSON merge patches, which replace lists as a whole", is.APIVersion, is.ID.Kind),
-			Help:    "give its CustomResourceDefinition with --crd, or say --type=merge",
+			Remedy:  finding.Remedy{Text: "give its CustomResourceDefinition with --crd, or say --type=merge"},
 		})
 	}
 	kind = objectKind(is, nil)
@@ -222,7 +222,7 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Help: "name a file that holds one",
+		Message: fmt.Sprintf("holds %s: %s", report.Count(len(documents), "object"), rule), Remedy: finding.Remedy{Text: "name a file that holds one"},
 	}
 	if len(documents) > 1 {
 		f.Position = documents[1].Position(nil)
@@ -249,7 +249,7 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Path: field.path, Position: is.Position(field.path),
 			Message: fmt.Sprintf("invalid value %q: must be %q, as in the base", field.is, field.want),
-			Help:    "remove the field from the patch, or give the patch its own base",
+			Remedy:  finding.Remedy{Text: "remove the field from the patch, or give the patch its own base"},
 		})
 	}
 	return found
@@ -277,14 +277,14 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	for _, field := range ignored {
 		found = append(found, finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: m.ID, Path: field.Path, Position: m.Position(field.Layer, field.Path),
-			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Help: "remove the field, or correct its name",
+			Message: fmt.Sprintf("unknown field %q", strings.TrimPrefix(field.Path[len(field.Path)-1:].String(), ".")), Remedy: finding.Remedy{Text: "remove the field, or correct its name"},
 		})
 	}
 	for _, path := range duplicates {
 		found = append(found, finding.Finding{
 			Code: finding.CodeSameKey, Severity: finding.Warning, Object: m.ID, Path: path, Position: m.base.Position(path),
 			Message: "duplicate merge key: a strategic merge patch changes the first of these items only",
-			Help:    "use --type=merge with the whole list, or give each item a merge key of its own",
+			Remedy:  finding.Remedy{Text: "use --type=merge with the whole list, or give each item a merge key of its own"},
 		})
 	}
 	return &out, found
@@ -329,13 +329,13 @@ func (m *Object) applyObjects() (Result, error) {
 
 // refused is why a merge failed, as a finding.
 func (m *Object) refused(err error) finding.Finding {
-	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Help: "correct the value"}
+	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *engine.PatchError
 	if errors.As(err, &at) {
 		f.Path, f.Message = at.Path, at.Err.Error()
 		f.Position = m.Position(at.Layer, at.Path)
 		if m.typ == option.ApplyType && m.schema.Lookup(at.Path) == nil {
-			f.Help = "remove the field, or correct its name"
+			f.Remedy.Text = "remove the field, or correct its name"
 		}
 	}
 	return f
@@ -365,10 +365,10 @@ func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) fin
 			f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
 		}
 		f.Position = workspace.LastPlace(f.Claims)
-		f.Help = "keep the one member that is meant, and remove the other from its patch"
+		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
 		if c.Kind == conflict.Overlap {
 			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-			f.Help = fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)
+			f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
 			if rule == render.Last {
 				f.Severity = finding.Warning
 			}

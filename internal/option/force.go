@@ -24,6 +24,9 @@ func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, fl
 	})
 }
 
+// ForceFlag begins the errors about the managers to let win.
+const ForceFlag = "--force-manager: "
+
 // UnknownManager is the mistake of letting somebody win who has no patch. Where something could not be
 // read there may well be such a patch, and nil is returned.
 func UnknownManager(in *workspace.Input, force []string) error {
@@ -36,7 +39,7 @@ func UnknownManager(in *workspace.Input, force []string) error {
 		if hint == "" && len(known) > 0 {
 			hint = fmt.Sprintf("; the managers are %q", known)
 		}
-		return exit.Usage(fmt.Errorf("--force-manager: no patch is of manager %q%s", name, hint))
+		return exit.Usage(fmt.Errorf("%sno patch is of manager %q%s", ForceFlag, name, hint))
 	}
 	return nil
 }

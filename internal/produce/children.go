@@ -28,7 +28,7 @@ func Children(js *jobset.JobSet, companions []runtime.Object, flags option.Rende
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
 	if out == nil {
-		return Family{Findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Help: "name the JobSet"}}}
+		return Family{Findings: finding.List{{Code: finding.CodeNoName, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "name the JobSet"}}}}
 	}
 	f := Family{Findings: out.Findings}
 	if err != nil {

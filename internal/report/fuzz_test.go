@@ -25,7 +25,7 @@ func FuzzFormats(f *testing.F) {
 			Code: finding.CodeSyntax, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: text},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(text)), Position: position,
 			Claims:  []engine.Claim{{Layer: engine.Manager(text), Value: text, Source: fieldpath.Fields(text), Position: position}},
-			Message: text, Help: "h" + text,
+			Message: text, Remedy: finding.Remedy{Text: "h" + text},
 		}
 		line := strings.ReplaceAll(text, "\n", " ")
 		opts := report.Options{Line: func(fieldpath.Position) string { return line }, Quote: func(fieldpath.Position, bool) (string, bool) { return line, true }, Version: text, Files: []string{text}}

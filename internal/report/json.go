@@ -51,7 +51,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, f.Help, claims, jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`

@@ -21,7 +21,7 @@ func limited(findings finding.List) finding.List {
 	rest := finding.Finding{
 		Code: finding.CodeSyntax, Severity: finding.Note,
 		Message: fmt.Sprintf("the run has %d findings, and the report the first %d", len(findings), MaxFindings),
-		Help:    "fix these first, or check fewer files in one run",
+		Remedy:  finding.Remedy{Text: "fix these first, or check fewer files in one run"},
 	}
 	for _, f := range findings[MaxFindings:] {
 		rest.Severity = max(rest.Severity, f.Severity)

@@ -15,7 +15,7 @@ func many(n int) finding.List {
 	all := make(finding.List, n)
 	for i := range all {
 		all[i] = finding.Finding{
-			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Help: "h",
+			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
 			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
 		}
 	}
@@ -25,7 +25,7 @@ func many(n int) finding.List {
 // TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
 func TestWrite_Limits(t *testing.T) {
 	all := append(many(report.MaxShown+20), finding.Finding{
-		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Help: "h", Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
+		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
 	})
 	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
 		text := written(t, format, all, report.Options{})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/finding"
@@ -24,10 +25,43 @@ func (o Options) prose(f finding.Finding) []string {
 		}
 		lines = append(lines, line)
 	}
-	if f.Help != "" {
-		lines = append(lines, "help: "+printable(f.Help))
+	if help := o.help(f); help != "" {
+		lines = append(lines, "help: "+printable(help))
 	}
 	return lines
+}
+
+func (o Options) help(f finding.Finding) string {
+	if o.Help != nil {
+		return o.Help(f)
+	}
+	return Help(f)
+}
+
+// Help returns what to do about a finding: its remedy, and the flag or the command that does it.
+func Help(f finding.Finding) string {
+	switch f.Remedy.Do {
+	case finding.LetOneWin:
+		if f.Code == finding.CodeUnion {
+			return f.Remedy.Text + ", and --force-manager=NAME renders what would be with that manager's"
+		}
+		return f.Remedy.Text + ": --on-conflict=last renders that, and --force-manager=NAME lets another one win"
+	case finding.Provide:
+		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
+	case finding.Migrate:
+		return f.Remedy.Text + " with trainweld migrate"
+	default:
+		return f.Remedy.Text
+	}
+}
+
+// provide says of a kind of object how it is given.
+var provide = map[string]string{
+	"ClusterTrainingRuntime": " with -r FILE",
+	"TrainingRuntime":        " with -r FILE",
+	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
+	"Secret":                 " with --generate-secrets",
+	"ConfigMap":              " with --flux-templates",
 }
 
 // title is the code with what it means in a few words.

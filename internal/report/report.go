@@ -41,6 +41,8 @@ type Options struct {
 	Color bool
 	// Strict counts warnings as errors, where a format passes or fails.
 	Strict bool
+	// Help returns what to do about a finding. Nil is the function Help, in words of the command line.
+	Help func(finding.Finding) string
 	// Line returns the line of a file in which a position is, without its end, and "" where it is not
 	// known. It is measured, and never written.
 	Line func(fieldpath.Position) string
@@ -87,20 +89,6 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 		}
 	}
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
-}
-
-// Distinct leaves out what was found before: what is wrong with a runtime is found once for each of
-// its TrainJobs.
-func Distinct(findings finding.List) finding.List {
-	seen := map[string]bool{}
-	var once finding.List
-	for _, f := range findings {
-		if text := f.Error(); !seen[text] {
-			seen[text] = true
-			once = append(once, f)
-		}
-	}
-	return once
 }
 
 // Summary says how many errors and warnings there are, "" when there is neither. It is for a line of

@@ -90,7 +90,7 @@ func findings(t *testing.T) finding.List {
 				{Layer: engine.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
 				{Layer: engine.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
-			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Help: "agree on one value",
+			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
 		{
 			Code: finding.CodeUnion, Severity: finding.Error, Object: job, Path: path(t, env),
@@ -99,36 +99,36 @@ func findings(t *testing.T) finding.List {
 				{Layer: engine.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
 				{Layer: engine.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
 			},
-			Message: "managers set different members of one union", Help: "keep the one member that is meant",
+			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
 		{
 			Code: finding.CodeUnknownField, Severity: finding.Warning, Object: job, Path: path(t, `.spec.trainer.env[1].kind`),
 			Position: fieldpath.Position{File: llm, Line: 9, Column: 45},
-			Message:  "the place stands behind a value on one line, so the line is not shown", Help: "none",
+			Message:  "the place stands behind a value on one line, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: llm, Line: 13, Column: 3},
-			Message: "the place is within the text of a value, so the line is not shown", Help: "none",
+			Message: "the place is within the text of a value, so the line is not shown", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: größe, Line: 1, Column: 7},
-			Message: "a tab is before the column", Help: "none",
+			Message: "a tab is before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 2, Column: 7},
-			Message: "wide characters are before the column", Help: "none",
+			Message: "wide characters are before the column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 3, Column: 201},
-			Message: "the column is in the middle of a long line", Help: "none",
+			Message: "the column is in the middle of a long line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeSyntax, Severity: finding.Warning, Position: fieldpath.Position{File: größe, Line: 4, Column: 6},
-			Message: "control characters are in the line", Help: "none",
+			Message: "control characters are in the line", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeAmbiguousWord, Severity: finding.Warning, Position: fieldpath.Position{File: llm, Line: 14},
-			Message: "a line without a column", Help: "none",
+			Message: "a line without a column", Remedy: finding.Remedy{Text: "none"},
 		},
 		{
 			Code: finding.CodeOldVersion, Severity: finding.Note, Object: job, Position: fieldpath.Position{File: llm, Line: 1, Column: 13},
@@ -136,13 +136,13 @@ func findings(t *testing.T) finding.List {
 		},
 		{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files"},
 		},
 		{
 			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
 			Claims:  []engine.Claim{{Layer: engine.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
-			Message: hostile, Help: hostile,
+			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}
 }
@@ -251,9 +251,24 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-func TestDistinct(t *testing.T) {
-	all := findings(t)
-	if diff := cmp.Diff(len(all), len(report.Distinct(append(all, all...)))); diff != "" {
-		t.Error(diff)
+func TestHelp(t *testing.T) {
+	for _, tc := range []struct {
+		code   finding.Code
+		remedy finding.Remedy
+		want   string
+	}{
+		{finding.CodeNoName, finding.Remedy{Text: "t"}, "t"},
+		{finding.CodeNoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
+		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t: --on-conflict=last renders that, and --force-manager=NAME lets another one win"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t, and --force-manager=NAME renders what would be with that manager's"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
+		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
+		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
+		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},
+		{finding.CodeNoPriorityClass, finding.Remedy{Do: finding.Provide, Options: []string{"PriorityClass"}, Text: "t"}, "t"},
+	} {
+		if got := report.Help(finding.Finding{Code: tc.code, Remedy: tc.remedy}); got != tc.want {
+			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
+		}
 	}
 }

@@ -168,7 +168,7 @@ func TestSARIFURI(t *testing.T) {
 		want[file] = uri
 	}
 	for file, uri := range want {
-		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Help: "h"}
+		found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: file, Line: 1, Column: 1}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
 		got := parseSARIF(t, written(t, "sarif", finding.List{found}, report.Options{})).Runs[0].Results[0].Locations[0].PhysicalLocation.ArtifactLocation.URI
 		if got != uri {
 			t.Errorf("the URI of %q is %q, want %q", file, got, uri)

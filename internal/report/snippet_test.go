@@ -21,7 +21,7 @@ func snippet(t *testing.T, text string, column int) string {
 		}
 		return lines[p.Line-1], true
 	}}
-	found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Help: "h"}
+	found := finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: "f.yaml", Line: len(lines), Column: column}, Message: "m", Remedy: finding.Remedy{Text: "h"}}
 	var shown []string
 	for line := range strings.Lines(written(t, "text", finding.List{found}, opts)) {
 		if _, rest, ok := strings.Cut(line, " | "); ok {

@@ -41,8 +41,8 @@ func (t text) finding(f finding.Finding) {
 	}
 	t.snippet(f)
 	t.claims(f)
-	if f.Help != "" {
-		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(f.Help))
+	if help := t.opts.help(f); help != "" {
+		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(help))
 	}
 }
 

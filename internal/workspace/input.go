@@ -207,7 +207,7 @@ func readPatchFile(p *host.Program, in *Input, flags Flags, manager, file string
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-			Message: "has no patch", Help: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out",
+			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out"},
 		}}
 	}
 	for i := range findings {
@@ -224,7 +224,7 @@ func readPatchFile(p *host.Program, in *Input, flags Flags, manager, file string
 				Code: finding.CodeBadManager, Severity: finding.Error, Object: flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
 				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
-				Help:     "remove the manager from the patch, or name the patch by it",
+				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
 			})
 		}
 	}
@@ -275,7 +275,7 @@ func (a *aliases) take(d Decoded) Decoded {
 	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
 		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
 		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
-		Help:    "write the values out instead of using YAML aliases",
+		Remedy:  finding.Remedy{Text: "write the values out instead of using YAML aliases"},
 	}}}
 }
 
@@ -432,7 +432,7 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 func noName(d *manifest.Document) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
-		Message: "the TrainJob has no name", Help: "set metadata.name; names of Jobs, Pods and addresses are made from it",
+		Message: "the TrainJob has no name", Remedy: finding.Remedy{Text: "set metadata.name; names of Jobs, Pods and addresses are made from it"},
 	}
 }
 
@@ -442,7 +442,7 @@ func Duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding
 	f := finding.Finding{
 		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
-		Help:    "remove or rename one of the two",
+		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}
 	return sayOther(f, other)
 }
@@ -487,7 +487,7 @@ func (in *Input) SnapshotOf(cm *corev1.ConfigMap, namespace string, d *manifest.
 	if err != nil {
 		in.Findings = append(in.Findings, finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: fieldpath.Fields("data", "runtime"), Position: d.Position(fieldpath.Fields("data", "runtime")),
-			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
 		})
 		return fieldpath.Object{}, nil
 	}

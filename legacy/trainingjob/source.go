@@ -239,7 +239,7 @@ func names(types []kubeflow.ReplicaType) string {
 
 func (c *conversion) add(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	c.findings = append(c.findings, finding.Finding{
-		Code: code, Severity: severity, Object: c.object, Path: path, Message: message, Help: help,
+		Code: code, Severity: severity, Object: c.object, Path: path, Message: message, Remedy: finding.Remedy{Text: help},
 	})
 }
 

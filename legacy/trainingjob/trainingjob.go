@@ -120,7 +120,7 @@ func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 		c.findings = append(c.findings, finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%T is no training job of %s/%s", job, Group, Version),
-			Help:    "give one of " + strings.Join(Kinds(), ", "),
+			Remedy:  finding.Remedy{Text: "give one of " + strings.Join(Kinds(), ", ")},
 		})
 	}
 	if c.findings.Err() != nil {

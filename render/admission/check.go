@@ -100,7 +100,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if err != nil {
 		c.add(finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
-			Message: err.Error(), Help: "mend the patch",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the patch"},
 		})
 	}
 	var before *object
@@ -287,75 +287,12 @@ func (c *checker) reported(f finding.Finding) bool {
 
 // result is what was found, without what is only another word for something else.
 func (c *checker) result() finding.List {
-	words := newOtherWords(c.all)
-	return slices.DeleteFunc(c.all, words.hold)
+	return slices.DeleteFunc(c.all, c.set().Supersedes)
 }
 
-// otherWords holds the fields of findings that may say better what another finding says.
-type otherWords struct {
-	managers   map[string]bool // with a bad name
-	rules      map[spot]bool   // of which a rule does not hold
-	variables  map[string]bool // refused as variables of a Pod, or what holds them
-	duplicates map[string]bool // items of a list of the JobSet
-}
-
-func newOtherWords(all finding.List) otherWords {
-	w := otherWords{map[string]bool{}, map[spot]bool{}, map[string]bool{}, map[string]bool{}}
-	for _, f := range all {
-		source, claimed := lastSource(f)
-		switch {
-		case f.Code == finding.CodeBadManager:
-			w.managers[f.Path.String()] = true
-		case f.Code == finding.CodeBrokenRule:
-			w.rules[spotOf(f)] = true
-		case f.Code == finding.CodeEnv && claimed:
-			for n := range len(source) + 1 {
-				w.variables[source[:n].String()] = true
-			}
-		case f.Code == finding.CodeDuplicateItem && claimed:
-			w.duplicates[source.String()] = true
-		}
-	}
-	return w
-}
-
-// hold reports whether another finding says the same, and says it better.
-func (w otherWords) hold(f finding.Finding) bool {
-	switch f.Code {
-	case finding.CodeMissingField, finding.CodeBadValue:
-		return anyPrefix(w.managers, f.Path)
-	case finding.CodeBadMetadata:
-		return w.rules[spotOf(f)] // the name of a TrainJob has a rule of its own, which is the narrower one
-	case finding.CodeManagedByOther:
-		return w.rules[spotOf(f)]
-	case finding.CodeEnvWithoutName:
-		return w.variables[f.Path.String()]
-	case finding.CodeBadName:
-		// The JobSet's list has two items of that name already.
-		source, claimed := lastSource(f)
-		return claimed && anyPrefix(w.duplicates, source)
-	default:
-		return false
-	}
-}
-
-// anyPrefix reports whether the path, or one that contains it, is in the set.
-func anyPrefix(set map[string]bool, path fieldpath.Path) bool {
-	if len(set) == 0 {
-		return false
-	}
-	for n := range len(path) + 1 {
-		if set[path[:n].String()] {
-			return true
-		}
-	}
-	return false
-}
-
-// lastSource returns the source of a finding's last claim.
-func lastSource(f finding.Finding) (fieldpath.Path, bool) {
-	if len(f.Claims) == 0 {
-		return nil, false
-	}
-	return f.Claims[len(f.Claims)-1].Source, true
+// set returns the findings so far as a set.
+func (c *checker) set() *finding.Set {
+	var s finding.Set
+	s.Add(c.all...)
+	return &s
 }

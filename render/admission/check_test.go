@@ -126,11 +126,11 @@ func TestFindingsAreComplete(t *testing.T) {
 			switch f.Object.Kind {
 			case "": // the test's own, where no runtime is found
 			case "TrainJob", "TrainingRuntime", "ClusterTrainingRuntime":
-				if f.Severity == finding.Error && (len(f.Path) == 0 || f.Help == "") {
+				if f.Severity == finding.Error && (len(f.Path) == 0 || f.Remedy.Text == "") {
 					t.Errorf("%s: no path or no help: %v", c.name, f)
 				}
 			default:
-				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == finding.Error && f.Help == "" {
+				if len(f.Claims) == 0 || len(f.Claims[len(f.Claims)-1].Source) == 0 || f.Severity == finding.Error && f.Remedy.Text == "" {
 					t.Errorf("%s: no source or no help: %v", c.name, f)
 				}
 			}

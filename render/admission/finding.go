@@ -23,7 +23,7 @@ type findings struct {
 type findingIndex struct {
 	indexed int // how many findings of the list it has
 	at      map[place]int
-	worded  map[wording]int
+	keys    map[finding.Key]int
 	caused  map[consequence]int
 	errors  map[spot][]int    // positions in the list
 	claims  map[claimed][]int // those of errors in a JobSet or a PodGroup, by the last claim
@@ -31,7 +31,7 @@ type findingIndex struct {
 	paths   map[string]int    // how many errors are at the path, in any object
 }
 
-// spot is a field of an object, place a code there, and wording what is said of it.
+// spot is a field of an object, and place a code there.
 type (
 	spot struct {
 		object fieldpath.Object
@@ -40,10 +40,6 @@ type (
 	place struct {
 		spot
 		code finding.Code
-	}
-	wording struct {
-		place
-		message string
 	}
 	claimed struct {
 		layer  engine.Layer
@@ -63,7 +59,7 @@ func spotOf(f finding.Finding) spot { return spot{f.Object, f.Path.String()} }
 func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
-		x.at, x.worded, x.errors = map[place]int{}, map[wording]int{}, map[spot][]int{}
+		x.at, x.keys, x.errors = map[place]int{}, map[finding.Key]int{}, map[spot][]int{}
 		x.caused, x.claims, x.paths = map[consequence]int{}, map[claimed][]int{}, map[string]int{}
 	}
 	for ; x.indexed < len(fs.all); x.indexed++ {
@@ -74,9 +70,10 @@ func (fs *findings) catchUp() *findingIndex {
 
 // count adds a finding, or with -1 removes it.
 func (x *findingIndex) count(f finding.Finding, i, by int) {
-	at := place{spotOf(f), f.Code}
+	k := f.Key()
+	at := place{spot{f.Object, k.Path}, f.Code}
 	x.at[at] += by
-	x.worded[wording{at, f.Message}] += by
+	x.keys[k] += by
 	if len(f.Claims) > 0 {
 		x.caused[consequenceOf(f)] += by
 	}
@@ -126,15 +123,9 @@ func (fs *findings) change(i int, to func(*finding.Finding)) {
 func (fs *findings) add(found ...finding.Finding) {
 	for _, f := range found {
 		x := fs.catchUp()
-		at := place{spotOf(f), f.Code}
-		var known bool
-		switch f.Code {
-		case finding.CodeWrongType, finding.CodeDuplicateItem, finding.CodeDuplicateManager:
-			known = x.at[at] > 0 // the stages have different words for it
-		default:
-			known = x.worded[wording{at, f.Message}] > 0 || len(f.Claims) > 0 && x.caused[consequenceOf(f)] > 0
-		}
-		if !known {
+		k := f.Key()
+		// Where a key has no message, it alone decides.
+		if x.keys[k] == 0 && (k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
 			fs.all = append(fs.all, f)
 		}
 	}
@@ -218,27 +209,29 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		f.Code, f.Message, f.Help = finding.CodeMissingField, "is required, and missing", "set it"
+		f.Code, f.Message = finding.CodeMissingField, "is required, and missing"
+		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
 		f.Message = quoted(f.Path, err.BadValue) + " is not among the values that the field takes"
-		f.Help = "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")
+		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
 	case field.ErrorTypeTooLong:
-		f.Message, f.Help = "is too long: "+err.Detail, "shorten it"
+		f.Message, f.Remedy.Text = "is too long: "+err.Detail, "shorten it"
 	case field.ErrorTypeTooMany:
-		f.Message, f.Help = fmt.Sprintf("has %v items, and %s", err.BadValue, err.Detail), "drop some of the items"
+		f.Message, f.Remedy.Text = fmt.Sprintf("has %v items, and %s", err.BadValue, err.Detail), "drop some of the items"
 	case field.ErrorTypeDuplicate:
 		f.Code = finding.CodeDuplicateItem
 		if len(f.Path) == 3 && f.Path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 			f.Code = finding.CodeDuplicateManager
 		}
-		f.Message, f.Help = "stands for the same as another item of this list: "+quoted(f.Path, err.BadValue), "merge the two into one, or give one of them another key"
+		f.Message = "stands for the same as another item of this list: " + quoted(f.Path, err.BadValue)
+		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "merge the two into one, or give one of them another key"}
 	case field.ErrorTypeTypeInvalid:
 		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)
-		f.Help = "write a value of that type"
+		f.Remedy.Text = "write a value of that type"
 	default:
 		f.Message = inBody(err.Detail)
-		f.Help = "write a value that the API takes"
+		f.Remedy.Text = "write a value that the API takes"
 		if of, format, path, ok := wrongFormat(err.Detail); ok {
 			f.Code, f.Path = finding.CodeWrongType, o.path(path, o.fields)
 			f.Message = "must be " + article(of)
@@ -248,10 +241,10 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		}
 		if path, ok := strings.CutSuffix(err.Detail, " must validate at least one schema (anyOf)"); ok {
 			f.Code, f.Path = finding.CodeWrongType, o.path(strings.Trim(path, `"`), o.fields)
-			f.Message, f.Help = "must be an integer or a string", "write an integer or a string"
+			f.Message, f.Remedy.Text = "must be an integer or a string", "write an integer or a string"
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
-			f.Message, f.Help = quoted(f.Path, err.BadValue)+" is no quantity", "write a quantity such as 500m or 8Gi"
+			f.Message, f.Remedy.Text = quoted(f.Path, err.BadValue)+" is no quantity", "write a quantity such as 500m or 8Gi"
 		}
 	}
 	return f
@@ -315,16 +308,16 @@ func quoted(path fieldpath.Path, value any) string {
 // metadataFinding is an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
-	f.Message, f.Help = err.ErrorBody(), "write one that Kubernetes takes"
+	f.Message, f.Remedy.Text = err.ErrorBody(), "write one that Kubernetes takes"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
-		f.Message, f.Help = "the object has no name", "set metadata.name"
+		f.Message, f.Remedy.Text = "the object has no name", "set metadata.name"
 	case err.Detail != "":
 		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
-		f.Help = subdomainHelp
+		f.Remedy.Text = subdomainHelp
 	}
 	return f
 }
@@ -362,18 +355,18 @@ func brief(problems ...string) string {
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeBrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
-		Message: err.Detail, Help: "change the values so that the rule holds",
+		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values so that the rule holds"},
 	}
 	if len(f.Path) == 0 {
 		// The rules at the root of an object are about its name: no others can be.
-		f.Path, f.Help = fieldpath.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+		f.Path, f.Remedy.Text = fieldpath.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
 	}
 	if update && strings.Contains(err.Detail, "immutable") {
 		f.Code = finding.CodeImmutable
-		f.Help = "restore the old value, or delete the object and create it anew"
+		f.Remedy.Text = "restore the old value, or delete the object and create it anew"
 	}
 	if f.Path[len(f.Path)-1] == fieldpath.Field("managedBy") {
-		f.Help = "leave the field out, or name one of the two"
+		f.Remedy.Text = "leave the field out, or name one of the two"
 	}
 	return f
 }

@@ -45,7 +45,7 @@ func (c *checker) podGroups() bool {
 		f := finding.Finding{
 			Code: finding.CodeBadValue, Severity: finding.Error, Path: path,
 			Object:  fieldpath.Object{Kind: "PodGroup", Namespace: group.GetNamespace(), Name: group.GetName()},
-			Message: fmt.Sprintf("invalid value %d: must be at least 1", members), Help: "set numNodes to 1 or more",
+			Message: fmt.Sprintf("invalid value %d: must be at least 1", members), Remedy: finding.Remedy{Text: "set numNodes to 1 or more"},
 		}
 		if c.managedElsewhere() {
 			f.Severity = finding.Warning

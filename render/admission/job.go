@@ -21,10 +21,10 @@ import (
 
 // jobs is what becomes of the JobSet's Jobs.
 func (c *checker) jobs(js *jobset.JobSet) {
-	said := slices.ContainsFunc(c.all, func(f finding.Finding) bool { return f.Code == finding.CodeMasterAddress })
+	known := c.set()
 	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
-		if said && f.Code == finding.CodeNoSuchPod {
-			continue // the policy's address, in other words
+		if known.Supersedes(f) {
+			continue
 		}
 		if f.Object.Kind == "ConfigMap" {
 			// It is the policy's own, of which the runtime says most.
@@ -102,7 +102,7 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 			severity = finding.Warning // the controller creates the Job after the JobSet is resumed
 		}
 		checkJob(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
-			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Help: help}, at.Append(path...))
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 		})
 	}
 	checkPods(js, id, add)
@@ -113,7 +113,7 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j))
 			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
 			checkClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
-				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 			})
 		}
 	}
@@ -138,7 +138,7 @@ func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
 		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
 		checkCreated(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
-			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Help: help}, at.Append(path...))
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 		})
 	}
 }

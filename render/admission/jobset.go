@@ -246,7 +246,7 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 		if code == finding.CodeJobSetName && nameless {
 			return // the names of Jobs are made of the JobSet's
 		}
-		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Help: help})
+		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
 	return js, found.all
 }

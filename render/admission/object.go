@@ -58,7 +58,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Help: "write apiVersion: " + d.apiVersion,
+			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, Text: "write apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -67,7 +67,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		o.broken = true
 		found.add(finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata"),
-			Message: fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), Help: "labels and annotations are strings: quote their values",
+			Message: fmt.Sprintf("cannot be read: %s", unmarshalProblem(err)), Remedy: finding.Remedy{Text: "labels and annotations are strings: quote their values"},
 		})
 		return o
 	}
@@ -82,7 +82,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 			found.add(finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
 				Message: "a cluster makes another name of generateName each time, by which goes what refers to the object or is made of it",
-				Help:    "set metadata.name",
+				Remedy:  finding.Remedy{Do: finding.SetValue, Text: "set metadata.name"},
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: o.path(path, raw),
 			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
-			Help:    "remove the field, or mend its name",
+			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or mend its name"},
 		})
 	}
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
@@ -200,7 +200,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if n := listItems(o.fields); n > maxItems {
 		found.add(finding.Finding{
 			Code: finding.CodeSyntax, Severity: finding.Error, Object: o.id,
-			Message: fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), Help: "remove items, or split the object",
+			Message: fmt.Sprintf("has %d list items: must be at most %d", n, maxItems), Remedy: finding.Remedy{Text: "remove items, or split the object"},
 		})
 		return
 	}
@@ -258,7 +258,7 @@ func (o *object) refuseVersion(found *findings) {
 	}
 	found.add(finding.Finding{
 		Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
-		Message: "forbidden on create", Help: "remove the field",
+		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field"},
 	})
 }
 

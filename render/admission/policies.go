@@ -60,7 +60,7 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 					c.add(finding.Finding{
 						Code: finding.CodeEnvInjection, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
 						Message: fmt.Sprintf("the runtime injects variables into container %q of job %q, and has no such container", name, target.JobName),
-						Help:    "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target",
+						Remedy:  finding.Remedy{Text: "name a container of the runtime's template in mlPolicy.torch.envInjection, or drop the target"},
 						Claims: []engine.Claim{{
 							Layer: merge.RuntimeLayer, Value: engine.Presence{},
 							Source: fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", target.JobName)),
@@ -257,7 +257,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		c.add(finding.Finding{
 			Code: finding.CodeFlux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),
 			Message: fmt.Sprintf("the flux policy adds an init container called %q, and lets nobody else have one of that name", fluxInstaller),
-			Help:    "give the runtime's init container another name",
+			Remedy:  finding.Remedy{Text: "give the runtime's init container another name"},
 			Claims:  []engine.Claim{c.origin(path)},
 		})
 	}
@@ -273,7 +273,7 @@ func (c *checker) volcano() {
 		c.add(finding.Finding{
 			Code: finding.CodeNoQueue, Severity: finding.Error, Object: c.job.id,
 			Path:    fieldpath.Fields("spec", "annotations").Append(fieldpath.Key(volcanoQueue)),
-			Message: "the name of the Volcano queue is empty", Help: "name a queue, or drop the annotation to use the default one",
+			Message: "the name of the Volcano queue is empty", Remedy: finding.Remedy{Text: "name a queue, or drop the annotation to use the default one"},
 			Claims: []engine.Claim{c.origin(fieldpath.Fields("metadata", "annotations").Append(fieldpath.Key(volcanoQueue)))},
 		})
 	}

@@ -63,7 +63,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is no runtime", fields["kind"]),
-			Help:    "give a TrainingRuntime or a ClusterTrainingRuntime",
+			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 		if r.deprecated && old == nil {
 			found.add(finding.Finding{
 				Code: finding.CodeDeprecated, Severity: finding.Warning, Object: o.id, Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(supportLabel)),
-				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Help: "move its TrainJobs to another runtime",
+				Message: "the runtime is marked as deprecated; a later release of Kubeflow Trainer removes it", Remedy: finding.Remedy{Text: "move its TrainJobs to another runtime"},
 			})
 		}
 	} else if old != nil {
@@ -111,7 +111,7 @@ func (fs *findings) undecodable(o *object, err error) {
 	}
 	fs.add(finding.Finding{
 		Code: finding.CodeWrongType, Severity: finding.Error, Object: o.id,
-		Message: "cannot be read: " + unmarshalProblem(err), Help: "write a value of the field's type",
+		Message: "cannot be read: " + unmarshalProblem(err), Remedy: finding.Remedy{Text: "write a value of the field's type"},
 	})
 }
 
@@ -143,7 +143,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
 				Message: fmt.Sprintf("job %q has the label of the %s, and must have 1 replica, not %d", job.Name, ancestor, job.Replicas),
-				Help:    "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism",
+				Remedy:  finding.Remedy{Text: "drop replicas; the number of Pods is mlPolicy.numNodes, or the job's parallelism"},
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
@@ -152,7 +152,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
 				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
 				Message: fmt.Sprintf("job %q has the label of the %s, and no container called %q", job.Name, ancestor, container),
-				Help:    fmt.Sprintf("call the container that does the work %q, or take the label away", container),
+				Remedy:  finding.Remedy{Text: fmt.Sprintf("call the container that does the work %q, or take the label away", container)},
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func (c *checker) webhook() {
 
 // about reports on the TrainJob.
 func (c *checker) about(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Help: help})
+	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 // initializerVolume is the volume that an initializer writes to.
@@ -47,7 +47,7 @@ func (c *checker) initializer(section, name string) {
 		path := fieldpath.Fields("spec", "initializer", section)
 		c.add(finding.Finding{
 			Code: finding.CodeNoInitializer, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "runtimeRef"),
-			Message: message, Help: help,
+			Message: message, Remedy: finding.Remedy{Text: help},
 			Claims: []engine.Claim{{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Source: path}},
 		})
 	}

@@ -68,7 +68,7 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 	if before == nil || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Help: "give the old and the new state of one object",
+			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
 		})
 		return nil, found.all
 	}
@@ -104,7 +104,7 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 	if o.id != stored.id {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the old object is %s: another one", stored.id), Help: "give the old and the new state of one object",
+			Message: fmt.Sprintf("the old object is %s: another one", stored.id), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
 		})
 		return found.all
 	}
@@ -116,13 +116,13 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 	refused, changed := updated.update(ctx, stored)
 	found.add(refused...)
 	for _, path := range changed {
-		found.add(finding.Finding{Code: finding.CodeImmutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Help: unfreeze(path)})
+		found.add(finding.Finding{Code: finding.CodeImmutable, Severity: finding.Error, Object: o.id, Path: path, Message: "field is immutable", Remedy: finding.Remedy{Text: unfreeze(path)}})
 	}
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
 	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
-		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Help: help})
+		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
 	return childFindings(js, found.all)
 }
@@ -251,7 +251,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		c.add(finding.Finding{
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
 			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer tries for ever",
-			Help:    "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed",
+			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
 			Claims:  []engine.Claim{c.origin(path)},
 		})
 	}
@@ -264,13 +264,13 @@ func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
 	switch {
 	case f.Code != finding.CodeImmutable:
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer tries for ever"
-		f.Help = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
+		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
 		f.Code = finding.CodeEndlessUpdate
 		claims = nil // nobody sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
 		f.Code = finding.CodeNeverResumed
 		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
-		f.Help = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
+		f.Remedy.Text = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
 	default:
 		f.Code = finding.CodeEndlessUpdate
 		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer tries for ever"

@@ -311,8 +311,8 @@ spec:
 			for _, f := range found {
 				if f.Severity == finding.Error {
 					got = append(got, f.Path.String())
-					if !strings.HasPrefix(f.Help, c.help) {
-						t.Errorf("help %q, want %s…", f.Help, c.help)
+					if !strings.HasPrefix(f.Remedy.Text, c.help) {
+						t.Errorf("help %q, want %s…", f.Remedy.Text, c.help)
 					}
 				}
 			}

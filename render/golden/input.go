@@ -146,7 +146,7 @@ func (in *input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	at := fieldpath.Fields("metadata", "name")
 	refuse := func(code finding.Code, message, help string) {
 		in.findings = append(in.findings, finding.Finding{
-			Code: code, Severity: finding.Error, Object: render.ObjectOf(o), Path: at, Position: d.Position(at), Message: message, Help: help,
+			Code: code, Severity: finding.Error, Object: render.ObjectOf(o), Path: at, Position: d.Position(at), Message: message, Remedy: finding.Remedy{Text: help},
 		})
 	}
 	if o.Name == "" {
@@ -180,7 +180,7 @@ func (in *input) addSnapshot(cm *corev1.ConfigMap, d *manifest.Document) {
 	if err != nil {
 		in.findings = append(in.findings, finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID, Path: at, Position: d.Position(at),
-			Message: err.Error(), Help: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "take the ConfigMap from the cluster as it is, or leave it out to use the runtime itself"},
 		})
 		return
 	}

@@ -73,14 +73,16 @@ func (in *input) render() (*rendering, error) {
 // findingsText is the content of findings.txt: a line for each finding, without its place, which moves with
 // every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
-	var b bytes.Buffer
-	seen := map[string]bool{}
+	var shown finding.Set
 	for _, f := range findings {
-		line := findingLine(f)
-		if (f.Severity > finding.Note || notes) && !seen[line] {
-			seen[line] = true
-			fmt.Fprintln(&b, line)
+		if f.Severity > finding.Note || notes {
+			f.Position, f.Message = fieldpath.Position{}, strings.Join(strings.Fields(f.Message), " ")
+			shown.Add(f)
 		}
+	}
+	var b bytes.Buffer
+	for _, f := range shown.List() {
+		fmt.Fprintln(&b, findingLine(f))
 	}
 	return b.Bytes()
 }
@@ -103,7 +105,6 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, fin
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.document.Position(missing.Path)
-		missing.Help = strings.Replace(missing.Help, "give the runtime with -r FILE", "put the runtime's file beside the TrainJob, or into a folder above it", 1)
 		if !in.broken[named] { // else its own findings say what is wrong with it
 			found = append(found, *missing)
 		} else if found.Err() == nil && in.findings.Err() == nil {
@@ -229,7 +230,7 @@ func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Message: err.Error(), Help: "mend the job and the index of options.yaml",
+		Message: err.Error(), Remedy: finding.Remedy{Text: "mend the job and the index of options.yaml"},
 	}
 }
 

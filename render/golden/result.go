@@ -28,7 +28,7 @@ type Result struct {
 	Failures []Failure
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
-	// Expected are the findings of severity Error that the case renders to.
+	// Expected are the findings of severity Error that the case renders to. Their remedies name the options of a case.
 	Expected finding.List
 }
 
@@ -37,8 +37,10 @@ type Failure struct {
 	// Position is the file or folder, whose path begins with the folder that was searched for cases, and the place
 	// in it where there is one.
 	Position fieldpath.Position
-	// Message says what is wrong, and what to do, in one sentence without its final stop.
+	// Message says what is wrong, in one sentence without its final stop.
 	Message string
+	// Update says how Update settles it, such as "writes it". It is empty where Update does nothing.
+	Update string
 	// Lines show what differs.
 	Lines []Line
 }
@@ -115,6 +117,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	}
 	for _, f := range got.findings {
 		if f.Severity >= finding.Error {
+			f.Remedy.Text = help(f)
 			r.Expected = append(r.Expected, f)
 		}
 	}
@@ -123,7 +126,8 @@ func (c *Case) Run(opts Options) (*Result, error) {
 		return nil, err
 	}
 	if want == nil && len(got.files) > 0 {
-		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder; --update writes it")
+		r.fail(c.at(path.Join(c.Name, wantFolder)), "there is no such folder")
+		r.Failures[0].Update = "writes it"
 		for _, f := range r.Expected {
 			r.Failures[0].Lines = append(r.Failures[0].Lines, Line{' ', f.Error()})
 		}
@@ -156,16 +160,16 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	f := Failure{Position: fieldpath.Position{File: c.File}}
 	switch {
 	case name == Findings:
-		f.Message = "the findings differ; --update writes them"
+		f.Message, f.Update = "the findings differ", "writes them"
 		f.Lines = append(unified(c.Old, c.New), helpFor(c, got.findings)...)
 	case c.irregular:
-		f.Message = "must be a regular file; --update replaces a link"
+		f.Message, f.Update = "must be a regular file", "replaces a link"
 	case c.Old == nil:
-		f.Message = "the file is missing; --update writes it"
+		f.Message, f.Update = "the file is missing", "writes it"
 	case c.New == nil:
-		f.Message = "nothing renders to this file any more; --update removes it"
+		f.Message, f.Update = "nothing renders to this file any more", "removes it"
 	default:
-		f.Message = "differs from what is rendered; --update writes that"
+		f.Message, f.Update = "differs from what is rendered", "writes that"
 		f.Lines = explain(opts, c.Old, got.objects[name])
 	}
 	return f
@@ -175,14 +179,30 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
-		if line := findingLine(f) + "\n"; f.Help == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
+		if line := findingLine(f) + "\n"; help(f) == "" || bytes.Contains(c.Old, []byte(line)) || !bytes.Contains(c.New, []byte(line)) {
 			continue
 		}
 		text := string(f.Code)
 		if f.Position != (fieldpath.Position{}) {
 			text = f.Position.String() + ": " + text
 		}
-		lines = append(lines, Line{' ', text + ": " + f.Help})
+		lines = append(lines, Line{' ', text + ": " + help(f)})
 	}
 	return lines
+}
+
+// help returns what to do about a finding: its remedy, and the option that does it.
+func help(f finding.Finding) string {
+	switch r := f.Remedy; {
+	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+		return r.Text + ", and force-manager in options.yaml renders what would be with that manager's"
+	case r.Do == finding.LetOneWin:
+		return r.Text + ": on-conflict: last in options.yaml renders that, and force-manager lets another one win"
+	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
+		return r.Text + " in a file beside the TrainJob, or in a folder above it"
+	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):
+		return r.Text + " with flux-templates in options.yaml"
+	default:
+		return r.Text
+	}
 }

@@ -102,6 +102,10 @@ func runCase(t *testing.T, dir string, c *Case) {
 		for _, l := range f.Lines {
 			b.WriteString("\n    " + l.String())
 		}
-		t.Errorf("%s: %s%s", f.Position, strings.ReplaceAll(f.Message, "--update", "-update"), b.String())
+		message := f.Message
+		if f.Update != "" {
+			message += "; -" + updateFlag + " " + f.Update
+		}
+		t.Errorf("%s: %s%s", f.Position, message, b.String())
 	}
 }

@@ -84,9 +84,10 @@ func Companions(j *Job, payload Payload) []Object {
 }
 
 func (j *Job) secretLeftOut(policy, name, what string) {
-	j.aboutRuntime(finding.CodeLeftOut, finding.Warning, fieldpath.Fields("spec", "mlPolicy", policy),
-		fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
-		"apply the TrainJob and let the controller make it, or have one made with --generate-secrets")
+	j.leftOut(policy, finding.Finding{
+		Message: fmt.Sprintf("Secret %s/%s is left out: it holds %s, which the controller makes in the cluster", j.TrainJob.Namespace, name, what),
+		Remedy:  finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "apply the TrainJob and let the controller make it, or have one made"},
+	})
 }
 
 func (j *Job) noSecret(policy, name string, err error) {
@@ -95,9 +96,19 @@ func (j *Job) noSecret(policy, name string, err error) {
 }
 
 func (j *Job) scriptsLeftOut() {
-	j.aboutRuntime(finding.CodeLeftOut, finding.Warning, fieldpath.Fields("spec", "mlPolicy", "flux"),
-		fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
-		"name their folder with --flux-templates: pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
+	j.leftOut("flux", finding.Finding{
+		Message: fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
+		Remedy: finding.Remedy{
+			Do: finding.Provide, Options: []string{"ConfigMap"},
+			Text: "name their folder pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0",
+		},
+	})
+}
+
+// leftOut reports an object of a policy that is not made. A program may add how to have it made.
+func (j *Job) leftOut(policy string, f finding.Finding) {
+	f.Code, f.Severity, f.Object, f.Path = finding.CodeLeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
+	j.report(f)
 }
 
 func (j *Job) noScripts(err error) {

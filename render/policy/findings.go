@@ -15,19 +15,17 @@ import (
 
 // aboutTrainJob and aboutRuntime report what was found in a field of one of the two inputs.
 func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Help: help})
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
-	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Help: help})
+	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
 // report adds a finding once: several jobs may come to the same one.
 func (j *Job) report(f finding.Finding) {
-	same := func(g finding.Finding) bool {
-		return g.Code == f.Code && g.Object == f.Object && slices.Equal(g.Path, f.Path) && g.Message == f.Message
-	}
-	if !slices.ContainsFunc(j.Findings, same) {
+	key := f.Key()
+	if !slices.ContainsFunc(j.Findings, func(g finding.Finding) bool { return g.Key() == key }) {
 		j.Findings = append(j.Findings, f)
 	}
 }

@@ -136,7 +136,7 @@ func run(p *host.Program, flags blameFlags) error {
 	if err != nil {
 		return err
 	}
-	findings = slices.DeleteFunc(report.Distinct(findings), func(f finding.Finding) bool { return f.Severity < finding.Error })
+	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error })
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues}); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 	if len(in.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	return objects, findings, nil

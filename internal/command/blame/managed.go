@@ -197,7 +197,7 @@ type managedField struct {
 
 func (m *managedReader) report(code finding.Code, at fieldpath.Path, message, help string) {
 	m.findings = append(m.findings, finding.Finding{
-		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Help: help,
+		Code: code, Severity: finding.Error, Object: m.document.ID, Path: at, Position: m.document.Position(at), Message: message, Remedy: finding.Remedy{Text: help},
 	})
 }
 

@@ -14,40 +14,14 @@ import (
 // withoutDoubles removes admission findings that repeat a finding of reading the document: both find unknown
 // fields and wrong types, and reading knows what was meant.
 func withoutDoubles(found finding.List, d *manifest.Document) finding.List {
-	found = withoutConsequences(found)
+	var all finding.Set
+	all.Add(found...)
+	found = slices.DeleteFunc(found, all.Supersedes)
 	if len(found) == 0 || len(d.Findings) == 0 {
 		return found
 	}
 	r := newReadFindings(d)
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Object.Kind == d.ID.Kind && r.holds(f) })
-}
-
-// withoutConsequences leaves out what an item without its merge key leads to: the key is required, and no merge finds
-// the item. It leaves out the definition's bounds of names that another error is about.
-func withoutConsequences(found finding.List) finding.List {
-	keyless, named := map[string]bool{}, map[fieldpath.Position]bool{}
-	for _, f := range found {
-		switch f.Code {
-		case finding.CodeNoMergeKey:
-			keyless[f.Path.String()] = true
-		case finding.CodeBadManager, finding.CodeUnknownJob, finding.CodeUnknownContainer:
-			named[f.Position] = true
-		}
-	}
-	if len(keyless)+len(named) == 0 {
-		return found
-	}
-	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		switch f.Code {
-		case finding.CodeBadValue:
-			return named[f.Position]
-		case finding.CodeNoMerge:
-			return keyless[f.Path.String()]
-		case finding.CodeMissingField:
-			return len(f.Path) > 0 && keyless[f.Path[:len(f.Path)-1].String()]
-		}
-		return false
-	})
 }
 
 // readFindings holds the errors that reading found in a document, by their fields. Paths may name the items of a list by
@@ -154,13 +128,7 @@ func isWrongType(code finding.Code) bool {
 
 // oncePerRuntime says once what a runtime does to all TrainJobs that name it.
 func oncePerRuntime(found finding.List) finding.List {
-	type key struct {
-		code     finding.Code
-		severity finding.Severity
-		at       fieldpath.Position
-		message  string
-	}
-	first := map[key]int{}
+	first := map[finding.Key]int{}
 	others := map[int]int{}
 	var once finding.List
 	for _, f := range found {
@@ -168,7 +136,7 @@ func oncePerRuntime(found finding.List) finding.List {
 			once = append(once, f)
 			continue
 		}
-		k := key{f.Code, f.Severity, f.Position, f.Message}
+		k := finding.Finding{Code: f.Code, Severity: f.Severity, Position: f.Position, Message: f.Message}.Key()
 		if at, seen := first[k]; !seen {
 			first[k] = len(once)
 			once = append(once, f)

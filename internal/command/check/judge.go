@@ -192,10 +192,10 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Help: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories",
+			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
 		})
 	}
-	return report.Distinct(report.InOrder(oncePerRuntime(found), j.in.Order))
+	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }
 
 // trainJob judges one TrainJob.
@@ -226,7 +226,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
 			found = append(found, finding.Finding{
 				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Help: "mend the runtime, or name another one",
+				Message: fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "mend the runtime, or name another one"},
 			})
 		}
 	}

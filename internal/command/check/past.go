@@ -153,6 +153,6 @@ func (was *past) unrelated() *finding.Finding {
 	return &finding.Finding{
 		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.judge.idOf(was.first), Path: at, Position: was.first.Position(at),
 		Message: "nothing of the old state is among the new objects; all of them were judged as created",
-		Help:    "give the old and the new state of the same objects: kind, namespace and name are what counts",
+		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
 	}
 }

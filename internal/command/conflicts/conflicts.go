@@ -90,7 +90,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if err := option.UnknownManager(in, flags.force); err != nil {
 		return err
 	}
-	found := report.Distinct(report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order))
+	found := report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order).Distinct()
 	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
 }
 
@@ -157,7 +157,7 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 	if len(in.Jobs) == 0 && found == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files that hold some; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	return found

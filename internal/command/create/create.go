@@ -115,7 +115,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	locatePatches(in, found)
 	findings = append(findings, found...)
 	findings.Sort()
-	if err := report.WriteBeside(p.Stderr, report.Distinct(findings), report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings.Distinct(), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {

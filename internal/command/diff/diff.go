@@ -138,7 +138,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Help: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories",
+			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
@@ -193,7 +193,7 @@ func toldByDiff(old, new finding.List) finding.List {
 			told = append(told, f)
 		}
 	}
-	return report.Distinct(told)
+	return told.Distinct()
 }
 
 // options reads the flags that have words for values.

@@ -74,7 +74,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 func run(p *host.Program) error {
 	data, unreadable := manifest.Read(p.Files, p.Stdin, manifest.Stdin)
 	if unreadable != nil {
-		return fmt.Errorf("standard input: %s; %s", unreadable.Message, unreadable.Help)
+		return fmt.Errorf("standard input: %s; %s", unreadable.Message, report.Help(*unreadable))
 	}
 	list, err := resourcelist.Read(data)
 	if err != nil {
@@ -86,11 +86,11 @@ func run(p *host.Program) error {
 	}
 	f := newFunction(p, list, opts)
 	if err := option.UnknownManager(f.in, opts.Force); err != nil {
-		return refuse(p, list, []misuse{{".data.forceManagers", inOptions.Replace(err.Error())}})
+		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag)}})
 	}
 	items := f.run()
-	findings := f.told(report.Distinct(f.findings))
-	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes}); err != nil {
+	findings := f.told(f.findings.Distinct())
+	if err := report.WriteBeside(p.Stderr, f.forPeople(findings), report.Options{ShowNotes: opts.ShowNotes, Help: fnHelp}); err != nil {
 		return err
 	}
 	failed := exit.For(findings, opts.Strict)
@@ -158,7 +158,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 	if err != nil {
 		f.in.Findings = append(f.in.Findings, finding.Finding{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
-			Message: err.Error(), Help: "mend the item; it cannot be written as YAML",
+			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the item; it cannot be written as YAML"},
 		})
 		return
 	}
@@ -206,7 +206,7 @@ func (f *function) run() []*resourcelist.Item {
 		if err != nil {
 			f.findings = append(f.findings, finding.Finding{
 				Code: finding.CodeSyntax, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Message: err.Error(), Help: "this is a mistake of trainweld; report it with the TrainJob and its runtime",
+				Message: err.Error(), Remedy: finding.Remedy{Text: "this is a mistake of trainweld; report it with the TrainJob and its runtime"},
 			})
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -118,10 +119,20 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	return o, wrong
 }
 
-// inOptions says in words of the options what findings say in those of the command line.
-var inOptions = strings.NewReplacer(
-	"--on-conflict=last", "onConflict: last",
-	"--force-manager=NAME", "forceManagers: NAME",
-	"--force-manager: ", "",
-	"give the runtime with -r FILE", "give the runtime as an item or in runtimeFiles",
-)
+// fnHelp returns what to do about a finding: its remedy, and the option that does it.
+func fnHelp(f finding.Finding) string {
+	switch r := f.Remedy; {
+	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
+		return r.Text + ", and forceManagers: NAME renders what would be with that manager's"
+	case r.Do == finding.LetOneWin:
+		return r.Text + ": onConflict: last renders that, and forceManagers: NAME lets another one win"
+	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
+		return r.Text + " as an item or in runtimeFiles"
+	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
+		return r.Text + "; if it is a manager's patch, name it in patchFiles"
+	case r.Do == finding.Migrate:
+		return r.Text + " with trainweld migrate"
+	default:
+		return r.Text
+	}
+}

@@ -33,8 +33,8 @@ func (f *function) results(findings finding.List) []resourcelist.Result {
 
 func (f *function) result(finding finding.Finding) resourcelist.Result {
 	r := resourcelist.Result{Message: finding.Message, Severity: resultSeverity(finding.Severity), Tags: map[string]string{"code": string(finding.Code)}}
-	if finding.Help != "" {
-		r.Message += "; " + finding.Help
+	if help := fnHelp(finding); help != "" {
+		r.Message += "; " + help
 	}
 	if version := f.apiVersion(finding.Object); version != "" && finding.Object.Name != "" {
 		r.ResourceRef = &resourcelist.ResourceRef{APIVersion: version, Kind: finding.Object.Kind, Namespace: finding.Object.Namespace, Name: finding.Object.Name}
@@ -152,7 +152,6 @@ var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
 // told are findings whose messages name the files that people know.
 func (f *function) told(findings finding.List) finding.List {
 	for i := range findings {
-		findings[i].Help = inOptions.Replace(findings[i].Help)
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
 			n := streamPosition.FindStringSubmatch(at)[1]
 			if p := f.positionForPeople(fieldpath.Position{File: itemPrefix + n}); p.File != "" {

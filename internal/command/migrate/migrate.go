@@ -120,7 +120,7 @@ func (flags migrateFlags) check() error {
 		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
 	}
 	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
-		return fmt.Errorf("--manager: %s; %s", f.Message, f.Help)
+		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))
 	}
 	if err := workspace.CheckNamespace(flags.Namespace); err != nil {
 		return err
@@ -155,7 +155,7 @@ func run(p *host.Program, flags migrateFlags) error {
 	for _, text := range m.Files {
 		files = append(files, m.file(text))
 	}
-	findings := report.Distinct(m.findings)
+	findings := m.findings.Distinct()
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, ShowNotes: flags.showNotes}); err != nil {
 		return err
 	}

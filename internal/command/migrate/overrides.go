@@ -63,7 +63,7 @@ func (m *migration) cannotEdit(j workspace.Job, err error) {
 	m.findings = append(m.findings, finding.Finding{
 		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
 		Message: fmt.Sprintf("its text cannot be edited: %v", err),
-		Help:    "write it in block style, without anchors, and run trainweld migrate again",
+		Remedy:  finding.Remedy{Text: "write it in block style, without anchors, and run trainweld migrate again"},
 	})
 }
 

@@ -151,7 +151,7 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	id := fieldpath.Object{Kind: d.ID.Kind, Namespace: m.namespaceOf(d), Name: d.ID.Name}
 	m.findings = append(m.findings, finding.Finding{
 		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: id, Position: d.Position(nil),
-		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Help: "take it out of the others, and migrate again",
+		Message: fmt.Sprintf("it cannot be replaced in its file: %v", err), Remedy: finding.Remedy{Text: "take it out of the others, and migrate again"},
 	})
 }
 
@@ -201,7 +201,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 		path := fieldpath.Fields("metadata", "name")
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: d.ID, Path: path,
-			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Help: "rename one of the two",
+			Message: fmt.Sprintf("it becomes %s, and so does, or is, the object at %s", id, other.Position(path)), Remedy: finding.Remedy{Text: "rename one of the two"},
 		})
 	}
 	return findings
@@ -230,7 +230,7 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 		}
 		errs = append(errs, finding.Finding{
 			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the cluster would refuse what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Help: cmp.Or(f.Help, "mend the old job"),
+			Message: fmt.Sprintf("the cluster would refuse what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "mend the old job")},
 		})
 	}
 	return errs
@@ -239,6 +239,6 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
 	return finding.List{{
 		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID,
-		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Help: "mend the value that is named",
+		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "mend the value that is named"},
 	}}
 }

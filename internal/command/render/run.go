@@ -46,9 +46,8 @@ type renderRun struct {
 	spool    output.Spool
 	// What was made of the TrainJobs, in their order, and behind them of the JobSets.
 	made     [2][]rendered
-	findings [2]finding.List
+	findings [2]finding.Set
 	unsafe   finding.List
-	seen     map[string]bool // the findings
 	err      error
 	pods     atomic.Int64 // made so far
 }
@@ -82,7 +81,7 @@ func run(p *host.Program, flags option.Render) error {
 	opts.ForceManagers = flags.Force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
-		in: workspace.New(flags.Flags, p.Progress()), seen: map[string]bool{},
+		in:       workspace.New(flags.Flags, p.Progress()),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes}
@@ -132,11 +131,11 @@ func (r *renderRun) render() finding.List {
 		r.take(o)
 	})
 	r.in.Findings = f.Findings()
-	found := slices.Concat(r.in.Findings, r.findings[0], r.findings[1])
+	found := slices.Concat(r.in.Findings, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Help: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories",
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
 	count := int64(0)
@@ -146,7 +145,7 @@ func (r *renderRun) render() finding.List {
 	if found.Err() == nil {
 		found = append(found, render.TooManyPods(fieldpath.Object{}, count, r.flags.Children.MaxPods.Count())...)
 	}
-	return report.Distinct(append(found, r.unsafe...))
+	return append(found, r.unsafe...).Distinct()
 }
 
 // learn goes through what the first TrainJob would wait for, while its file is read: the plan of the merge, and what
@@ -230,12 +229,7 @@ func (r *renderRun) take(o renderedJob) {
 	if o.jobSet {
 		group = 1
 	}
-	for _, f := range o.findings {
-		if text := f.Error(); !r.seen[text] {
-			r.seen[text] = true
-			r.findings[group] = append(r.findings[group], f)
-		}
-	}
+	r.findings[group].Add(o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
 	for _, text := range o.texts {
@@ -306,7 +300,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 		found = append(found, finding.Finding{
 			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
 			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Help:    "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it",
+			Remedy:  finding.Remedy{Text: "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
 		})
 	}
 	return found, err

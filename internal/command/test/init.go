@@ -47,7 +47,7 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	if len(runtimes) == 0 && findings.Err() == nil {
 		findings = append(findings, finding.Finding{
 			Code: finding.CodeNoRuntime, Severity: finding.Error,
-			Message: "the inputs hold no runtime", Help: "name files with a TrainingRuntime or a ClusterTrainingRuntime",
+			Message: "the inputs hold no runtime", Remedy: finding.Remedy{Text: "name files with a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 	}
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{}); err != nil {
@@ -95,7 +95,7 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 			in.Findings = append(in.Findings, finding.Finding{
 				Code: finding.CodeUnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
 				Message: fmt.Sprintf("no folder is made for the name %q: it is no name that a cluster takes, and may lead out of the directory", id.Name),
-				Help:    "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit",
+				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
 			})
 			continue
 		}

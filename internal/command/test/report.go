@@ -63,7 +63,7 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 func (t *testRun) failure(name string, r *golden.Result) {
 	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), report.Printable(name))
 	for _, f := range r.Failures {
-		t.printf("  %s: %s\n", report.Printable(f.Position.String()), report.Printable(f.Message))
+		t.printf("  %s: %s\n", report.Printable(f.Position.String()), report.Printable(messageOf(f)))
 		for _, l := range f.Lines {
 			t.printf("    %s\n", t.line(l))
 		}
@@ -154,6 +154,14 @@ func (t *testRun) end() error {
 	}
 }
 
+// messageOf returns what is wrong, and what the flag --update does about it.
+func messageOf(f golden.Failure) string {
+	if f.Update == "" {
+		return f.Message
+	}
+	return f.Message + "; --update " + f.Update
+}
+
 // asTest is a case as reports for continuous integration have it.
 func asTest(c testCase, r *golden.Result, err error) report.Test {
 	test := report.Test{Suite: c.dir, Name: c.Name}
@@ -162,7 +170,7 @@ func asTest(c testCase, r *golden.Result, err error) report.Test {
 		return test
 	}
 	for _, f := range r.Failures {
-		one := report.TestFailure{Position: f.Position, Message: f.Message}
+		one := report.TestFailure{Position: f.Position, Message: messageOf(f)}
 		for _, l := range f.Lines {
 			one.Lines = append(one.Lines, l.String())
 		}

@@ -1,0 +1,89 @@
+package finding
+
+import (
+	"slices"
+
+	"github.com/trainweld/trainweld/fieldpath"
+)
+
+// Key tells findings apart: two findings with one key say the same. Claims and remedies follow from the rest.
+type Key struct {
+	Code     Code
+	Severity Severity
+	Object   fieldpath.Object
+	Path     string
+	Position fieldpath.Position
+	Message  string // empty where stages have different words for one mistake
+}
+
+// Key returns the key of the finding.
+func (f Finding) Key() Key {
+	k := Key{f.Code, f.Severity, f.Object, f.Path.String(), f.Position, f.Message}
+	switch f.Code {
+	case CodeWrongType, CodeDuplicateItem, CodeDuplicateManager:
+		k.Message = ""
+	}
+	return k
+}
+
+// Set collects findings, each once. The zero value is an empty set.
+type Set struct {
+	list List
+	keys map[Key]bool
+	spot map[spot]bool // of findings that supersede others
+}
+
+// Add adds the findings that the set does not have.
+func (s *Set) Add(found ...Finding) {
+	if s == nil {
+		return
+	}
+	for _, f := range found {
+		k := f.Key()
+		if s.keys[k] {
+			continue
+		}
+		if s.keys == nil {
+			s.keys, s.spot = map[Key]bool{}, map[spot]bool{}
+		}
+		s.keys[k] = true
+		s.list = append(s.list, f)
+		for i, r := range superseded {
+			if r.by == f.Code {
+				r.where.mark(f, func(at spot) { s.spot[at.of(i)] = true })
+			}
+		}
+	}
+}
+
+// Has reports whether the set has a finding with the key.
+func (s *Set) Has(k Key) bool { return s != nil && s.keys[k] }
+
+// List returns the findings in the order of Add.
+func (s *Set) List() List {
+	if s == nil {
+		return nil
+	}
+	return slices.Clip(s.list)
+}
+
+// Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It is for the
+// findings on one object and on what controllers make of it.
+func (s *Set) Supersedes(f Finding) bool {
+	if s == nil || len(s.spot) == 0 {
+		return false
+	}
+	for i, r := range superseded {
+		if r.code == f.Code && r.where.isMarked(f, func(at spot) bool { return s.spot[at.of(i)] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Distinct returns each finding of the list once.
+func (fs List) Distinct() List {
+	var s Set
+	s.Add(fs...)
+	return s.List()
+}
