@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -22,7 +23,7 @@ import (
 //     these, and the annotation with the last applied configuration,
 //   - no further line of such a value is given, and none of a value that an alias in it stands for,
 //   - of a document that cannot be parsed, lines are given only if it is written in block style and names a kind that this
-//     package reads.
+//     package reads, and only lines with a key or an item.
 //
 // With values, the second and the third do not hold. The function is safe to call from several goroutines.
 func Quotes(data []byte) func(line int, values bool) (string, bool) {
@@ -290,6 +291,10 @@ func (q *quotes) broken(s *source) {
 			continue
 		}
 		below = none
+		if !keyInLine().MatchString(text) && !strings.HasPrefix(content, "- ") && !strings.HasPrefix(content, "#") && strings.ContainsFunc(content, unicode.IsLetter) {
+			q.hidden.add(line, line) // the rest of a value whose key is lost
+			continue
+		}
 		for _, m := range keyInLine().FindAllStringSubmatchIndex(text, -1) {
 			if isSecretKey(text[m[2]:m[3]]) {
 				if strings.TrimSpace(text[m[1]:]) != "" {

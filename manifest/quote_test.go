@@ -38,6 +38,7 @@ func TestQuotes(t *testing.T) {
 		{"Secret", "apiVersion: v1\nkind: Secret\nstringData: {a: S}\ndata:\n  b: S\ntype: x\n", "apiVersion: v1\nkind: Secret\nstringData: ***\ndata:\n-\ntype: x\n", "its keys are not known"},
 		{"last applied", object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: |\n      S\n    a: b\n",
 			object + "metadata:\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: ***\n-\n    a: b\n", "has the whole object"},
+		{"a value whose key is lost", object + "metadata:\n  labels: {a: b}\n        S\n", object + "metadata:\n  labels: {a: b}\n-\n", "and that cannot be parsed"},
 		{"JSON", `{"apiVersion":"a/v1","kind":"K","env":[{"name":"A","value":"S"}]}`, `{"apiVersion":"a/v1","kind":"K","env": ***`, "on one line"},
 		{"JSON over lines", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\":[\n{\"value\":\n\"S\"}],\n\"x\":1}\n", "{\"apiVersion\":\"a/v1\",\n\"kind\":\"K\",\n\"env\": ***\n-\n-\n\"x\":1}\n", "without indentation"},
 		{"List", "apiVersion: v1\nkind: List\nitems:\n- S\n- kind: x\n", "apiVersion: v1\nkind: List\nitems:\n-\n- kind: x\n", "an item that is no object"},
