@@ -127,8 +127,14 @@ failed.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked, _ := cmd.Flags().GetBool("version"); asked {
+				return version.Print(p)
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().Bool("version", false, "print what the command version prints")
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)

@@ -3,6 +3,7 @@ package option
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -84,13 +85,31 @@ func (r *Repeated) Set(value string) error {
 // Type is what the help calls the value, and tells the completion that the flag may be given again.
 func (r *Repeated) Type() string { return "stringArray" }
 
+// paths is a repeated flag whose values are paths. A value with commas is several paths, as in kubectl, unless a file has this
+// name or the value is a glob.
+type paths []string
+
+func (p *paths) String() string { return (*Repeated)(p).String() }
+
+func (p *paths) Set(value string) error {
+	if _, err := os.Lstat(value); err == nil || strings.ContainsAny(value, "*?[") {
+		*p = append(*p, value)
+	} else {
+		*p = append(*p, strings.Split(value, ",")...)
+	}
+	return nil
+}
+
+// Type is that of Repeated.
+func (p *paths) Type() string { return (*Repeated)(p).Type() }
+
 // LaidOver is the help of --patch in commands that lay patches over TrainJobs.
 const LaidOver = "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
 // AddInputs adds the flags that say what to read. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
-	f.VarP((*Repeated)(&flags.Files), "filename", "f", filename)
-	f.VarP((*Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.VarP((*paths)(&flags.Files), "filename", "f", filename)
+	f.VarP((*paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddScope(f, flags)
 }

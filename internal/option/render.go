@@ -54,10 +54,15 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 		if flags.To != "pods" || flags.OutputDir != "" {
 			return 0, opts, fmt.Errorf("-o %s is a table of Pods for standard output: add --to=pods, and leave --output-dir out", flags.Format)
 		}
+	} else if flags.Format == NameFormat {
+		if flags.OutputDir != "" {
+			return 0, opts, errors.New("-o name writes names to standard output: leave --output-dir out")
+		}
 	} else {
 		var err error
 		if format, err = manifest.ParseFormat(flags.Format); err != nil {
-			return 0, opts, fmt.Errorf("-o: %w", err)
+			formats := []string{"yaml", "json", NameFormat, TableFormat, WideFormat}
+			return 0, opts, fmt.Errorf("-o: %q is none of %s%s", flags.Format, strings.Join(formats, ", "), DidYouMean(flags.Format, formats))
 		}
 	}
 	var err error
@@ -87,10 +92,11 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	return format, opts, flags.CheckPaths()
 }
 
-// The formats of a table of Pods, besides those of manifests.
+// The formats besides those of manifests: two of a table of Pods, and the names of objects.
 const (
 	TableFormat = "table"
 	WideFormat  = "wide"
+	NameFormat  = "name"
 )
 
 // Children select among the Jobs and Pods of --to=jobs and --to=pods.

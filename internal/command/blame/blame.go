@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,7 +39,7 @@ type blameFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
-		Use:   "blame -f PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
+		Use:   "blame {-f PATH|PATH}... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
 		Long: `Show the JobSet that the cluster makes of a TrainJob, or with --to its Jobs or Pods, each line led by
 who set it: a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy
@@ -49,7 +51,7 @@ controllers that make them (jobset, job). What the runtime set stays quiet, mark
   +N  N other layers set the same value
 
 FIELD is a path as in a manifest, such as 'spec.replicatedJobs[name="node"].template.spec'; the items
-of lists may be left out, and so may its beginning. It shows the history of the field and of all that is within it: every layer's
+of lists may be left out, and so may its beginning. An argument that exists, or that ends in .yaml, .yml or .json, is a path. FIELD shows the history of the field and of all that is within it: every layer's
 value in the order of writing, and where it stands in the files.
 
 On a terminal a name stands where it changes, and lines are cut at its width; elsewhere every line has
@@ -67,7 +69,7 @@ the place of its entry.
 Exit status: 0 done, 1 a finding is an error (what can be shown is shown), 2 usage, input or output
 failed.`,
 		Example: `  # Who set each line of the JobSet
-  trainweld blame -f job.yaml -r runtime.yaml
+  trainweld blame job.yaml -r runtime.yaml
 
   # With the file and line that each comes from
   trainweld blame -f job.yaml -r runtime.yaml --show-origin
@@ -84,17 +86,32 @@ failed.`,
   # Who owns the replicas of a Deployment in a cluster?
   kubectl get deployment web -o yaml --show-managed-fields | trainweld blame -f - spec.replicas`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exit.Usage(fmt.Errorf("blame takes one FIELD, and was given %q; files are named with -f", args))
+			var fields []string
+			for _, arg := range args {
+				if isPath(arg) {
+					flags.Files = append(flags.Files, arg)
+				} else {
+					fields = append(fields, arg)
+				}
 			}
-			if len(args) == 1 {
-				flags.shown.Field = args[0]
+			switch len(fields) {
+			case 0:
+			case 1:
+				flags.shown.Field = fields[0]
+			default:
+				return exit.Usage(fmt.Errorf("blame takes one FIELD, and was given %q; none of them is a file", fields))
 			}
 			return run(p, flags)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+			for _, arg := range args {
+				if !isPath(arg) {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				flags.Files = append(flags.Files, arg)
+			}
+			if len(flags.Files) == 0 {
+				return nil, cobra.ShellCompDirectiveDefault // a path
 			}
 			return completeField(p, flags, toComplete), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
@@ -120,6 +137,12 @@ failed.`,
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 	return cmd
+}
+
+// isPath reports whether an argument is a path and no field: it exists, or ends as manifests do.
+func isPath(arg string) bool {
+	_, err := os.Lstat(arg)
+	return err == nil || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
 func run(p *host.Program, flags blameFlags) error {
@@ -355,10 +378,10 @@ func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([
 				if s.Fields = around(o, unknown.Path); s.Fields != nil {
 					break
 				}
-				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s%s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field "), fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: no manager owns %s", o.ID, strings.TrimPrefix(unknown.Error(), "there is no field ")))))
 				continue
 			case errors.As(err, &unknown):
-				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w%s", o.ID, err, fileHint(p, field)))))
+				failed = cmp.Or(failed, error(exit.Usage(fmt.Errorf("%s: %w", o.ID, err))))
 				continue
 			default:
 				return nil, exit.Usage(err)
@@ -370,16 +393,6 @@ func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([
 		return nil, failed
 	}
 	return selected, nil
-}
-
-// fileHint helps those who name a file as they do for other commands.
-func fileHint(p *host.Program, field string) string {
-	f, err := p.Files.Open(field)
-	if err != nil {
-		return ""
-	}
-	_ = f.Close()
-	return "; files are named with -f"
 }
 
 // completeField are the paths of the rendered object that begin as the word does.

@@ -68,7 +68,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
-	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, or, of Pods, table or wide")
+	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods, table or wide")
 	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
 	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
@@ -83,7 +83,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("output-dir")

@@ -56,10 +56,10 @@ type renderRun struct {
 type rendered struct {
 	id    fieldpath.Object
 	texts []output.Section // in the spool
-	// Pods for standard output are so many that they are made only as they are written.
-	pods  iter.Seq2[any, error]
-	count int64 // of Pods
-	table produce.PodTable
+	// Pods for standard output are so many that they are made only as they are written. Names take no memory to speak of.
+	streamed iter.Seq2[any, error]
+	count    int64 // of Pods
+	table    produce.PodTable
 }
 
 func run(p *host.Program, flags option.Render) error {
@@ -190,8 +190,8 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	}
 	switch {
 	case objects == nil || out.findings.Err() != nil: // nothing will be written
-	case r.flags.To == "pods" && r.flags.OutputDir == "":
-		out.pods = objects
+	case r.flags.To == "pods" && r.flags.OutputDir == "" || r.flags.Format == option.NameFormat:
+		out.streamed = objects
 	default:
 		out.texts, out.err = r.encode(objects)
 	}
@@ -247,10 +247,13 @@ func (r *renderRun) take(o renderedJob) {
 
 // write writes everything as one stream.
 func (r *renderRun) write(w io.Writer, all []rendered) error {
-	if r.flags.To == "pods" {
+	if r.flags.To == "pods" || r.flags.Format == option.NameFormat {
 		streams := make([]iter.Seq2[any, error], len(all))
 		for i := range all {
-			streams[i] = all[i].pods
+			streams[i] = all[i].streamed
+		}
+		if r.flags.Format == option.NameFormat {
+			return output.Names(w, output.Chain(streams))
 		}
 		return output.Encode(w, r.format, output.Chain(streams))
 	}

@@ -2,12 +2,15 @@
 package version
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 )
@@ -17,26 +20,68 @@ const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
 
 // Command returns the command, with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version, the revision it was built from, and what it renders for",
-		Example: "  trainweld version",
-		Args:    option.NoArguments,
+	format := ""
+	formats := []string{"text", "json"}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the revision it was built from, and what it renders for",
+		Example: `  trainweld version
+
+  # For a script
+  trainweld version -o json`,
+		Args: option.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			rev := p.Revision
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" && rev == "" {
-						rev = s.Value
-					}
-				}
+			switch format {
+			case "text":
+				return Print(p)
+			case "json":
+				return output(p)
+			default:
+				return exit.Usage(fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), option.DidYouMean(format, formats)))
 			}
-			if rev == "" {
-				rev = "unknown"
-			}
-			_, err := fmt.Fprintf(p.Stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
-				p.Version(), rev, renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
 		},
 	}
+	cmd.Flags().StringVarP(&format, "output", "o", formats[0], "text or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// Print writes the version as text.
+func Print(p *host.Program) error {
+	_, err := fmt.Fprintf(p.Stdout, "trainweld %s\nrevision %s\nrenders for %s\nbuilt with %s for %s/%s\n",
+		p.Version(), revision(p), renders, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// output writes the version as JSON.
+func output(p *host.Program) error {
+	versions := map[string]string{}
+	for _, of := range strings.Split(renders, ", ") {
+		name, version, _ := strings.Cut(of, " ")
+		versions[strings.ToLower(name)] = version
+	}
+	e := json.NewEncoder(p.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version  string            `json:"version"`
+		Revision string            `json:"revision"`
+		Renders  map[string]string `json:"renders"`
+		Go       string            `json:"go"`
+		Platform string            `json:"platform"`
+	}{p.Version(), revision(p), versions, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+}
+
+// revision is the commit of this build.
+func revision(p *host.Program) string {
+	if p.Revision != "" {
+		return p.Revision
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
 }
