@@ -138,6 +138,25 @@ func TestFindingsAreComplete(t *testing.T) {
 	}
 }
 
+// The same input gives the same findings in the same order, whatever the order in which the API server's code finds them.
+func TestFindingsHaveAnOrder(t *testing.T) {
+	job := object(t, jobYAML(`
+	runtimePatches:
+	- manager: example.com/m
+		trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: ghost, template: {spec: {template: {spec: {containers: [], volumes: [{name: v, projected: {sources: null}}]}}}}}]}}}
+`))
+	runtime := admitted(t, torchRuntime)
+	first := admission.Check(t.Context(), admission.Input{TrainJob: job, Runtime: runtime})
+	if len(first) < 2 {
+		t.Fatalf("%d findings leave no order: %v", len(first), first)
+	}
+	for range 20 {
+		if again := admission.Check(t.Context(), admission.Input{TrainJob: job, Runtime: runtime}); again.Error() != first.Error() {
+			t.Fatalf("%v\nand then\n%v", first, again)
+		}
+	}
+}
+
 // Bad input never panics, whatever is missing.
 func TestOddInputs(t *testing.T) {
 	runtime := admitted(t, torchRuntime)

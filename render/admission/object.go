@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -204,7 +205,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		})
 		return
 	}
-	inMetadata := slices.CompactFunc(o.metadata(old), func(a, b *field.Error) bool {
+	inMetadata := slices.CompactFunc(inOrder(o.metadata(old)), func(a, b *field.Error) bool {
 		return a.Type == b.Type && a.Field == b.Field && a.Type == field.ErrorTypeInvalid && reflect.DeepEqual(a.BadValue, b.BadValue)
 	})
 	for _, err := range inMetadata {
@@ -233,7 +234,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if old == nil || len(structurallisttype.ValidateListSetsAndMaps(nil, o.schema, old.fields)) == 0 {
 		errs = append(errs, structurallisttype.ValidateListSetsAndMaps(nil, o.schema, fields)...)
 	}
-	for _, err := range errs {
+	for _, err := range inOrder(errs) {
 		found.add(o.schemaFinding(err))
 	}
 	if slices.ContainsFunc(inMetadata, keepsRulesFromRunning) || slices.ContainsFunc(errs, keepsRulesFromRunning) {
@@ -244,9 +245,17 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 		before = old.fields
 	}
 	broken, _ := o.rules.Validate(ctx, nil, o.schema, fields, before, celconfig.RuntimeCELCostBudget, rules...)
-	for _, err := range broken {
+	for _, err := range inOrder(broken) {
 		found.add(o.ruleFinding(err, old != nil))
 	}
+}
+
+// inOrder sorts errors by field. The API server's order is that of Go maps.
+func inOrder(errs field.ErrorList) field.ErrorList {
+	slices.SortStableFunc(errs, func(a, b *field.Error) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
+	})
+	return errs
 }
 
 // refuseVersion reports a resourceVersion of an object to be created (apiserver v0.36.3 pkg/storage/etcd3).
