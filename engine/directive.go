@@ -302,7 +302,15 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 		return nil
 	}
 	have := keysOf(f.Type, list)
-	reorderList(list, arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys)))
+	places := arrange(len(have), ranks(have, shifted(f.Type, before, items)), ranks(have, keys))
+	if f.Type.Kind != schema.Atomic || slices.IsSorted(places) {
+		reorderList(list, places)
+		return nil
+	}
+	child := m.field(at, f)
+	m.keepOld(child, f.Type, list, true)
+	reorderList(list, places)
+	m.claim(child, list)
 	return nil
 }
 

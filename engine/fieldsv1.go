@@ -11,14 +11,14 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// FieldsV1 yields what each layer owns, in the form in which the API server keeps it in metadata.managedFields: what it
-// would own if the base and then each patch, in the order of the list, had been applied server-side with force. A field
-// belongs to every layer that set it to the value in force; a layer that was overwritten with another value has lost it. The
-// layer that names an item also owns the field of its merge key. A layer that lost everything owns {}. The fields that ignored
-// reports are left out; nil leaves out none.
+// FieldsV1 yields what each layer owns, in the form in which the API server keeps it in metadata.managedFields. It is what the
+// layer would own if the base and then each patch, in the order of the list, had been applied server-side with force. A field
+// belongs to every layer that set it to the value in force. A layer that was overwritten with another value has lost it. The
+// layer that names an item also owns the field of its merge key. A layer that lost everything owns {}. The fields for which
+// ignored returns true are left out; nil leaves out none.
 //
-// It is what the API server would record by the schema of the type's definition, wherever that merges as the type's struct
-// tags do; docs/differences.md lists where it does not.
+// The API server would record the same by the schema of the type's definition, wherever that merges as the type's struct tags do.
+// docs/differences.md lists where it does not.
 func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
 	return func(yield func(Layer, []byte) bool) {
 		o := o.orEmpty()
@@ -37,7 +37,7 @@ func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer,
 	}
 }
 
-// valueFields fills the sets of fields that the layers own of a value of a Go type, by the number of the layer.
+// valueFields fills the sets of a value of a Go type: the fields that each layer owns, by the number of the layer.
 func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {
@@ -72,8 +72,8 @@ type setNode struct {
 	first, tail, next int32 // the first and the last node within it, and the next one beside it; 0 for none
 }
 
-// setStep is a step as FieldsV1 names it, before and after the colon: f:NAME is a field or an entry, k:JSON an item by its
-// merge keys, v:JSON an element, i:NUMBER a position.
+// setStep is a step as FieldsV1 names it, before and after the colon. f:NAME is a field or an entry, k:JSON an item by its merge
+// keys, v:JSON an element, and i:NUMBER a position.
 type setStep struct {
 	kind byte
 	text string

@@ -55,7 +55,7 @@ func (k *keys) of(item reflect.Value) (string, bool) {
 	return keyOf(k.slot, item)
 }
 
-// find returns the position of the first of the list's first n items that has a key, -1 where none has.
+// find returns the position of the first item that has a key, among the list's first n items; -1 if none has it.
 func (k *keys) find(n int, name string) int {
 	if k.isText {
 		return k.texts.Find(n, name)
@@ -163,7 +163,7 @@ func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 }
 
 // noteDuplicates notes the merge keys that items of a list share, each once. The first patch that reaches the list finds them
-// all: a patch adds no second item of a key, unless the plan's rules allow it.
+// all. A patch adds no second item of a key, unless the plan's rules allow it.
 func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
 	if m.noted[at] {
 		return

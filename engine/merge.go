@@ -35,23 +35,22 @@ type merger struct {
 	owners bool // whether claims are wanted
 	layer  int32
 	left   int // how many patches are left after this one
-	// fresh is set within a value that the base lacks: nothing in it, not even a field that is encoded empty, is the
-	// base's. Upstream takes such a value as the patch has it, without its directives.
+	// fresh is set within a value that the base lacks. Nothing in it is the base's, not even a field that is encoded empty.
+	// Upstream takes such a value as the patch has it, without its directives.
 	fresh bool
-	// verbatim is set within a fresh item of a list that the base has, and within what replaces a value: upstream takes
+	// verbatim is set within a fresh item of a list that the base has, and within a value that replaces another. Upstream takes
 	// these as they are, and obeys no directive in them.
 	verbatim bool
-	// raw are the lists and maps of which this patch left something that only JSON can tell apart: a
-	// list with an item that has no key at all, a map emptied by a directive. A patch that names one
-	// item twice comes upon them again; for the next patch they have gone through the Go types.
+	// raw are the lists and maps of which this patch left something that only JSON can express: an item without a key, a map
+	// emptied by a directive. A patch that names one item twice reaches them again. For the next patch they have gone through the
+	// Go types.
 	raw []uintptr
 
-	// unseen is set once the log may hold claims on what is not in the list or map at hand: where a directive
-	// or a null has taken something away, and where a patch brought two items of one key, which are one in
-	// the log.
+	// unseen is set once the log may hold claims on something that the list or map at hand lacks. A directive or a null has taken
+	// it away, or a patch brought two items of one key, which are one in the log.
 	unseen bool
-	// claimed counts the claims, wanted or not, and said those that cannot be read off a copy of the patch's value: nulls,
-	// and structs without fields.
+	// claimed counts the claims, wanted or not. said counts the claims that a copy of the patch's value does not show: nulls, and
+	// structs without fields.
 	claimed, said int
 
 	of         Layer          // whose value is read
@@ -81,8 +80,7 @@ func (m *merger) patch(dst, src reflect.Value) error {
 	return m.structure(m.plan.root, nil, dst, src, at)
 }
 
-// structure merges what the patch src says into the struct dst, field by field, but for the merge
-// key of a list item.
+// structure merges the fields that the patch src sets into the struct dst. Of a list item it leaves the merge key out.
 func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
 	if src.Kind() == reflect.Map {
 		return m.document(t, key, dst, src, at)
@@ -110,8 +108,8 @@ func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node
 	return m.value(f.Type, to, present, from, child)
 }
 
-// value merges one value of a patch, which is not null, into a field of the base. present says whether the
-// base's own encoding has the field.
+// value merges one value of a patch, which is not null, into a field of the base. present reports whether the base's encoding has
+// the field.
 func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
@@ -179,9 +177,9 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	if src.Kind() != reflect.Map {
 		return wrongType(src, "an object")
 	}
-	claimed := m.claimed
+	claimed, absent := m.claimed, dst.IsNil()
 	defer func() {
-		if m.claimed == claimed {
+		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // also of nulls an empty map is left
 			m.empty(at)
 		}
 	}()
@@ -283,9 +281,9 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	return nil
 }
 
-// listMap merges a list item by item, by merge key, and orders the result as upstream does
-// (apimachinery v0.36.3 pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). A list that
-// the base's encoding lacks is taken from the patch as it stands.
+// listMap merges a list item by item, by merge key, and orders the result as upstream does (apimachinery v0.36.3
+// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, it takes the patch's as
+// it stands.
 func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Slice {
 		return wrongType(src, "a list")
@@ -372,8 +370,8 @@ func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error
 	return m.structure(t.Elem, t.KeyField(), item, from, at)
 }
 
-// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. An item whose
-// claims can be read off its copy is only marked as one layer's, until another one touches it.
+// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. If a copy of the item
+// shows all its claims, the item is only marked as one layer's, until another layer touches it.
 func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
 	at := noNode
 	if unknown && m.owners {
@@ -413,8 +411,7 @@ func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Valu
 	return nil
 }
 
-// takeList sets a list that the base lacks: the patch's items as they stand, also when two of
-// them share a key or one has none.
+// takeList sets a list that the base lacks: the patch's items as they stand. Two of them may share a key, and one may have none.
 func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
 	fresh := m.fresh
 	m.fresh = true
@@ -575,8 +572,8 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 	return nil
 }
 
-// overlay merges two values of a type that writes its own JSON: where both are objects, upstream merges them name by
-// name as it merges maps, and knows no rules for what is within.
+// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps: it knows
+// no rules for their contents.
 func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
 	was, err := jsonOf(old)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// objectWalk goes through an object and its log side by side, in the order of the document, and visits each field that a set
-// of fields of structured-merge-diff names.
+// objectWalk goes through an object and its log side by side, in the order of the document. It visits each field that a set of
+// fields of structured-merge-diff names.
 type objectWalk struct {
 	*log
 	// visit is given a field by its node, noNode where no patch reached it, and what the base claims of it then.

@@ -10,9 +10,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// front is what the merge knows of a list-map that patches have reached. New items go in front of a
-// list, as a rule, so there is free memory before its first item, for those of later patches too. So a
-// patch costs what it says, and not what the list holds.
+// front describes a list-map that patches have reached. New items go in front of a list, as a rule. So there is free memory
+// before its first item, also for the items of later patches. A patch costs what it says, and not what the list holds.
 type front struct {
 	first  uintptr       // the address of the list's first item
 	length int           // of the list
@@ -144,8 +143,8 @@ func setTail(list, of reflect.Value, from int) {
 	*(*slice)(unsafe.Pointer(list.UnsafeAddr())) = slice{unsafe.Add(of.UnsafePointer(), uintptr(from)*of.Type().Elem().Size()), n, n}
 }
 
-// reorder puts the list, with its new items, into the order in which it merges with the patch's, and sets
-// the targets to where their items then stand.
+// reorder puts the list, with its new items, into the order in which it merges with the patch's. It sets the targets to the new
+// places of their items.
 func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, twins bool) {
 	n := list.Len()
 	named, added := namedOnce(targets, n)
@@ -242,10 +241,9 @@ func arrange(n int, server, rank []int32) []int32 {
 	return append(append(order, named...), others...)
 }
 
-// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position
-// in the list, or one from the list's length on for an item that is new there, complemented where the
-// patch names that for the first time. It returns how many are new, and whether the order of the list
-// is the merged one, with the new ones in front.
+// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position in the list. An item that
+// is new there has a position from the list's length on, complemented where the patch names it for the first time. It returns how
+// many are new. inOrder reports whether the order of the list is the merged one, with the new ones in front.
 func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, n int) (added int, inOrder bool, err error) {
 	if f.index == nil && have+n > smallList {
 		f.makeIndex(base, have, n)

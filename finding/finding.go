@@ -24,10 +24,10 @@ type Severity int
 const (
 	// Note is worth knowing and shown on request.
 	Note Severity = iota + 1
-	// Warning marks what the cluster takes and what its author hardly meant.
+	// Warning marks an input that the cluster takes, and that its author hardly meant.
 	Warning
-	// Error marks what the cluster refuses, now or when a controller creates an object, what can
-	// never run, and managers that disagree.
+	// Error marks an input that the cluster refuses, now or when a controller creates an object. It also marks what can never
+	// run, and managers that disagree.
 	Error
 )
 

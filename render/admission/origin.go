@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// origin says where the value of a field of the JobSet comes from: the layer that wrote it last, else whoever named the nearest
-// thing around it first. Its Value is only meant where the field itself was written.
+// origin says where the value of a field of the JobSet comes from: the layer that wrote it last. Of a field that nobody wrote it
+// is whoever named the nearest thing around it first. Its Value is only meant where the field itself was written.
 func (c *checker) origin(path fieldpath.Path) engine.Claim {
 	c.indexOwners()
 	named := c.owners.named(path)
@@ -86,8 +86,8 @@ func (x *fieldOwners) named(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// unnamed is a source that ends as a path does, in which items have positions again where they have them in the path: their keys do
-// not tell them apart.
+// unnamed is a source that ends as a path does. Items have positions in it again if they have them in the path: their keys do not
+// tell them apart.
 func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	source = slices.Clone(source)
 	for i, j := len(source)-1, len(path)-1; i >= 0 && j >= 0; i, j = i-1, j-1 {
