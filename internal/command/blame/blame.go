@@ -39,7 +39,7 @@ type blameFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
-		Use:   "blame {-f PATH|PATH}... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
+		Use:   "blame PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
 		Long: `Show the JobSet that the cluster makes of a TrainJob, or with --to its Jobs or Pods, each line led by
 who set it: a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy
@@ -50,9 +50,11 @@ controllers that make them (jobset, job). What the runtime set stays quiet, mark
   ~   the value replaces another one
   +N  N other layers set the same value
 
-FIELD is a path as in a manifest, such as 'spec.replicatedJobs[name="node"].template.spec'; the items
-of lists may be left out, and so may its beginning. An argument that exists, or that ends in .yaml, .yml or .json, is a path. FIELD shows the history of the field and of all that is within it: every layer's
-value in the order of writing, and where it stands in the files.
+A PATH is a file or a directory: an argument that exists, or that ends in .yaml, .yml or .json. -f takes
+globs and - as well. FIELD is a path as in a manifest, such as
+'spec.replicatedJobs[name="node"].template.spec'; the items of lists may be left out, and so may its
+beginning. It shows the history of the field and of all that is within it: every layer's value in the
+order of writing, and where it stands in the files.
 
 On a terminal a name stands where it changes, and lines are cut at its width; elsewhere every line has
 its name, for grep. Literal values of environment variables are masked unless --show-values is given: the

@@ -20,19 +20,24 @@ import (
 func Command(p *host.Program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
-		Use:   "explain FIELD [-o text|json]",
-		Short: "Explain how a field merges, who may set it, and when it can be changed",
+		Use:   "explain {FIELD|CODE} [-o text|json]",
+		Short: "Explain how a field merges and who may set it, or what a finding means",
 		Long: `Explain a field of the JobSet that a TrainJob becomes: how patches of it merge, which fields exclude
 it, whether a manager may set it in a patch or who sets it instead, when it can be changed, and
 which policies write over it. FIELD is a path as findings show it, or one from memory: without the
 leading dot, without the items of lists, or only its end where that names one field.
 
-Exit status: 0 done, 2 there is no such field.`,
+CODE is that of a finding, such as TW300: what it means, and what to do about it.
+
+Exit status: 0 done, 2 there is no such field or code.`,
 		Example: `  # What becomes of two managers' node selectors
   trainweld explain nodeSelector
 
   # Who sets the command of the trainer's container
   trainweld explain 'containers[name="node"].command'
+
+  # What a finding means
+  trainweld explain TW300
 
   # From the root, as kubectl explain takes it
   trainweld explain spec.replicatedJobs.template.spec.template.spec.volumes`,
@@ -40,11 +45,20 @@ Exit status: 0 done, 2 there is no such field.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
+			if strings.HasPrefix(strings.ToUpper(typed), "TW") {
+				return codes(), cobra.ShellCompDirectiveNoFileComp
+			}
 			return fieldCompletions(typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Usage(fmt.Errorf("explain takes one field, and was given %d", len(args)))
+				return exit.Usage(fmt.Errorf("explain takes one field or code, and was given %d", len(args)))
+			}
+			if format != "json" && format != "text" {
+				return exit.Usage(fmt.Errorf("--output: %q is no format; use text or json", format))
+			}
+			if isCode(args[0]) {
+				return writeCode(p.Stdout, args[0], format)
 			}
 			rule, err := explain.Field(args[0])
 			switch {
@@ -52,10 +66,8 @@ Exit status: 0 done, 2 there is no such field.`,
 				return err
 			case format == "json":
 				return writeRuleJSON(p.Stdout, rule)
-			case format == "text":
-				return writeRule(p.Stdout, rule)
 			default:
-				return exit.Usage(fmt.Errorf("--output: %q is no format; use text or json", format))
+				return writeRule(p.Stdout, rule)
 			}
 		},
 	}
