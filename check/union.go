@@ -245,7 +245,7 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 			c.walk(t.Elem, side{}, item, f.Name)
 		}
 	}
-	if f.Name == "volumeMounts" && patch.present() {
+	if f.Name == "volumeMounts" && patch.present() && patch.value.Len() > 1 {
 		c.mountNames(patch)
 	}
 }
