@@ -24,7 +24,11 @@ import (
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // for its schema
 )
 
-const program = "../../../cmd/trainweld"
+// Where the scripts of the program are, and the reports that package report compares with.
+const (
+	program = "../../../cmd/trainweld"
+	report  = "../../../internal/report"
+)
 
 // published is the schema. The module keeps it in a constant of its own, so it is read from the source.
 func published(t *testing.T) *jsonschema.Schema {
@@ -86,7 +90,7 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 func TestReports(t *testing.T) {
 	schema := published(t)
 	reports := map[string][]byte{}
-	goldens, err := filepath.Glob(filepath.Join(program, "internal", "report", "testdata", "sarif*"))
+	goldens, err := filepath.Glob(filepath.Join(report, "testdata", "sarif*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +151,7 @@ func TestProgram(t *testing.T) {
 // TestSchemaRefuses sees that the schema is one: what it is to find, it finds.
 func TestSchemaRefuses(t *testing.T) {
 	schema := published(t)
-	golden, err := os.ReadFile(filepath.Join(program, "internal", "report", "testdata", "sarif"))
+	golden, err := os.ReadFile(filepath.Join(report, "testdata", "sarif"))
 	if err != nil {
 		t.Fatal(err)
 	}
