@@ -505,10 +505,10 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 		dst.Set(patch)
 		return nil
 	}
-	if len(named) == 0 {
+	if len(named) == 0 && t.Elem.Kind != schema.Scalar {
 		return nil
 	}
-	server, union := dedupe(old, named)
+	server, union := dedupe(old, named) // an empty patch drops twins, too
 	values := make(map[string]reflect.Value, len(union))
 	for i, element := range named {
 		values[element] = patch.Index(i)

@@ -127,6 +127,20 @@ func (m *merging) dropsAt(path fieldpath.Path) bool {
 	})
 }
 
+// replacesList reports whether a patch has $patch: replace as an item of a list, and another patch has the list without an item.
+func (m *merging) replacesList(path fieldpath.Path) bool {
+	replaces, isEmpty := false, false
+	for _, patch := range m.patches {
+		list, ok := fieldAt(jsonOf(patch), path).([]any)
+		isEmpty = isEmpty || ok && len(list) == 0
+		replaces = replaces || slices.ContainsFunc(list, func(item any) bool {
+			o, _ := item.(object)
+			return o["$patch"] == "replace"
+		})
+	}
+	return replaces && isEmpty
+}
+
 func fieldAt(v any, path fieldpath.Path) any {
 	for _, step := range path {
 		o, _ := v.(object)
@@ -157,7 +171,7 @@ func (m *merging) isOfParts(c conflict.Conflict) bool {
 	}
 	objects := 0
 	for i, claim := range c.Claims {
-		if claim.Value == nil && m.dropsAt(c.Fields[i]) {
+		if claim.Value == nil && (m.dropsAt(c.Fields[i]) || m.replacesList(c.Fields[i])) {
 			return true
 		}
 		if _, ok := jsonOf(claim.Value).(object); ok && claim.Value != (engine.Presence{}) {

@@ -24,6 +24,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -97,6 +99,22 @@ func TestEqualsUpstream(t *testing.T) {
 		return differs
 	})
 	t.Logf("%d bases with %d patches, %d of them refused", n, patches.Load(), refused.Load())
+}
+
+// TestEqualsUpstream_Cases are cases that random ones found, and few of them reach.
+func TestEqualsUpstream_Cases(t *testing.T) {
+	for reason, patches := range map[string][]any{
+		"an empty patch drops twins": {
+			object{"metadata": object{"finalizers": []any{"c", "c"}}}, object{"metadata": object{"finalizers": []any{}}},
+		},
+		"a key that is empty": {
+			object{"spec": object{"containers": []any{object{"name": ""}}}}, object{"spec": object{"containers": []any{object{"name": "", "image": "a"}}}},
+		},
+	} {
+		if differs, refused := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: patches}); differs != "" || refused {
+			t.Errorf("%s: refused %v, %s", reason, refused, differs)
+		}
+	}
 }
 
 // forCases holds a law for as many cases as are asked for, and returns their number. It prints the smallest cases that break it.
