@@ -179,7 +179,7 @@ func (m *merger) mapping(t *schema.Type, dst reflect.Value, present bool, src re
 	}
 	claimed, absent := m.claimed, dst.IsNil()
 	defer func() {
-		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // also of nulls an empty map is left
+		if m.claimed == claimed || absent && !dst.IsNil() && dst.Len() == 0 { // nulls alone leave an empty map
 			m.empty(at)
 		}
 	}()

@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// origin says where the value of a field of the JobSet comes from: the layer that wrote it last. Of a field that nobody wrote it
-// is whoever named the nearest thing around it first. Its Value is only meant where the field itself was written.
+// origin says where the value of a field of the JobSet comes from: the layer that wrote it last. If nobody wrote the field, it is
+// the first layer that named the nearest item or struct around it. Its Value counts only if the field itself was written.
 func (c *checker) origin(path fieldpath.Path) engine.Claim {
 	c.indexOwners()
 	named := c.owners.named(path)

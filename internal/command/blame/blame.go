@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/blame"
@@ -50,8 +51,8 @@ controllers that make them (jobset, job). What the runtime set stays quiet, mark
   ~   the value replaces another one
   +N  N other layers set the same value
 
-A PATH is a file or a directory: an argument that exists, or that ends in .yaml, .yml or .json. -f takes
-globs and - as well. FIELD is a path as in a manifest, such as
+A PATH is a file or a directory: an argument that exists, that ends in .yaml, .yml or .json, or - for
+standard input. -f takes globs as well. FIELD is a path as in a manifest, such as
 'spec.replicatedJobs[name="node"].template.spec'; the items of lists may be left out, and so may its
 beginning. It shows the history of the field and of all that is within it: every layer's value in the
 order of writing, and where it stands in the files.
@@ -141,10 +142,10 @@ failed.`,
 	return cmd
 }
 
-// isPath reports whether an argument is a path and no field: it exists, or ends as manifests do.
+// isPath reports whether an argument is a path and no field: it exists, is standard input, or ends as manifests do.
 func isPath(arg string) bool {
 	_, err := os.Lstat(arg)
-	return err == nil || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
+	return err == nil || arg == manifest.Stdin || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
 }
 
 func run(p *host.Program, flags blameFlags) error {
