@@ -53,7 +53,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	steps := make([]fieldpath.Step, 2*deepest)
 	c := checker{
 		runtime: source{trail: trail{start: fieldpath.Fields("spec", "template", "spec"), steps: steps[:0:deepest]}, layer: merge.RuntimeLayer},
-		patched: source{trail: trail{steps: steps[deepest:deepest]}, patch: true},
+		patched: source{trail: trail{steps: steps[deepest:deepest]}},
 	}
 	c.template(template)
 	c.object.Kind = finding.TrainJobKind
@@ -81,7 +81,6 @@ type checker struct {
 	findings finding.List
 	runtime  source
 	patched  source
-	keys     []string // of the lists that are being walked, one inside the other
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -129,13 +128,16 @@ func twice(layer engine.Layer, first, second fieldpath.Path) []engine.Claim {
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
 	c.object.Kind = finding.RuntimeKind
-	c.walk(merge.JobSetTemplate().Field("spec").Type, side{}, c.ofRuntime(template), "")
+	c.walk(jobSetSpec(), side{}, c.ofRuntime(template), "")
 }
 
 // ofRuntime is the side of a runtime's template.
 func (c *checker) ofRuntime(template *trainer.JobSetTemplateSpec) side {
-	return side{value: reflect.ValueOf(&template.Spec).Elem(), of: &c.runtime}
+	return side{View: jobSetSpec().View(reflect.ValueOf(&template.Spec).Elem(), false), of: &c.runtime}
 }
+
+// jobSetSpec is how the spec of a template merges.
+func jobSetSpec() *schema.Type { return merge.JobSetTemplate().Field("spec").Type }
 
 // patch checks one manager's patch against the runtime's template.
 func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, i int) {
@@ -155,7 +157,8 @@ func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.
 	if p.Spec == nil {
 		return
 	}
-	c.walk(merge.JobSetTemplate().Field("spec").Type, side{reflect.ValueOf(p.Spec).Elem(), at, at.within(0, "spec")}, c.ofRuntime(template), "")
+	spec := jobSetSpec().View(reflect.ValueOf(p.Spec).Elem(), true)
+	c.walk(jobSetSpec(), side{spec, at, at.within(0, "spec")}, c.ofRuntime(template), "")
 	list := at.within(0, "spec", "replicatedJobs")
 	for i := range p.Spec.ReplicatedJobs {
 		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], list)

@@ -13,27 +13,18 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// side is one of the two values that a check walks along the schema: a patch, or the runtime's
+// side is one of the two structs that a check walks along the schema: of a patch, or of the runtime's
 // template. The zero side is absent.
 type side struct {
-	value reflect.Value
+	schema.View
 	of    *source
-	depth int // of the value, within of's trail
+	depth int // of the struct, within of's trail
 }
 
 // source is what a side is a value of.
 type source struct {
 	trail
 	layer engine.Layer
-	patch bool
-}
-
-// slot is where a field stands in the side's Go type, nil where a patch may not set it.
-func (s *source) slot(f *schema.StructField) *schema.Slot {
-	if s.patch {
-		return f.Patch
-	}
-	return &f.Template
 }
 
 // trail is the path to what is walked. It is put together when there is something to report only.
@@ -62,103 +53,70 @@ func (t *trail) path(depth int, steps ...fieldpath.Step) fieldpath.Path {
 	return slices.Concat(t.start, t.steps[:depth], steps)
 }
 
-func (s side) present() bool { return s.value.IsValid() }
-
 // path is the path of the side's value, and some steps on.
 func (s side) path(steps ...fieldpath.Step) fieldpath.Path { return s.of.path(s.depth, steps...) }
 
-// has reports whether the side sets a field.
-func (s side) has(f *schema.StructField) bool { return countMembers([]*schema.StructField{f}, s) == 1 }
-
-// field is the side's value of a field, absent where the encoding leaves it out or reads null.
+// field returns the struct in a field.
 func (s side) field(f *schema.StructField) side {
-	if !s.present() || !s.of.slot(f).Has(s.value) {
+	in := s.Struct(f)
+	if !in.IsPresent() {
 		return side{}
 	}
-	v, _ := s.of.slot(f).Of(s.value)
-	return s.encoded(f, v)
+	return side{in, s.of, s.of.in(s.depth, fieldpath.Field(f.Name))}
 }
 
-// encoded is the side of a field that the encoding holds, absent where it reads null.
-func (s side) encoded(f *schema.StructField, v reflect.Value) side {
-	if isNull(v) {
-		return side{}
-	}
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	return side{v, s.of, s.of.in(s.depth, fieldpath.Field(f.Name))}
+// claim returns what a side claims of a field that it has.
+func (s side) claim(f *schema.StructField) engine.Claim {
+	return engine.Claim{Layer: s.of.layer, Value: s.Value(f).Interface(), Source: s.path(fieldpath.Field(f.Name))}
 }
 
-func isNull(v reflect.Value) bool {
-	k := v.Kind()
-	return (k == reflect.Pointer || k == reflect.Slice || k == reflect.Map) && v.IsNil()
-}
-
-// items are those of a side's list, which are found by their keys.
+// items are those of a side's list-map.
 type items struct {
-	side
-	t      *schema.Type
-	texts  schema.Texts
-	isText bool
-	index  map[string]int // nil where looking along the list is as good
+	schema.List
+	of    *source
+	depth int
+	first map[string]int // the first item of each key; nil where a search is as fast
 }
 
-// itemsOf makes the items of a list ready to be read.
-func itemsOf(list side, t *schema.Type) items {
-	found := items{side: list, t: t}
-	if list.present() {
-		found.isText = found.texts.Read(list.of.slot(t.KeyField()), list.value)
+// read sets l to the list in a field of a side.
+func (l *items) read(s side, f *schema.StructField) {
+	l.List, l.of = s.List(f), s.of
+	if l.Len() == 0 {
+		return
 	}
-	return found
-}
-
-// key is the merge key of an item as text.
-func (s *items) key(i int) string {
-	if s.isText {
-		text, _ := s.texts.At(i)
-		return text
-	}
-	v, _ := s.of.slot(s.t.KeyField()).Of(s.value.Index(i))
-	if v.Kind() == reflect.String {
-		return v.String()
-	}
-	return fmt.Sprint(v.Interface())
-}
-
-// item is the item of the list at a position, which a step leads to.
-func (s *items) item(i int, step fieldpath.Step) side {
-	return side{s.value.Index(i), s.of, s.of.in(s.depth, step)}
-}
-
-// find is the list's first item of the given key, absent where there is none.
-func (s *items) find(key string) side {
+	l.depth = s.of.in(s.depth, fieldpath.Field(f.Name))
 	const short = 32
-	if !s.present() {
-		return side{}
+	if l.Len() <= short {
+		return
 	}
-	n := s.value.Len()
-	if s.index == nil && n > short {
-		s.index = make(map[string]int, n)
-		for i := n - 1; i >= 0; i-- {
-			s.index[s.key(i)] = i
+	l.first = make(map[string]int, l.Len())
+	for i := range l.Len() {
+		if _, duplicate := l.first[l.Key(i)]; !duplicate {
+			l.first[l.Key(i)] = i
 		}
 	}
-	first, ok := s.index[key]
-	switch {
-	case s.index != nil:
-	case s.isText:
-		first = s.texts.Find(n, key)
-		ok = first >= 0
-	default:
-		for i := 0; !ok && i < n; i++ {
-			first, ok = i, s.key(i) == key
-		}
+}
+
+// path is the path of the list, and some steps on.
+func (l *items) path(steps ...fieldpath.Step) fieldpath.Path { return l.of.path(l.depth, steps...) }
+
+// find returns the position of the first item that has a key; -1 where none has it.
+func (l *items) find(key string) int {
+	if l.first == nil {
+		return l.Find(key)
 	}
-	if !ok {
+	if i, ok := l.first[key]; ok {
+		return i
+	}
+	return -1
+}
+
+// item returns the item of the list at a position, which a step leads to; an absent one for -1.
+func (l *items) item(i int, step fieldpath.Step) side {
+	if i < 0 {
 		return side{}
 	}
-	return s.item(first, fieldpath.Item(s.t.Key, key))
+	return side{l.At(i), l.of, l.of.in(l.depth, step)}
 }
 
 // walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
@@ -171,35 +129,33 @@ func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 			c.discriminated(t, t.Unions[i], patch, runtime)
 		}
 	}
-	if !patch.present() {
+	if !patch.IsPresent() {
 		for _, f := range t.Nested() {
-			if r := runtime.field(f); r.present() {
-				c.inner(f, side{}, r)
+			if runtime.Has(f) {
+				c.inner(f, side{}, runtime)
 			}
 		}
 		return
 	}
-	for f, v := range t.Encoded(patch.value) {
+	for _, f := range t.Inside() {
+		if !patch.Has(f) {
+			continue
+		}
 		switch f.Type.Kind {
 		case schema.Struct, schema.ListMap:
-			if p := patch.encoded(f, v); p.present() {
-				r := runtime.field(f)
-				c.inner(f, p, r)
-			}
+			c.inner(f, patch, runtime)
 		case schema.Map:
-			c.directives(v, &patch.of.trail, patch.depth, fieldpath.Field(f.Name))
+			c.directives(patch.Value(f), &patch.of.trail, patch.depth, fieldpath.Field(f.Name))
 		case schema.Atomic:
-			if f.Type.HoldsMaps() {
-				c.nestedDirectives(f.Type, v, &patch.of.trail, patch.of.in(patch.depth, fieldpath.Field(f.Name)))
-			}
+			c.nestedDirectives(f.Type, patch.Value(f), &patch.of.trail, patch.of.in(patch.depth, fieldpath.Field(f.Name)))
 		}
 	}
 }
 
-// inner walks on into a struct or a list-map.
+// inner walks on into a field that is a struct or a list-map.
 func (c *checker) inner(f *schema.StructField, patch, runtime side) {
 	if f.Type.Kind == schema.Struct {
-		c.walk(f.Type, patch, runtime, f.Name)
+		c.walk(f.Type, patch.field(f), runtime.field(f), f.Name)
 	} else {
 		c.list(f, patch, runtime)
 	}
@@ -207,88 +163,52 @@ func (c *checker) inner(f *schema.StructField, patch, runtime side) {
 
 // list checks the items of a list-map, each against the runtime's of the same key.
 func (c *checker) list(f *schema.StructField, patch, runtime side) {
-	t, from := f.Type, patch
-	if !from.present() {
-		from = runtime
-	}
+	t, ofPatch := f.Type, patch.IsPresent()
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
 		return // Kubernetes tells their items apart by more than the merge key
 	}
-	list, there := itemsOf(from, t), itemsOf(runtime, t)
-	seen := firsts{keys: c.names(from.value.Len())}
-	defer c.forget(from.value.Len())
-	for i := range from.value.Len() {
-		key := list.key(i)
-		if key == "" && !mayLackKey(f, patch) {
-			c.keyless(f, t, from.path(fieldpath.Index(i)))
+	var list, there items
+	if ofPatch {
+		list.read(patch, f)
+		there.read(runtime, f)
+	} else {
+		list.read(runtime, f)
+	}
+	for i := range list.Len() {
+		key := list.Key(i)
+		if key == "" && !mayLackKey(f, ofPatch) {
+			c.keyless(f, t, list.path(fieldpath.Index(i)))
 			continue
 		}
 		step := fieldpath.Item(t.Key, key)
 		if key == "" {
 			step = fieldpath.Index(i)
 		}
-		if first, duplicate := seen.add(key, i); duplicate {
-			at := from.path(fieldpath.Index(i))
+		if first := list.find(key); first < i {
+			at := list.path(fieldpath.Index(i))
 			code := finding.CodeDuplicateItem
-			if f.Name == "volumeMounts" && patch.present() {
+			if f.Name == "volumeMounts" && ofPatch {
 				code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 			}
 			c.report(code, finding.Error, at, "merge the two into one, or give one of them another "+t.Key,
-				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(from.of.layer, from.path(fieldpath.Index(first)), at)
+				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(list.of.layer, list.path(fieldpath.Index(first)), at)
 			step = fieldpath.Index(i)
 		}
-		item := list.item(i, step)
-		if patch.present() {
-			other := there.find(key)
-			c.walk(t.Elem, item, other, f.Name)
+		if item := list.item(i, step); ofPatch {
+			c.walk(t.Elem, item, there.item(there.find(key), fieldpath.Item(t.Key, key)), f.Name)
 		} else {
 			c.walk(t.Elem, side{}, item, f.Name)
 		}
 	}
-	if f.Name == "volumeMounts" && patch.present() && patch.value.Len() > 1 {
-		c.mountNames(patch)
+	if f.Name == "volumeMounts" && ofPatch && list.Len() > 1 {
+		c.mountNames(t.Elem, &list)
 	}
-}
-
-// names is memory for the keys of n items, until forget is called with the same n. Lists stand one inside the other.
-func (c *checker) names(n int) []string {
-	start := len(c.keys)
-	c.keys = append(c.keys, make([]string, n)...)
-	return c.keys[start:]
-}
-
-func (c *checker) forget(n int) { c.keys = c.keys[:len(c.keys)-n] }
-
-// firsts are the keys of a list's items and where each stands first, "" for an item without one. Most lists are short.
-type firsts struct {
-	keys  []string
-	index map[string]int
-}
-
-// add notes an item's key, and returns the first item that had it before.
-func (s *firsts) add(key string, i int) (first int, duplicate bool) {
-	const short = 32
-	s.keys[i] = key
-	if s.index == nil && i < short {
-		first = slices.Index(s.keys[:i+1], key)
-		return first, first < i
-	}
-	if s.index == nil {
-		s.index = map[string]int{}
-		for i, key := range slices.Backward(s.keys[:i+1]) {
-			s.index[key] = i
-		}
-	}
-	if first, duplicate = s.index[key]; !duplicate {
-		s.index[key] = i
-	}
-	return first, duplicate && first < i
 }
 
 // mayLackKey reports whether the cluster accepts an item with an empty merge key: the reference to a pull
 // secret, and a runtime's replicated job (JobSet v0.12.0 pkg/webhooks validates only names made of it).
-func mayLackKey(f *schema.StructField, patch side) bool {
-	return f.Name == "imagePullSecrets" || !patch.present() && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
+func mayLackKey(f *schema.StructField, ofPatch bool) bool {
+	return f.Name == "imagePullSecrets" || !ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
 
 func (c *checker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.Path) {
@@ -301,10 +221,10 @@ func (c *checker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.
 
 // mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
 // but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
-func (c *checker) mountNames(mounts side) {
+func (c *checker) mountNames(mount *schema.Type, mounts *items) {
 	seen := map[string]int{}
-	for i := range mounts.value.Len() {
-		name := mounts.value.Index(i).FieldByName("Name").String()
+	for i := range mounts.Len() {
+		name := mounts.At(i).Value(mount.Field("name")).String()
 		if first, duplicate := seen[name]; duplicate {
 			at := mounts.path(fieldpath.Index(i))
 			c.report(finding.CodeDuplicateItem, finding.Error, at,
@@ -320,15 +240,15 @@ func (c *checker) mountNames(mounts side) {
 // union reports two members of one union that are both set.
 func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent string) {
 	setter, fields, u := patch, t.Members(union), t.Unions[union]
-	if !patch.present() {
+	if !patch.IsPresent() {
 		setter = runtime
 	}
 	n := countMembers(fields, setter)
-	if n == 0 || n == 1 && (!patch.present() || countMembers(fields, runtime) == 0) {
+	if n == 0 || n == 1 && (!patch.IsPresent() || countMembers(fields, runtime) == 0) {
 		return // what the patch leaves alone is the runtime's own affair
 	}
 	added, there := members(fields, setter), []member(nil)
-	if patch.present() {
+	if patch.IsPresent() {
 		there = members(fields, runtime)
 	}
 	there = slices.DeleteFunc(there, func(r member) bool {
@@ -363,14 +283,12 @@ func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent s
 
 // countMembers is the number of a union's fields that a side sets.
 func countMembers(fields []*schema.StructField, s side) (n int) {
-	if !s.present() {
+	if !s.IsPresent() {
 		return 0
 	}
 	for _, f := range fields {
-		if slot := s.of.slot(f); slot.Has(s.value) {
-			if v, _ := slot.Of(s.value); !isNull(v) {
-				n++
-			}
+		if s.Has(f) {
+			n++
 		}
 	}
 	return n
@@ -386,8 +304,8 @@ type member struct {
 func members(fields []*schema.StructField, s side) []member {
 	var set []member
 	for _, f := range fields {
-		if m := s.field(f); m.present() {
-			set = append(set, member{f.Name, engine.Claim{Layer: s.of.layer, Value: m.value.Interface(), Source: m.path()}})
+		if s.Has(f) {
+			set = append(set, member{f.Name, s.claim(f)})
 		}
 	}
 	return set
@@ -421,40 +339,38 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 // discriminated reports a member that does not belong to the discriminator's value.
 func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime side) {
 	setter := func(f *schema.StructField) side {
-		if patch.has(f) {
+		if patch.Has(f) {
 			return patch
 		}
 		return runtime
 	}
 	chooser := t.Field(u.Discriminator)
 	by := setter(chooser)
-	chosen := by.field(chooser)
-	if !chosen.present() || chosen.value.String() == u.When {
+	if !by.Has(chooser) {
+		return
+	}
+	chosen := by.Value(chooser).String()
+	if chosen == u.When {
 		return
 	}
 	at := patch
-	if !patch.present() {
+	if !patch.IsPresent() {
 		at = runtime
 	}
 	for _, name := range u.Members {
-		holder := setter(t.Field(name))
-		if !holder.has(t.Field(name)) || patch.present() && by.of != patch.of && holder.of != patch.of {
+		member := t.Field(name)
+		holder := setter(member)
+		if !holder.Has(member) || patch.IsPresent() && by.of != patch.of && holder.of != patch.of {
 			continue
 		}
 		f := c.report(finding.CodeTwoSources, finding.Error, at.path(),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
-			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen.value.String())
-		f.Claims = append(claims(chooser, by), claims(t.Field(name), holder)...)
+			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen)
+		f.Claims = []engine.Claim{by.claim(chooser), holder.claim(member)}
 		if holder.of.layer == merge.RuntimeLayer && by.of.layer != merge.RuntimeLayer {
 			slices.Reverse(f.Claims) // what the patch writes comes after it
 		}
 	}
-}
-
-// claims is what a side claims of a field.
-func claims(f *schema.StructField, s side) []engine.Claim {
-	v := s.field(f)
-	return []engine.Claim{{Layer: s.of.layer, Value: v.value.Interface(), Source: v.path()}}
 }
 
 // directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys

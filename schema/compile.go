@@ -32,10 +32,10 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
 	}
-	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}}
+	c := compiler{rules: r, done: map[typePair]*Type{}, holds: map[reflect.Type]bool{}, layouts: map[reflect.Type]*layout{}}
 	t := c.compile(template, patch)
 	for _, path := range slices.Sorted(maps.Keys(r.Only)) {
-		if err := t.restrict(strings.Split(path, "."), r.Only[path]); err != nil {
+		if err := c.restrict(t, strings.Split(path, "."), r.Only[path]); err != nil {
 			return nil, fmt.Errorf("rule for %q: %w", path, err)
 		}
 	}
@@ -45,7 +45,7 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 
 // restrict leaves to patches only the named fields of the struct at a path. Types are shared between the fields that have
 // them, so those on the way are copied.
-func (t *Type) restrict(path, only []string) error {
+func (c *compiler) restrict(t *Type, path, only []string) error {
 	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == path[0] })
 	if i < 0 {
 		return fmt.Errorf("there is no field %q", path[0])
@@ -53,6 +53,7 @@ func (t *Type) restrict(path, only []string) error {
 	field, restricted := *t.Fields[i], *t.Fields[i].Type
 	all := restricted.Fields
 	field.Type = &restricted
+	c.structs = append(c.structs, &restricted)
 	t.Fields = slices.Clone(t.Fields)
 	t.Fields[i] = &field
 	t.patchable = slices.Clone(t.patchable)
@@ -61,7 +62,7 @@ func (t *Type) restrict(path, only []string) error {
 	}
 	t.scan = scanOf(t.patchable)
 	if len(path) > 1 {
-		return restricted.restrict(path[1:], only)
+		return c.restrict(&restricted, path[1:], only)
 	}
 	restricted.Plain, restricted.patchable, restricted.Fields = true, nil, nil
 	for _, f := range all {
@@ -85,6 +86,7 @@ type compiler struct {
 	rules   Rules
 	done    map[typePair]*Type
 	holds   map[reflect.Type]bool // the types from which maps can be reached, or cannot
+	layouts map[reflect.Type]*layout
 	structs []*Type
 	keyed   []*Type // the list-maps
 }
@@ -94,21 +96,19 @@ func (c *compiler) finish() {
 	for _, t := range c.keyed {
 		t.key = t.Elem.Field(t.Key)
 	}
-	nested := map[*Type]bool{} // the structs that have a nested field or a union
-	isNested := func(f *StructField) bool { return f.Type.Kind == ListMap || nested[f.Type] }
-	for again := true; again; {
-		again = false
-		for _, t := range c.structs {
-			if !nested[t] && (len(t.Unions) > 0 || slices.ContainsFunc(t.Fields, isNested)) {
-				nested[t], again = true, true
-			}
-		}
-	}
+	// Which structs have a list-map or a union inside, and which of them also a map.
+	nested := c.holding(func(t *Type) bool { return t.Kind == ListMap || len(t.Unions) > 0 })
+	inside := c.holding(func(t *Type) bool {
+		return t.Kind == ListMap || len(t.Unions) > 0 || t.Kind == Map || t.Kind == Atomic && t.maps
+	})
 	for _, t := range c.structs {
 		t.members = make([][]*StructField, len(t.Unions))
 		for _, f := range t.Fields {
-			if isNested(f) {
+			if nested(f.Type) {
 				t.nested = append(t.nested, f)
+			}
+			if f.Patch != nil && inside(f.Type) {
+				t.inside = append(t.inside, f)
 			}
 			for i, u := range t.Unions {
 				if u.Has(f.Name) {
@@ -117,6 +117,21 @@ func (c *compiler) finish() {
 			}
 		}
 	}
+}
+
+// holding returns a function that reports whether a type is wanted, or is a struct with a field of a type that is.
+func (c *compiler) holding(wanted func(*Type) bool) func(*Type) bool {
+	structs := map[*Type]bool{}
+	holds := func(t *Type) bool { return structs[t] || wanted(t) }
+	for again := true; again; {
+		again = false
+		for _, t := range c.structs {
+			if !structs[t] && slices.ContainsFunc(t.Fields, func(f *StructField) bool { return holds(f.Type) }) {
+				structs[t], again = true, true
+			}
+		}
+	}
+	return holds
 }
 
 func (c *compiler) compile(template, patch reflect.Type) *Type {
@@ -149,13 +164,17 @@ func (c *compiler) compile(template, patch reflect.Type) *Type {
 }
 
 func (c *compiler) fields(t *Type, template, patch reflect.Type) {
-	fields := placed(goFields(template, nil), template)
+	t.layout = c.layoutOf(template)
+	fields := placed(goFields(template, nil), t.layout)
 	mirrored := fields // most types below a patch's own are the template's
 	switch {
 	case patch == nil || patch.Kind() != reflect.Struct:
 		mirrored = nil
-	case patch != template:
-		mirrored = placed(goFields(patch, nil), patch)
+	case patch == template:
+		t.patched = t.layout
+	default:
+		t.patched = c.layoutOf(patch)
+		mirrored = placed(goFields(patch, nil), t.patched)
 	}
 	compiled := make([]StructField, len(fields))
 	t.Fields = make([]*StructField, 0, len(fields))
@@ -207,8 +226,15 @@ type goField struct {
 	slot Slot
 }
 
+func (c *compiler) layoutOf(t reflect.Type) *layout {
+	if c.layouts[t] == nil {
+		c.layouts[t] = &layout{of: t, list: reflect.SliceOf(t), size: t.Size()}
+	}
+	return c.layouts[t]
+}
+
 // placed notes where in memory the fields stand.
-func placed(fields []goField, within reflect.Type) []goField {
+func placed(fields []goField, within *layout) []goField {
 	for i := range fields {
 		fields[i].slot.place(within)
 	}
@@ -241,6 +267,7 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 				OmitEmpty: hasOption(options, "omitempty"),
 				OmitZero:  hasOption(options, "omitzero"),
 				kind:      f.Type.Kind(),
+				shape:     shapeOf(f.Type),
 			}})
 		}
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // Most fields of most patches are empty, and every patch is looked through. So whether a field is empty is read from
-// memory at its compiled offset, and reflection is asked only for fields that hold something. This file is the only one
-// that does so: an offset is that of the field in the very struct type that it is used on.
+// memory at its compiled offset, and reflection is asked only for fields that hold something. This file and view.go are
+// the only ones that do so: an offset is that of the field in the very struct type that it is used on.
 
 // Encoded yields the fields that a patch's JSON holds, each with its value, in the order of Patchable.
 // The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what
@@ -77,18 +77,6 @@ func scanOf(fields []*StructField) []scanStep {
 	return steps
 }
 
-// Has reports whether the JSON of a struct would hold the slot's field: what [Slot.Of] says, without the value.
-func (s *Slot) Has(parent reflect.Value) bool {
-	if s == nil || parent.Kind() != reflect.Struct {
-		return false
-	}
-	if s.rule != ask && parent.CanAddr() && parent.Type() == s.parent {
-		return !s.rule.leavesOut(unsafe.Add(unsafe.Pointer(parent.UnsafeAddr()), s.offset))
-	}
-	_, encoded := s.Of(parent)
-	return encoded
-}
-
 // Texts are the strings that a field holds in each struct of a list.
 type Texts struct {
 	memory    unsafe.Pointer
@@ -100,10 +88,10 @@ type Texts struct {
 // Read sets t to what a slot holds in the structs of a list; false for a slot that holds no string, and for a list of
 // anything else than the slot's structs.
 func (t *Texts) Read(s *Slot, list reflect.Value) bool {
-	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.listType {
+	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.in.list {
 		return false
 	}
-	t.memory, t.size, t.length, t.omitEmpty = unsafe.Add(list.UnsafePointer(), s.offset), s.size, list.Len(), s.OmitEmpty
+	t.memory, t.size, t.length, t.omitEmpty = unsafe.Add(list.UnsafePointer(), s.offset), s.in.size, list.Len(), s.OmitEmpty
 	return true
 }
 
@@ -132,10 +120,17 @@ func (t Texts) At(i int) (text string, encoded bool) {
 	return text, text != "" || !t.omitEmpty
 }
 
+// layout is a struct type. A compiler makes one of each type, so that two of them are compared by their addresses.
+type layout struct {
+	of   reflect.Type
+	list reflect.Type // of a list of them
+	size uintptr
+}
+
 // place notes where in memory the slot stands in a struct, and how to see there that it is empty.
-func (s *Slot) place(parent reflect.Type) {
-	s.parent, s.size, s.listType, s.direct = parent, parent.Size(), reflect.SliceOf(parent), true
-	t := parent
+func (s *Slot) place(in *layout) {
+	s.in, s.direct = in, true
+	t := in.of
 	for _, i := range s.Index {
 		if t.Kind() != reflect.Struct {
 			s.direct = false // an embedded pointer

@@ -82,11 +82,14 @@ type Type struct {
 
 	goType    reflect.Type
 	patchType reflect.Type
+	layout    *layout // of a Struct of the template's Go type
+	patched   *layout // of one of the patch's
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
 	members   [][]*StructField        // of each union
 	nested    []*StructField          // the fields that are list-maps, have a union or hold such a field
+	inside    []*StructField          // the fields to patch that nested names, and those that are maps or hold some
 	maps      bool                    // whether an Atomic's items can hold maps
 	byName    map[string]*StructField // of a struct with many fields, nil for others
 }
@@ -136,13 +139,12 @@ type Slot struct {
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
-	kind     reflect.Kind
-	parent   reflect.Type // the struct that Index is within
-	size     uintptr      // of it
-	listType reflect.Type // of a list of them
-	offset   uintptr      // of the field in it, if direct
-	direct   bool         // no embedded pointer is on the way
-	rule     emptiness    // of what is at offset
+	kind   reflect.Kind
+	in     *layout   // the struct that Index is within
+	offset uintptr   // of the field in it, if direct
+	direct bool      // no embedded pointer is on the way
+	rule   emptiness // of what is at offset
+	shape  shape     // of the field
 }
 
 // IsPointer reports whether the field is a pointer, in which null and an empty value are two.
@@ -305,6 +307,15 @@ func (t *Type) Nested() []*StructField {
 		return nil
 	}
 	return t.nested
+}
+
+// Inside returns the fields of a Struct that a manager may patch and that are list-maps or maps, have a union, or hold such a
+// field. The slice is shared: it is to be read only.
+func (t *Type) Inside() []*StructField {
+	if t == nil {
+		return nil
+	}
+	return t.inside
 }
 
 // Members returns the fields of a Struct that are members of one of its Unions, by its index, in the order of Fields. The slice

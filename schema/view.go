@@ -1,0 +1,236 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+)
+
+// A View reads a struct along a Type, without reflection where the struct's memory tells enough. The zero View reads none.
+type View struct {
+	memory unsafe.Pointer
+	in     *layout // what memory holds
+	patch  bool
+}
+
+// View returns a View of a struct: one of the patch's Go type if patch is set, and of the template's otherwise. The struct must
+// be addressable. For any other value the View is the zero one.
+func (t *Type) View(of reflect.Value, patch bool) View {
+	if t == nil || t.Kind != Struct || of.Kind() != reflect.Struct || !of.CanAddr() {
+		return View{}
+	}
+	v := t.view(of.Addr().UnsafePointer(), patch)
+	if v.in == nil || of.Type() != v.in.of {
+		return View{}
+	}
+	return v
+}
+
+// view returns a View of a struct in memory that is known to be of the type.
+func (t *Type) view(memory unsafe.Pointer, patch bool) View {
+	if patch {
+		return View{memory, t.patched, true}
+	}
+	return View{memory, t.layout, false}
+}
+
+// IsPresent reports whether there is a struct.
+func (v View) IsPresent() bool { return v.memory != nil }
+
+// slot is where a field stands in the struct, nil for a field of another struct and for one that no patch may set.
+func (v View) slot(f *StructField) *Slot {
+	if f == nil || v.memory == nil {
+		return nil
+	}
+	s := &f.Template
+	if v.patch {
+		s = f.Patch
+	}
+	if s == nil || s.in != v.in {
+		return nil
+	}
+	return s
+}
+
+// Has reports whether the JSON of the struct holds the field, and no null there. It is false for a field of another Type than
+// the View was made for.
+func (v View) Has(f *StructField) bool {
+	s := v.slot(f)
+	if s == nil {
+		return false
+	}
+	if !s.direct || s.OmitZero {
+		return s.has(v.memory)
+	}
+	at := unsafe.Add(v.memory, s.offset)
+	switch s.kind {
+	case reflect.Pointer:
+		return *(*unsafe.Pointer)(at) != nil
+	case reflect.Slice:
+		list := *(*[]struct{})(at)
+		return len(list) > 0 || !s.OmitEmpty && list != nil
+	case reflect.String:
+		return !s.OmitEmpty || *(*string)(at) != ""
+	case reflect.Struct:
+		return true
+	default:
+		return s.has(v.memory)
+	}
+}
+
+// has asks reflection.
+func (s *Slot) has(memory unsafe.Pointer) bool {
+	value, encoded := s.Of(reflect.NewAt(s.in.of, memory).Elem())
+	if !encoded {
+		return false
+	}
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return !value.IsNil()
+	default:
+		return true
+	}
+}
+
+// Value returns what the field holds, or points to; the invalid Value where Has reports false.
+func (v View) Value(f *StructField) reflect.Value {
+	if !v.Has(f) {
+		return reflect.Value{}
+	}
+	s := v.slot(f)
+	value := s.value(reflect.NewAt(s.in.of, v.memory).Elem())
+	for value.Kind() == reflect.Pointer && !value.IsNil() {
+		value = value.Elem()
+	}
+	return value
+}
+
+// Struct returns the struct that a field holds or points to.
+func (v View) Struct(f *StructField) View {
+	s := v.slot(f)
+	if s == nil || f.Type.Kind != Struct || !v.Has(f) {
+		return View{}
+	}
+	switch at := s.address(v.memory); s.shape {
+	case inPlace:
+		return f.Type.view(at, v.patch)
+	case byPointer:
+		return f.Type.view(*(*unsafe.Pointer)(at), v.patch)
+	default:
+		return f.Type.View(v.Value(f), v.patch)
+	}
+}
+
+// List returns the list that a field holds: a list-map of structs.
+func (v View) List(f *StructField) List {
+	s := v.slot(f)
+	if s == nil || f.Type.key == nil || !v.Has(f) || s.shape != list && s.shape != listOfPointers {
+		return List{}
+	}
+	l := List{key: &f.Type.key.Template, patch: v.patch, pointers: s.shape == listOfPointers}
+	if v.patch {
+		l.key = f.Type.key.Patch
+	}
+	if l.key == nil {
+		return List{}
+	}
+	// A slice of any type has the same words: where its items are, and how many.
+	at := s.address(v.memory)
+	l.memory, l.length = *(*unsafe.Pointer)(at), len(*(*[]struct{})(at))
+	return l
+}
+
+// A List points to the items of a list-map. The zero List has none.
+type List struct {
+	memory   unsafe.Pointer
+	length   int
+	key      *Slot
+	patch    bool
+	pointers bool
+}
+
+// Len is the number of items.
+func (l List) Len() int { return l.length }
+
+// At returns an item.
+func (l List) At(i int) View {
+	switch {
+	case uint(i) >= uint(l.length):
+		return View{}
+	case l.pointers:
+		return View{*(*unsafe.Pointer)(unsafe.Add(l.memory, uintptr(i)*unsafe.Sizeof(l.memory))), l.key.in, l.patch}
+	default:
+		return View{unsafe.Add(l.memory, uintptr(i)*l.key.in.size), l.key.in, l.patch}
+	}
+}
+
+// Key returns the merge key of an item as text, "" for an item without one.
+func (l List) Key(i int) string {
+	item, s := l.At(i), l.key
+	if !item.IsPresent() {
+		return ""
+	}
+	if s.direct && s.kind == reflect.String {
+		return *(*string)(unsafe.Add(item.memory, s.offset))
+	}
+	value, _ := s.Of(reflect.NewAt(s.in.of, item.memory).Elem())
+	for value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if !value.IsValid() {
+		return ""
+	}
+	return fmt.Sprint(value.Interface())
+}
+
+// Find returns the position of the first item that has a key; -1 where none has it.
+func (l List) Find(key string) int {
+	for i := range l.length {
+		if l.Key(i) == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// shape is how a field holds structs.
+type shape uint8
+
+const (
+	otherwise shape = iota // not at all, or behind several pointers
+	inPlace
+	byPointer
+	list
+	listOfPointers
+)
+
+// shapeOf returns how a field of a type holds structs.
+func shapeOf(t reflect.Type) shape {
+	to := func(t reflect.Type, kind reflect.Kind) bool {
+		return t.Kind() == kind && t.Elem().Kind() == reflect.Struct
+	}
+	switch {
+	case t.Kind() == reflect.Struct:
+		return inPlace
+	case to(t, reflect.Pointer):
+		return byPointer
+	case to(t, reflect.Slice):
+		return list
+	case t.Kind() == reflect.Slice && to(t.Elem(), reflect.Pointer):
+		return listOfPointers
+	default:
+		return otherwise
+	}
+}
+
+// address returns where the slot stands in a struct, nil within an embedded pointer that is nil.
+func (s *Slot) address(memory unsafe.Pointer) unsafe.Pointer {
+	if s.direct {
+		return unsafe.Add(memory, s.offset)
+	}
+	value := s.value(reflect.NewAt(s.in.of, memory).Elem())
+	if !value.IsValid() {
+		return nil
+	}
+	return value.Addr().UnsafePointer()
+}
