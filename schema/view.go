@@ -150,12 +150,17 @@ type List struct {
 }
 
 // Len is the number of items.
-func (l List) Len() int { return l.length }
+func (l *List) Len() int {
+	if l == nil {
+		return 0
+	}
+	return l.length
+}
 
 // At returns an item.
-func (l List) At(i int) View {
+func (l *List) At(i int) View {
 	switch {
-	case uint(i) >= uint(l.length):
+	case uint(i) >= uint(l.Len()):
 		return View{}
 	case l.pointers:
 		return View{*(*unsafe.Pointer)(unsafe.Add(l.memory, uintptr(i)*unsafe.Sizeof(l.memory))), l.key.in, l.patch}
@@ -165,13 +170,17 @@ func (l List) At(i int) View {
 }
 
 // Key returns the merge key of an item as text, "" for an item without one.
-func (l List) Key(i int) string {
-	item, s := l.At(i), l.key
-	if !item.IsPresent() {
+func (l *List) Key(i int) string {
+	if uint(i) >= uint(l.Len()) {
 		return ""
 	}
-	if s.direct && s.kind == reflect.String {
-		return *(*string)(unsafe.Add(item.memory, s.offset))
+	s := l.key
+	if s.direct && s.kind == reflect.String && !l.pointers {
+		return *(*string)(unsafe.Add(l.memory, uintptr(i)*s.in.size+s.offset))
+	}
+	item := l.At(i)
+	if !item.IsPresent() {
+		return ""
 	}
 	value, _ := s.Of(reflect.NewAt(s.in.of, item.memory).Elem())
 	for value.Kind() == reflect.Pointer {
@@ -184,8 +193,8 @@ func (l List) Key(i int) string {
 }
 
 // Find returns the position of the first item that has a key; -1 where none has it.
-func (l List) Find(key string) int {
-	for i := range l.length {
+func (l *List) Find(key string) int {
+	for i := range l.Len() {
 		if l.Key(i) == key {
 			return i
 		}
