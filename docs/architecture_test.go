@@ -123,3 +123,44 @@ func TestPicture(t *testing.T) {
 		t.Errorf("%d texts", texts)
 	}
 }
+
+// TestGoVersion holds that go.mod states the Go version, and that every other file agrees.
+func TestGoVersion(t *testing.T) {
+	const root = ".."
+	stated := regexp.MustCompile(`(?m)^go (1\.\d+)(\.\d+)?$`)
+	read := func(file string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	want := stated.FindStringSubmatch(read("go.mod"))
+	if want == nil {
+		t.Fatal("go.mod states no version")
+	}
+	modules := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "go.mod" || strings.Contains(path, "testdata") {
+			return err
+		}
+		modules++
+		file, _ := filepath.Rel(root, path)
+		if got := stated.FindStringSubmatch(read(file)); got == nil || got[0] != want[0] {
+			t.Errorf("%s states %q, and go.mod %q", file, got, want[0])
+		}
+		return nil
+	})
+	if err != nil || modules < 8 {
+		t.Errorf("found %d modules: %v", modules, err)
+	}
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		if !strings.Contains(read(page), "Go "+want[1]+" ") {
+			t.Errorf("%s does not name Go %s", page, want[1])
+		}
+	}
+	if !strings.Contains(read("action.yml"), "go-version-file: ${{ github.action_path }}/go.mod") {
+		t.Error("action.yml does not take the version from go.mod")
+	}
+}
