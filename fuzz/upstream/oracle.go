@@ -50,17 +50,18 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	trainerruntime "github.com/kubeflow/trainer/v2/pkg/runtime"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/core"
+	"github.com/trainweld/trainweld/fuzz/definition"
 )
 
 // Object is an object as JSON.
-type Object = map[string]any
+type Object = definition.Object
 
 // Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in
 // package variables.
 type Oracle struct {
 	module string
 	scheme *apiruntime.Scheme
-	crds   map[string]*crd // by kind
+	definition.Set
 }
 
 // Outcome is what upstream made of one TrainJob.
@@ -76,7 +77,7 @@ type Outcome struct {
 // New reads the CRDs of the Trainer module in the directory.
 func New(module string) (*Oracle, error) {
 	log.SetLogger(logr.Discard()) // or controller-runtime complains that nobody did
-	o := &Oracle{module: module, scheme: apiruntime.NewScheme(), crds: map[string]*crd{}}
+	o := &Oracle{module: module, scheme: apiruntime.NewScheme()}
 	for _, add := range []func(*apiruntime.Scheme) error{
 		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
 	} {
@@ -84,7 +85,9 @@ func New(module string) (*Oracle, error) {
 			return nil, fmt.Errorf("scheme: %w", err)
 		}
 	}
-	return o, o.readCRDs(module)
+	definitions, err := definition.Read(module)
+	o.Set = definitions
+	return o, err
 }
 
 // Module is the directory of the Trainer module.
