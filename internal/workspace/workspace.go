@@ -1,0 +1,164 @@
+// Package workspace reads the files of a command: TrainJobs, runtimes and their snapshots, JobSets and patches. It knows
+// in which line each of their fields stands.
+package workspace
+
+import (
+	"cmp"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render"
+)
+
+// Input is everything that a command read: the TrainJobs in the order of the files, the runtimes
+// that they can name, further managers' patches, and what reading found.
+type Input struct {
+	Jobs     []Job
+	JobSets  []JobSet
+	Runtimes render.Runtimes
+	Sources  map[fieldpath.Object]RuntimeSource // by the runtime, or by the TrainJob of a snapshot
+	Patches  []manifest.Patch
+	patchers []string                                // the managers of the TrainJobs' own patches
+	Broken   map[fieldpath.Object]bool               // runtimes that are there and cannot be read
+	ByName   map[fieldpath.Object]*manifest.Document // the TrainJobs
+	read     map[string]bool                         // files of -f, which -r may name again
+	Order    []string                                // the files, as they were read
+	lines    map[string]fileLines
+	Refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
+	Files    []File               // the files of -f, for those who rewrite them
+	Progress *host.Progress
+	// Spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
+	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
+	Spelled  bool
+	Findings finding.List
+	aliases  aliases
+	// NoNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
+	// once more, which is too much for what nobody sees.
+	NoNotes bool
+}
+
+// Job is a TrainJob and the document that it stands in.
+type Job struct {
+	*trainer.TrainJob
+	Document *manifest.Document
+}
+
+// Overrides are what the TrainJob says in the fields of Trainer 2.1, as the API server stores it; nil for one of
+// today's.
+func (j Job) Overrides() *legacy.Overrides {
+	overrides := j.Document.Overrides.DeepCopy()
+	render.DefaultOverrides(overrides)
+	return overrides
+}
+
+// JobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.
+type JobSet struct {
+	*jobset.JobSet
+	Document *manifest.Document
+}
+
+// AsTrainJob gives the JobSet's file the name that a TrainJob of its name has.
+func (js JobSet) AsTrainJob() *trainer.TrainJob {
+	return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace}}
+}
+
+// New returns an input into which nothing was read yet.
+func New(flags Flags, progress *host.Progress) *Input {
+	return &Input{
+		Spelled:  flags.Spelled,
+		Sources:  map[fieldpath.Object]RuntimeSource{},
+		Broken:   map[fieldpath.Object]bool{},
+		ByName:   map[fieldpath.Object]*manifest.Document{},
+		read:     map[string]bool{},
+		lines:    map[string]fileLines{},
+		Progress: progress,
+	}
+}
+
+// Add takes what one document holds. TrainJobs of files that were named for their runtimes are left
+// aside.
+func (in *Input) Add(d *manifest.Document, namespace string, jobs bool) {
+	namespace = cmp.Or(namespace, "default")
+	switch o := d.Object.(type) {
+	case *trainer.TrainJob:
+		if jobs {
+			o.Namespace = cmp.Or(o.Namespace, namespace)
+			in.addJob(o, d)
+		}
+	case *trainer.TrainingRuntime:
+		id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
+		in.addRuntime(id, &o.Spec, d)
+	case *trainer.ClusterTrainingRuntime:
+		in.addRuntime(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
+	case *jobset.JobSet:
+		if jobs {
+			o.Namespace = cmp.Or(o.Namespace, namespace)
+			in.JobSets = append(in.JobSets, JobSet{o, d})
+		}
+	case *corev1.ConfigMap:
+		in.addSnapshot(o, cmp.Or(o.Namespace, namespace), d)
+	case nil:
+		if d.Broken {
+			if jobs && d.ID.Kind == trainer.TrainJobKind {
+				in.Refused = append(in.Refused, d)
+			}
+			id := d.ID
+			if id.Kind != trainer.ClusterTrainingRuntimeKind {
+				id.Namespace = cmp.Or(id.Namespace, namespace)
+			}
+			in.Broken[id] = true
+		}
+	}
+}
+
+func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
+	id := render.ObjectOf(o)
+	if o.Name == "" {
+		in.Findings = append(in.Findings, noName(d))
+		return
+	}
+	if other, found := in.ByName[id]; found {
+		in.Findings = append(in.Findings, Duplicate(id, d, other))
+		return
+	}
+	in.ByName[id] = d
+	in.PatchedBy(o)
+	render.DefaultTrainJob(o)
+	in.Jobs = append(in.Jobs, Job{o, d})
+}
+
+// noName reports a TrainJob without a name.
+func noName(d *manifest.Document) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: trainer.TrainJobKind}, Path: fieldpath.Fields("metadata", "name"), Position: d.Position(fieldpath.Fields("metadata")),
+		Message: "the TrainJob has no name", Remedy: finding.Remedy{Text: "set metadata.name; names of Jobs, Pods and addresses are made from it"},
+	}
+}
+
+// Duplicate reports the second object of one kind, namespace and name. The other one may be told later.
+func Duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
+	at := fieldpath.Fields("metadata", "name")
+	f := finding.Finding{
+		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
+		Message: fmt.Sprintf("%s is among the inputs twice", id),
+		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
+	}
+	return sayOther(f, other)
+}
+
+// sayOther adds where the first one stands to what Duplicate found of the second.
+func sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
+	if other != nil {
+		f.Message += fmt.Sprintf("; the other one is at %s", other.Position(f.Path))
+	}
+	return f
+}
