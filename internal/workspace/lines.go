@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 )
 
@@ -13,8 +14,17 @@ type fileLines struct {
 	quote func(line int, values bool) (string, bool)
 }
 
-// Opened notes a file whose text is there.
-func (in *Input) Opened(file string, data []byte) {
+// Open returns the text of a file, and notes its lines.
+func (in *Input) Open(s Source, file string) ([]byte, *finding.Finding) {
+	fsys, stdin := s.Inputs()
+	data, unreadable := manifest.Read(fsys, stdin, file)
+	if unreadable == nil {
+		in.opened(file, data)
+	}
+	return data, unreadable
+}
+
+func (in *Input) opened(file string, data []byte) {
 	if _, known := in.lines[file]; !known {
 		in.Order = append(in.Order, file)
 		in.lines[file] = fileLines{manifest.Lines(data), manifest.Quotes(data)}

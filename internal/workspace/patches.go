@@ -10,35 +10,34 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
 // ReadPatches reads the files of --patch.
-func ReadPatches(p *host.Program, in *Input, flags Flags) {
+func (in *Input) ReadPatches(s Source) {
+	fsys, _ := s.Inputs()
 	read := map[string]bool{}
-	for _, patch := range flags.Patches {
+	for _, patch := range in.flags.Patches {
 		manager, path := ManagerOf(patch)
-		files, findings := manifest.Files(p.Files, []string{path}, false)
+		files, findings := manifest.Files(fsys, []string{path}, false)
 		in.Findings = append(in.Findings, findings...)
 		for _, file := range files {
 			if key := manager + "=" + file; !read[key] {
 				read[key] = true
-				readPatchFile(p, in, flags, manager, file)
+				in.readPatches(s, manager, file)
 			}
 		}
 	}
 }
 
-// readPatchFile reads the patches of a file, which are all of the manager that is named for it, if one is.
-func readPatchFile(p *host.Program, in *Input, flags Flags, manager, file string) {
-	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
+// readPatches reads the patches of a file, which are all of the manager that is named for it, if one is.
+func (in *Input) readPatches(s Source, manager, file string) {
+	data, unreadable := in.Open(s, file)
 	if unreadable != nil {
 		in.Findings = append(in.Findings, *unreadable)
 		return
 	}
-	in.Opened(file, data)
 	patches, findings := manifest.DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
@@ -47,7 +46,7 @@ func readPatchFile(p *host.Program, in *Input, flags Flags, manager, file string
 		}}
 	}
 	for i := range findings {
-		findings[i].Object = flags.InNamespace(findings[i].Object)
+		findings[i].Object = in.flags.InNamespace(findings[i].Object)
 	}
 	for i := range patches {
 		switch is := patches[i].Patch.Manager; {
@@ -57,7 +56,7 @@ func readPatchFile(p *host.Program, in *Input, flags Flags, manager, file string
 		default:
 			at := fieldpath.Fields("manager")
 			findings = append(findings, finding.Finding{
-				Code: finding.CodeBadManager, Severity: finding.Error, Object: flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Code: finding.CodeBadManager, Severity: finding.Error, Object: in.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
 				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
 				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},

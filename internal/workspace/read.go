@@ -4,13 +4,14 @@ package workspace
 
 import (
 	"fmt"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/manifest"
 )
@@ -22,19 +23,24 @@ type File struct {
 	Documents []*manifest.Document
 }
 
+// Source gives files and a standard input: the machine's, or those of a git revision.
+type Source interface {
+	Inputs() (files fs.FS, stdin io.Reader)
+}
+
 // Read reads all inputs. It returns findings for all that it cannot read, and an error never: one
 // unreadable file is no reason to be silent about the next one.
-func Read(p *host.Program, flags Flags) *Input {
-	in := New(flags, &host.Progress{})
-	for _, d := range ReadDocuments(p, in, flags.Files, flags) {
-		in.Add(d, flags.Namespace, true)
+func Read(s Source, flags Flags) *Input {
+	in := New(flags)
+	for _, d := range in.ReadDocuments(s, flags.Files) {
+		in.Add(d, true)
 	}
 	own := len(in.Files)
-	for _, d := range ReadDocuments(p, in, flags.Runtimes, flags) {
-		in.Add(d, flags.Namespace, false)
+	for _, d := range in.ReadDocuments(s, flags.Runtimes) {
+		in.Add(d, false)
 	}
 	in.Files = in.Files[:own]
-	ReadPatches(p, in, flags)
+	in.ReadPatches(s)
 	return in
 }
 
@@ -78,9 +84,9 @@ func (a *aliases) take(d Decoded) Decoded {
 }
 
 // ReadDocuments are the objects of the files that paths name; what reading finds goes to the input.
-func ReadDocuments(p *host.Program, in *Input, paths []string, flags Flags) []*manifest.Document {
+func (in *Input) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	var documents []*manifest.Document
-	ReadFiles(p, in, paths, flags, func(d Decoded) {
+	in.ReadFiles(s, paths, func(d Decoded) {
 		documents = append(documents, d.Documents...)
 		in.Files = append(in.Files, File{d.file, d.data, d.Documents})
 		in.Findings = append(in.Findings, d.Findings...)
@@ -91,26 +97,27 @@ func ReadDocuments(p *host.Program, in *Input, paths []string, flags Flags) []*m
 // ReadFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
 // there may well be files of another kind; in a file that is named itself, a document that is no object
 // is a mistake.
-func ReadFiles(p *host.Program, in *Input, paths []string, flags Flags, take func(Decoded)) {
-	files := listFiles(p, in, paths, flags)
+func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
+	fsys, stdin := s.Inputs()
+	files := in.listFiles(fsys, paths)
 	parallel.Ordered(len(files), func(i int) Decoded {
-		data, unreadable := manifest.Read(p.Files, p.Stdin, files[i])
+		data, unreadable := manifest.Read(fsys, stdin, files[i])
 		if unreadable != nil {
 			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
 		}
-		return in.aliases.decode(flags, files[i], data, slices.Contains(paths, files[i]))
+		return in.aliases.decode(in.flags, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
-		in.Progress.Step("read", i+1, len(files))
+		in.progress("read", i+1, len(files))
 		if d.data != nil {
-			in.Opened(files[i], d.data)
+			in.opened(files[i], d.data)
 		}
 		take(in.aliases.take(d))
 	})
 }
 
 // listFiles are the files that paths name and that were not listed before.
-func listFiles(p *host.Program, in *Input, paths []string, flags Flags) []string {
-	files, findings := manifest.Files(p.Files, paths, flags.Recursive)
+func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
+	files, findings := manifest.Files(fsys, paths, in.flags.Recursive)
 	in.Findings = append(in.Findings, findings...)
 	return slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)

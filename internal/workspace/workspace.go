@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"cmp"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -35,7 +33,7 @@ type Input struct {
 	lines    map[string]fileLines
 	Refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
 	Files    []File               // the files of -f, for those who rewrite them
-	Progress *host.Progress
+	flags    Flags
 	// Spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
 	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
 	Spelled  bool
@@ -44,6 +42,8 @@ type Input struct {
 	// NoNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
 	// once more, which is too much for what nobody sees.
 	NoNotes bool
+	// Step is told how many files are read; nil if nobody asks.
+	Step func(verb string, done, total int)
 }
 
 // Job is a TrainJob and the document that it stands in.
@@ -72,40 +72,45 @@ func (js JobSet) AsTrainJob() *trainer.TrainJob {
 }
 
 // New returns an input into which nothing was read yet.
-func New(flags Flags, progress *host.Progress) *Input {
+func New(flags Flags) *Input {
 	return &Input{
-		Spelled:  flags.Spelled,
-		Sources:  map[fieldpath.Object]RuntimeSource{},
-		Broken:   map[fieldpath.Object]bool{},
-		ByName:   map[fieldpath.Object]*manifest.Document{},
-		read:     map[string]bool{},
-		lines:    map[string]fileLines{},
-		Progress: progress,
+		flags:   flags,
+		Spelled: flags.Spelled,
+		Sources: map[fieldpath.Object]RuntimeSource{},
+		Broken:  map[fieldpath.Object]bool{},
+		ByName:  map[fieldpath.Object]*manifest.Document{},
+		read:    map[string]bool{},
+		lines:   map[string]fileLines{},
+	}
+}
+
+func (in *Input) progress(verb string, done, total int) {
+	if in.Step != nil {
+		in.Step(verb, done, total)
 	}
 }
 
 // Add takes what one document holds. TrainJobs of files that were named for their runtimes are left
 // aside.
-func (in *Input) Add(d *manifest.Document, namespace string, jobs bool) {
-	namespace = cmp.Or(namespace, "default")
+func (in *Input) Add(d *manifest.Document, jobs bool) {
 	switch o := d.Object.(type) {
 	case *trainer.TrainJob:
 		if jobs {
-			o.Namespace = cmp.Or(o.Namespace, namespace)
+			o.Namespace = in.flags.NamespaceOf(o.Namespace)
 			in.addJob(o, d)
 		}
 	case *trainer.TrainingRuntime:
-		id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: cmp.Or(o.Namespace, namespace), Name: o.Name}
+		id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: in.flags.NamespaceOf(o.Namespace), Name: o.Name}
 		in.addRuntime(id, &o.Spec, d)
 	case *trainer.ClusterTrainingRuntime:
 		in.addRuntime(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
 	case *jobset.JobSet:
 		if jobs {
-			o.Namespace = cmp.Or(o.Namespace, namespace)
+			o.Namespace = in.flags.NamespaceOf(o.Namespace)
 			in.JobSets = append(in.JobSets, JobSet{o, d})
 		}
 	case *corev1.ConfigMap:
-		in.addSnapshot(o, cmp.Or(o.Namespace, namespace), d)
+		in.addSnapshot(o, in.flags.NamespaceOf(o.Namespace), d)
 	case nil:
 		if d.Broken {
 			if jobs && d.ID.Kind == trainer.TrainJobKind {
@@ -113,7 +118,7 @@ func (in *Input) Add(d *manifest.Document, namespace string, jobs bool) {
 			}
 			id := d.ID
 			if id.Kind != trainer.ClusterTrainingRuntimeKind {
-				id.Namespace = cmp.Or(id.Namespace, namespace)
+				id.Namespace = in.flags.NamespaceOf(id.Namespace)
 			}
 			in.Broken[id] = true
 		}

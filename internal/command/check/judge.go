@@ -25,6 +25,7 @@ import (
 // behind the TrainJobs that name it, then it judges each document. Of a document that was read only its
 // text is kept.
 type judge struct {
+	progress   *host.Progress
 	in         *workspace.Input
 	flags      checkFlags
 	onConflict render.OnConflict
@@ -73,15 +74,16 @@ func (t tally) String() string {
 // newJudge reads everything.
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
-		in: workspace.New(flags.Flags, p.Progress()), flags: flags, onConflict: onConflict,
+		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
 		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
 	}
+	j.in.Step = j.progress.Step
 	j.past = readPast(p, j)
-	workspace.ReadFiles(p, j.in, flags.Files, flags.Flags, func(d workspace.Decoded) {
+	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
 		j.take(d, true)
 	})
-	workspace.ReadFiles(p, j.in, flags.Runtimes, flags.Flags, func(d workspace.Decoded) {
+	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
 		for _, f := range d.Findings {
 			// What is wrong with an object counts where the object does.
 			if f.Object.Name == "" {
@@ -90,7 +92,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 		}
 		j.take(d, false)
 	})
-	workspace.ReadPatches(p, j.in, flags.Flags)
+	j.in.ReadPatches(p)
 	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
 		// A patch that is read as one, too, is no stray file of the directory.
 		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
@@ -170,7 +172,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
 		return j.verdicts[i](ctx)
 	}, func(i int, f finding.List) {
-		j.in.Progress.Step("checked", i+1, len(j.verdicts))
+		j.progress.Step("checked", i+1, len(j.verdicts))
 		found = append(found, f...)
 	})
 	for _, held := range j.aside {

@@ -32,8 +32,9 @@ func readPast(p *host.Program, j *judge) *past {
 		return nil
 	}
 	was := &past{judge: j, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[fieldpath.Object]*heldRuntime{}}
-	in := workspace.New(j.flags.Flags, j.in.Progress)
-	workspace.ReadFiles(p, in, []string{j.flags.old}, j.flags.Flags, func(d workspace.Decoded) {
+	in := workspace.New(j.flags.Flags)
+	in.Step = j.progress.Step
+	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
 			switch f.Code {

@@ -99,7 +99,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
-	in := workspace.New(flags.Flags, &host.Progress{})
+	in := workspace.New(flags.Flags)
 	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
 	if err != nil {
 		return err
