@@ -191,12 +191,12 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	}
 	id := render.ObjectOf(o)
 	if first, found := f.first[id]; found {
-		finding := Duplicate(id, d, nil)
+		finding := f.in.duplicate(id, d, nil)
 		f.again = append(f.again, again{&finding, first})
 		return false
 	}
 	f.first[id] = at
-	f.in.PatchedBy(o)
+	f.in.patchedBy(o)
 	render.DefaultTrainJob(o)
 	return true
 }
@@ -212,7 +212,7 @@ func (f *Feed) sayTwice() {
 			documents = f.read(a.first.file).Documents
 		}
 		if n := a.first.document; n < len(documents) {
-			*a.finding = sayOther(*a.finding, documents[n])
+			*a.finding = f.in.sayOther(*a.finding, documents[n])
 		}
 	}
 	for _, a := range f.again {

@@ -77,6 +77,25 @@ func (in *Input) FurtherPatches() []trainer.RuntimePatch {
 	return patches
 }
 
+// UnknownManager returns the first of the managers who has no patch, and a hint at those who have. It returns "" where
+// something could not be read: such a patch may be there.
+func (in *Input) UnknownManager(managers []string) (name, hint string) {
+	known := in.Managers()
+	for _, name := range managers {
+		if slices.Contains(known, name) || in.Findings.Err() != nil {
+			continue
+		}
+		if near := finding.Nearest(name, known); near != "" {
+			return name, fmt.Sprintf("; did you mean %s?", near)
+		}
+		if len(known) > 0 {
+			return name, fmt.Sprintf("; the managers are %q", known)
+		}
+		return name, ""
+	}
+	return "", ""
+}
+
 // Managers are the names of all managers with a patch, each once, in order.
 func (in *Input) Managers() []string {
 	names := slices.Clone(in.patchers)
@@ -87,8 +106,8 @@ func (in *Input) Managers() []string {
 	return slices.Compact(names)
 }
 
-// PatchedBy notes the managers of a TrainJob.
-func (in *Input) PatchedBy(job *trainer.TrainJob) {
+// patchedBy notes the managers of a TrainJob.
+func (in *Input) patchedBy(job *trainer.TrainJob) {
 	for i := range job.Spec.RuntimePatches {
 		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)
 	}

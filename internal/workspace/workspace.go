@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"fmt"
+	"path"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +24,7 @@ type Input struct {
 	Jobs     []Job
 	JobSets  []JobSet
 	Runtimes render.Runtimes
-	Sources  map[fieldpath.Object]RuntimeSource // by the runtime, or by the TrainJob of a snapshot
+	Sources  map[fieldpath.Object]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
 	Patches  []manifest.Patch
 	patchers []string                                // the managers of the TrainJobs' own patches
 	Broken   map[fieldpath.Object]bool               // runtimes that are there and cannot be read
@@ -42,6 +43,12 @@ type Input struct {
 	// NoNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
 	// once more, which is too much for what nobody sees.
 	NoNotes bool
+	// Texts keeps places and no decoded objects: those are judged by their texts. Broken runtimes count then.
+	Texts bool
+	// Last lets the last runtime of a name count, as after kubectl apply. A second one is else reported.
+	Last bool
+	// Steady names files in messages without their folders and lines, so that the messages can be recorded.
+	Steady bool
 	// Step is told how many files are read; nil if nobody asks.
 	Step func(verb string, done, total int)
 }
@@ -76,7 +83,7 @@ func New(flags Flags) *Input {
 	return &Input{
 		flags:   flags,
 		Spelled: flags.Spelled,
-		Sources: map[fieldpath.Object]RuntimeSource{},
+		Sources: map[fieldpath.Object]*RuntimeSource{},
 		Broken:  map[fieldpath.Object]bool{},
 		ByName:  map[fieldpath.Object]*manifest.Document{},
 		read:    map[string]bool{},
@@ -96,49 +103,65 @@ func (in *Input) Add(d *manifest.Document, jobs bool) {
 	switch o := d.Object.(type) {
 	case *trainer.TrainJob:
 		if jobs {
-			o.Namespace = in.flags.NamespaceOf(o.Namespace)
 			in.addJob(o, d)
 		}
-	case *trainer.TrainingRuntime:
-		id := fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: in.flags.NamespaceOf(o.Namespace), Name: o.Name}
-		in.addRuntime(id, &o.Spec, d)
-	case *trainer.ClusterTrainingRuntime:
-		in.addRuntime(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec, d)
 	case *jobset.JobSet:
 		if jobs {
 			o.Namespace = in.flags.NamespaceOf(o.Namespace)
 			in.JobSets = append(in.JobSets, JobSet{o, d})
 		}
-	case *corev1.ConfigMap:
-		in.addSnapshot(o, in.flags.NamespaceOf(o.Namespace), d)
+	case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime, *corev1.ConfigMap:
+		in.AddRuntime(d)
 	case nil:
 		if d.Broken {
 			if jobs && d.ID.Kind == trainer.TrainJobKind {
 				in.Refused = append(in.Refused, d)
 			}
-			id := d.ID
-			if id.Kind != trainer.ClusterTrainingRuntimeKind {
-				id.Namespace = in.flags.NamespaceOf(id.Namespace)
-			}
-			in.Broken[id] = true
+			in.Broken[in.ID(d)] = true
 		}
 	}
 }
 
 func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
-	id := render.ObjectOf(o)
+	o.Namespace = in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
 		in.Findings = append(in.Findings, noName(d))
 		return
 	}
+	if in.AddName(d) {
+		render.DefaultTrainJob(o)
+		in.Jobs = append(in.Jobs, Job{o, d})
+	}
+}
+
+// AddName notes the name of a TrainJob, if it has one, and the managers of its patches. It reports a second TrainJob of
+// the name, and returns false.
+func (in *Input) AddName(d *manifest.Document) bool {
+	if o, ok := d.Object.(*trainer.TrainJob); ok {
+		in.patchedBy(o)
+	}
+	id := in.ID(d)
+	if id.Name == "" {
+		return false
+	}
 	if other, found := in.ByName[id]; found {
-		in.Findings = append(in.Findings, Duplicate(id, d, other))
-		return
+		in.Findings = append(in.Findings, in.duplicate(id, d, other))
+		return false
 	}
 	in.ByName[id] = d
-	in.PatchedBy(o)
-	render.DefaultTrainJob(o)
-	in.Jobs = append(in.Jobs, Job{o, d})
+	return true
+}
+
+// ID is the kind, the namespace and the name of a document's object.
+func (in *Input) ID(d *manifest.Document) fieldpath.Object {
+	id := in.flags.InNamespace(d.ID)
+	switch id.Kind {
+	case trainer.ClusterTrainingRuntimeKind:
+		id.Namespace = ""
+	case trainer.TrainingRuntimeKind:
+		id.Namespace = in.flags.NamespaceOf(id.Namespace)
+	}
+	return id
 }
 
 // noName reports a TrainJob without a name.
@@ -149,21 +172,26 @@ func noName(d *manifest.Document) finding.Finding {
 	}
 }
 
-// Duplicate reports the second object of one kind, namespace and name. The other one may be told later.
-func Duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
+// duplicate reports the second object of one kind, namespace and name. The other one may be told later.
+func (in *Input) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
 		Code: finding.CodeDuplicateObject, Severity: finding.Error, Object: id, Path: at, Position: d.Position(at),
 		Message: fmt.Sprintf("%s is among the inputs twice", id),
 		Remedy:  finding.Remedy{Text: "remove or rename one of the two"},
 	}
-	return sayOther(f, other)
+	return in.sayOther(f, other)
 }
 
-// sayOther adds where the first one stands to what Duplicate found of the second.
-func sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
-	if other != nil {
-		f.Message += fmt.Sprintf("; the other one is at %s", other.Position(f.Path))
+// sayOther adds where the first one stands to what duplicate found of the second.
+func (in *Input) sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
+	if other == nil {
+		return f
 	}
+	place := other.Position(f.Path)
+	if in.Steady {
+		place = fieldpath.Position{File: path.Base(place.File)}
+	}
+	f.Message += fmt.Sprintf("; the other one is at %s", place)
 	return f
 }

@@ -30,10 +30,10 @@ type judge struct {
 	flags      checkFlags
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
-	runtimes   map[fieldpath.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
-	aside      []*heldRuntime                    // those of -r
-	classes    []string                          // the PriorityClasses
-	runClasses []string                          // the RuntimeClasses
+	runtimes   map[*workspace.RuntimeSource]*heldRuntime
+	aside      []*heldRuntime // those of -r
+	classes    []string       // the PriorityClasses
+	runClasses []string       // the RuntimeClasses
 	verdicts   []verdict
 	reading    map[read]finding.List // what reading found in each object
 	past       *past
@@ -75,9 +75,9 @@ func (t tally) String() string {
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
+		runtimes: map[*workspace.RuntimeSource]*heldRuntime{}, reading: map[read]finding.List{},
 	}
-	j.in.Step = j.progress.Step
+	j.in.Step, j.in.Texts = j.progress.Step, true
 	j.past = readPast(p, j)
 	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
@@ -129,41 +129,14 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case !known:
 	case kind == trainer.TrainJobKind && all:
 		j.count.jobs++
-		j.onlyOnce(d)
-		if job, ok := d.Object.(*trainer.TrainJob); ok {
-			j.in.PatchedBy(job)
-		}
+		j.in.AddName(d)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
 		j.count.jobSets++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
-	case workspace.IsRuntime(d.ID):
+	default:
 		j.runtime(d, all)
-	case kind == "ConfigMap":
-		j.snapshot(d)
 	}
-}
-
-// idOf is the name by which findings call an object.
-func (j *judge) idOf(d *manifest.Document) fieldpath.Object {
-	id := j.flags.InNamespace(d.ID)
-	if id.Kind == trainer.ClusterTrainingRuntimeKind {
-		id.Namespace = ""
-	}
-	return id
-}
-
-// onlyOnce reports a TrainJob that was there before.
-func (j *judge) onlyOnce(d *manifest.Document) {
-	id := j.idOf(d)
-	if id.Name == "" {
-		return // admission says so
-	}
-	if other, found := j.in.ByName[id]; found {
-		j.in.Findings = append(j.in.Findings, workspace.Duplicate(id, d, other))
-		return
-	}
-	j.in.ByName[id] = d
 }
 
 // judge judges everything, and returns what was found in the order of the files and their lines.
@@ -251,7 +224,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	if err != nil {
 		return nil // reading it has found out why
 	}
-	found := j.past.checkJobSet(ctx, j.idOf(d), fields, j.flags.Namespace)
+	found := j.past.checkJobSet(ctx, j.in.ID(d), fields, j.flags.Namespace)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

@@ -188,7 +188,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 		if other == nil {
 			other = m.ByName[id]
 		}
-		if source, found := m.Sources[id]; other == nil && found {
+		if source := m.Sources[id]; other == nil && source != nil {
 			other = source.Document
 		}
 		if other == nil {
