@@ -45,7 +45,7 @@ func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts ren
 		in.Locate(j, findings)
 		return findings, Made{}
 	}
-	input.Runtime, input.Overrides = spec, j.Overrides()
+	input.Runtime, input.Layers = spec, j.Layers()
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	if in.NoNotes {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -59,12 +58,15 @@ type Job struct {
 	Document *manifest.Document
 }
 
-// Overrides are what the TrainJob says in the fields of Trainer 2.1, as the API server stores it; nil for one of
+// Layers are what the TrainJob says in the fields of Trainer 2.1, as the API server stores it; nil for one of
 // today's.
-func (j Job) Overrides() *legacy.Overrides {
-	overrides := j.Document.Overrides.DeepCopy()
-	render.DefaultOverrides(overrides)
-	return overrides
+func (j Job) Layers() render.Layers {
+	if j.Document.Overrides == nil {
+		return nil
+	}
+	layers := j.Document.Overrides.DeepCopy()
+	render.DefaultPatches(layers.Patches()) // they share the values with the overrides
+	return layers
 }
 
 // JobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.

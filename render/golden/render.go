@@ -112,7 +112,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	opts := in.opts.jobSet
 	opts.Owners = true
 	// The error is the findings once more.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.Overrides()}, opts)
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, opts)
 	found = append(found, out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found

@@ -182,7 +182,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {

@@ -121,7 +121,7 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 		return admission.Check(ctx, in)
 	}
 	old := in
-	old.TrainJob, old.Overrides, old.Runtime = fields, d.Overrides, nil
+	old.TrainJob, old.Layers, old.Runtime = fields, workspace.Job{Document: d}.Layers(), nil
 	named := workspace.Outline(fields, job.Namespace)
 	if held := was.runtimes[was.in.SourceOf(named)]; held != nil {
 		old.Runtime = was.admit(ctx, held, render.RuntimeOf(named))

@@ -189,7 +189,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 	if missing != nil {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.Overrides()}, render.Options{ForceManagers: force})
+	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, render.Options{ForceManagers: force})
 	if missing != nil {
 		found = disagreements(found)
 		if !in.Broken[render.RuntimeOf(j.TrainJob)] { // a broken one has findings of its own

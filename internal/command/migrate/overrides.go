@@ -30,7 +30,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 	if missing != nil && m.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, nil
 	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime, Overrides: d.Overrides}, m.flags.manager)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides, m.flags.manager)
 	findings := result.Findings
 	if missing != nil && result.TrainJob != nil {
 		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
