@@ -36,12 +36,12 @@ func (m Made) Objects() []any {
 
 // TrainJob renders one TrainJob and says where its findings stand.
 func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
-	spec, missing := in.Runtimes.Find(j.TrainJob)
-	if missing != nil {
-		if in.Broken[render.RuntimeOf(j.TrainJob)] {
-			return nil, Made{} // its own findings say what is wrong with it
+	spec, missing := in.RuntimeOf(j.TrainJob)
+	if spec == nil {
+		var findings finding.List
+		if missing != nil {
+			findings = append(findings, *missing)
 		}
-		findings := finding.List{*missing}
 		in.Locate(j, findings)
 		return findings, Made{}
 	}

@@ -30,6 +30,16 @@ func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 	return s.Document.Position(path)
 }
 
+// RuntimeOf returns the runtime of a TrainJob, or else why there is none. Both are nil for a broken runtime, whose own
+// findings say what is wrong with it.
+func (in *Input) RuntimeOf(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	spec, missing := in.Runtimes.Find(job)
+	if missing != nil && in.Broken[render.RuntimeOf(job)] {
+		return nil, nil
+	}
+	return spec, missing
+}
+
 // SourceOf is where the runtime of a TrainJob stands: its snapshot, or else the runtime itself; nil if there is none.
 func (in *Input) SourceOf(job *trainer.TrainJob) *RuntimeSource {
 	if snapshot := in.Sources[render.ObjectOf(job)]; snapshot != nil {

@@ -58,7 +58,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 // runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
 // says why there is none.
 func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
-	if _, missing := j.in.Runtimes.Find(job); missing != nil {
+	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
 	}
 	return j.runtimes[j.in.SourceOf(job)], nil

@@ -166,7 +166,7 @@ func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	group := trainer.SchemeGroupVersion.Group
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.Runtimes.Find(job) // nil where it is not there, which is no mistake
+	opts.Runtime, _ = m.RuntimeOf(job) // nil where it is not there, which is no mistake
 	return opts
 }
 
