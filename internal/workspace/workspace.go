@@ -1,5 +1,5 @@
-// Package workspace reads the files of a command: TrainJobs, runtimes and their snapshots, JobSets and patches. It knows
-// in which line each of their fields stands.
+// Package workspace holds what a command, a KRM function or a golden case starts from: TrainJobs, runtimes and their
+// snapshots, JobSets and patches. It finds the runtime of a TrainJob, and the line of each field.
 package workspace
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Input is everything that a command read: the TrainJobs in the order of the files, the runtimes
+// Input is everything that was read: the TrainJobs in the order of the files, the runtimes
 // that they can name, further managers' patches, and what reading found.
 type Input struct {
 	Jobs     []Job
@@ -44,7 +44,7 @@ type Input struct {
 	NoNotes bool
 	// Texts keeps places and no decoded objects: those are judged by their texts. Broken runtimes count then.
 	Texts bool
-	// Last lets the last runtime of a name count, as after kubectl apply. A second one is else reported.
+	// Last lets the last text of a runtime count, as after kubectl apply. A second one is else reported.
 	Last bool
 	// Steady names files in messages without their folders and lines, so that the messages can be recorded.
 	Steady bool
