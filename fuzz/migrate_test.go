@@ -74,8 +74,8 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	job, runtime := pair.TrainJob.DeepCopy(), pair.Runtime.DeepCopy()
 	render.DefaultTrainJob(job)
 	render.DefaultRuntime(&runtime.Spec, nil)
-	in := render.Input{TrainJob: job, Runtime: &runtime.Spec, Overrides: pair.Overrides}
-	m := render.Migrate(in, migrateManager)
+	in := render.Input{TrainJob: job, Runtime: &runtime.Spec}
+	m := render.Migrate(in, pair.Overrides, migrateManager)
 	switch {
 	case m.TrainJob != nil && !m.Proved:
 		return "", "it is neither proved nor refused"
@@ -96,7 +96,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	if len(m.TrainJob.Spec.RuntimePatches) > 1 {
 		return "", "several patches"
 	}
-	before := overridden(in)
+	before := overridden(in, pair.Overrides)
 	render.DefaultPatches(m.TrainJob.Spec.RuntimePatches)
 	after, _ := render.JobSet(render.Input{TrainJob: m.TrainJob, Runtime: in.Runtime}, render.Options{})
 	one, err := yaml.Marshal(before)
@@ -117,10 +117,10 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 // overrides, which no cluster takes, and what one patch cannot say.
 var refusals = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
 
-func overridden(in render.Input) any {
-	overrides := in.Overrides.DeepCopy()
-	render.DefaultOverrides(overrides)
-	out, _ := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: in.Runtime, Overrides: overrides}, render.Options{})
+func overridden(in render.Input, overrides *legacy.Overrides) any {
+	layers := overrides.DeepCopy()
+	render.DefaultPatches(layers.Patches())
+	out, _ := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: in.Runtime, Layers: layers}, render.Options{})
 	return out.JobSet
 }
 
@@ -132,7 +132,7 @@ func TestMigrateWithoutRuntime(t *testing.T) {
 	for seed := range uint64(300) {
 		pair := fuzz.Old(seed)
 		render.DefaultTrainJob(pair.TrainJob)
-		m := render.Migrate(render.Input{TrainJob: pair.TrainJob, Overrides: pair.Overrides}, migrateManager)
+		m := render.Migrate(render.Input{TrainJob: pair.TrainJob}, pair.Overrides, migrateManager)
 		if m.Proved {
 			t.Fatalf("%v is proved without a runtime", pair)
 		}

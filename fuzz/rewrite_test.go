@@ -54,7 +54,7 @@ func rewrite(t *testing.T, seed uint64) (done bool, broken string) {
 	if d.Overrides == nil {
 		return false, ""
 	}
-	m := render.Migrate(render.Input{TrainJob: pair.TrainJob, Overrides: d.Overrides}, migrateManager)
+	m := render.Migrate(render.Input{TrainJob: pair.TrainJob}, d.Overrides, migrateManager)
 	if m.TrainJob == nil {
 		return false, ""
 	}

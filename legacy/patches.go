@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	job, overrides := old.Split()
-//	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Overrides: overrides}, render.Options{})
+//	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Layers: overrides}, render.Options{})
 //
 // Trainer 2.0 and 2.1 had spec.labels, spec.annotations and, from 2.1 on, spec.podTemplateOverrides where
 // 2.2 has spec.runtimePatches. The rules of the old API (Trainer v2.1.0 pkg/runtime/core/trainingruntime.go):

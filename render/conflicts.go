@@ -48,8 +48,8 @@ const mostUnmergeable = 8
 // conflicts reports what managers disagree on.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 	for _, c := range conflict.Find(merged.Owners) {
-		if r.in.Overrides != nil && c.Kind == conflict.Overlap {
-			continue // overrides have one author, and an order that is documented
+		if r.in.Layers != nil && c.Kind == conflict.Overlap {
+			continue // layers have one author, and an order that is documented
 		}
 		f := c.Finding(r.trainJob())
 		if rule == Last && c.Kind == conflict.Overlap {

@@ -7,7 +7,6 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/legacy"
 )
 
 // The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).
@@ -63,14 +62,6 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 				}
 			}
 		}
-	}
-}
-
-// DefaultOverrides fills in what the API server of Trainer 2.1 fills in within the overrides of a TrainJob,
-// which is what today's does within patches. It changes the overrides that it is given, and accepts nil.
-func DefaultOverrides(o *legacy.Overrides) {
-	if o != nil {
-		DefaultPatches(o.Patches()) // they share the values with the overrides
 	}
 }
 

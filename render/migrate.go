@@ -30,10 +30,10 @@ type Migration struct {
 	Findings finding.List
 }
 
-// Migrate says with one manager's patch what the input's overrides say. The patch names each job once, in the
+// Migrate says with one manager's patch what overrides say. The patch names each job once, in the
 // order in which the overrides first name them, with what all of them make of it together; what had no
 // effect is left out. The overrides are those of the TrainJob as they are written, without the API
-// server's defaults, which DefaultOverrides would fill in.
+// server's defaults.
 //
 // Where the input has a runtime, both forms are rendered and compared, and lists are put into the order in which
 // they come out the same: Trainer 2.1 laid one override after the other over the runtime, each with its new
@@ -42,27 +42,28 @@ type Migration struct {
 //
 // It refuses overrides that Trainer 2.1 refuses or that could not run, and those that take two patches to
 // say: two mounts of one volume in one container. It changes none of its input.
-func Migrate(in Input, manager string) *Migration {
+func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
 	}
 	m := &Migration{}
 	if len(in.TrainJob.Spec.RuntimePatches)+len(in.Patches) > 0 {
-		r := renderer{in: in, out: &Output{}}
-		r.twoAPIs(slices.Concat(in.TrainJob.Spec.RuntimePatches, in.Patches))
-		m.Findings = r.out.Findings
+		f := overrides.Beside(len(in.TrainJob.Spec.RuntimePatches) > 0)
+		f.Object = ObjectOf(in.TrainJob)
+		m.Findings = finding.List{f}
 		return m
 	}
-	old := in
-	old.Overrides = in.Overrides.DeepCopy()
-	DefaultOverrides(old.Overrides)
-	before := m.renderOld(old)
+	stored := overrides.DeepCopy()
+	DefaultPatches(stored.Patches())
+	in.Layers = stored
+	before := m.renderOld(in, stored)
+	in.Layers = nil
 	if m.Findings.Err() != nil {
 		return m
 	}
 	// What a default of the API server says over an earlier override is lost where it is not written out.
-	for _, overrides := range []*legacy.Overrides{in.Overrides, old.Overrides} {
-		job, found := migrated(in, overrides, manager)
+	for _, said := range []*legacy.Overrides{overrides, stored} {
+		job, found := migrated(in, said, manager)
 		if found.Err() != nil {
 			m.Findings = append(m.Findings, found...)
 			return m
@@ -73,14 +74,14 @@ func Migrate(in Input, manager string) *Migration {
 		}
 		after := renderNew(in, job)
 		if found = worse(before, after); found != nil {
-			m.refuse(in, found)
+			m.refuse(overrides, found)
 			return m
 		}
 		if found = differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
 			m.TrainJob, m.Proved = job, true
 			return m
 		}
-		if overrides == old.Overrides {
+		if said == stored {
 			m.Findings = append(m.Findings, found...)
 		}
 	}
@@ -90,22 +91,18 @@ func Migrate(in Input, manager string) *Migration {
 // renderOld renders the old form where there is a runtime, and else only looks at the overrides. It reports
 // what is wrong with the overrides, and why there is nothing to compare with; what else is wrong with the
 // TrainJob is so in both forms.
-func (m *Migration) renderOld(in Input) *Output {
+func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	var out *Output
 	if in.Runtime != nil {
 		out, _ = JobSet(in, Options{})
 	} else {
-		r := renderer{in: in, out: &Output{}}
-		for _, f := range in.Overrides.Check() {
-			f.Object = r.trainJob()
-			r.report(f)
+		patches := overrides.Patches()
+		out = &Output{Findings: append(overrides.Check(), check.Patches(skeleton(patches), patches)...)}
+		for i := range out.Findings {
+			f := &out.Findings[i]
+			f.Object = ObjectOf(in.TrainJob)
+			*f = overrides.Finding(*f)
 		}
-		patches := in.Overrides.Patches()
-		for _, f := range check.Patches(skeleton(patches), patches) {
-			f.Object = r.trainJob()
-			r.report(f)
-		}
-		out = r.out
 	}
 	for _, f := range out.Findings {
 		of := isOfOverrides(f)
@@ -154,12 +151,12 @@ func worse(before, after *Output) finding.List {
 }
 
 // refuse reports what is wrong with the new form alone, where the old one says it.
-func (m *Migration) refuse(in Input, found finding.List) {
+func (m *Migration) refuse(overrides *legacy.Overrides, found finding.List) {
 	for _, f := range found {
 		if f.Severity < finding.Error {
 			continue
 		}
-		f.Path = sourceOf(in.Overrides, f.Path)
+		f.Path = sourceOf(overrides, f.Path)
 		f.Claims = nil // they are the patch's, which is in no file
 		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
@@ -212,7 +209,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		}
 	}
 	m := &Migration{}
-	m.refuse(in, found)
+	m.refuse(overrides, found)
 	return &job, m.Findings
 }
 

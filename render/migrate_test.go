@@ -49,7 +49,7 @@ func TestGuides(t *testing.T) {
 			if old.Overrides == nil || today.Overrides != nil {
 				t.Fatal("the two forms are not of the two APIs")
 			}
-			in := render.Input{TrainJob: old.Object.(*trainer.TrainJob), Runtime: &runtime.Spec, Overrides: old.Overrides}
+			in := render.Input{TrainJob: old.Object.(*trainer.TrainJob), Runtime: &runtime.Spec, Layers: old.Overrides}
 			render.DefaultTrainJob(in.TrainJob)
 			want := today.Object.(*trainer.TrainJob)
 			render.DefaultTrainJob(want)
@@ -68,7 +68,7 @@ func TestGuides(t *testing.T) {
 			if err != nil || cmp.Equal(plain.JobSet, before.JobSet) {
 				t.Errorf("the wish changes nothing: %v", err)
 			}
-			m := render.Migrate(in, "trainer.kubeflow.org/kubeflow-sdk")
+			m := render.Migrate(in, old.Overrides, "trainer.kubeflow.org/kubeflow-sdk")
 			if !m.Proved || m.Findings != nil {
 				t.Fatalf("not proved: %v", m.Findings)
 			}
@@ -208,13 +208,13 @@ func TestMigrate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := render.Input{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "tj", Namespace: "ns"}}, Runtime: runtime, Overrides: &tt.overrides}
+			in := render.Input{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "tj", Namespace: "ns"}}, Runtime: runtime}
 			if tt.unknown {
 				in.Runtime = nil
 			}
 			render.DefaultTrainJob(in.TrainJob)
 			written := tt.overrides.DeepCopy()
-			m := render.Migrate(in, "example.com/m")
+			m := render.Migrate(in, &tt.overrides, "example.com/m")
 			if diff := cmp.Diff(written, &tt.overrides); diff != "" {
 				t.Errorf("the input was changed:\n%s", diff)
 			}
@@ -245,7 +245,7 @@ func TestMigrate(t *testing.T) {
 // TestMigrateRefusesPatches refuses to make a second author's patch of overrides.
 func TestMigrateRefusesPatches(t *testing.T) {
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimePatches: []trainer.RuntimePatch{{Manager: "example.com/m"}}}}
-	m := render.Migrate(render.Input{TrainJob: job, Overrides: &legacy.Overrides{Labels: map[string]string{"a": "b"}}}, "example.com/m")
+	m := render.Migrate(render.Input{TrainJob: job}, &legacy.Overrides{Labels: map[string]string{"a": "b"}}, "example.com/m")
 	if m.TrainJob != nil || len(m.Findings) != 1 || m.Findings[0].Code != finding.CodeTwoAPIs {
 		t.Errorf("%v", m.Findings)
 	}

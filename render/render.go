@@ -20,7 +20,7 @@
 //	jobs.go, service.go the JobSet controller's Jobs and Service
 //	pods.go             the Job controller's Pods
 //
-// A TrainJob of Trainer 2.1 comes with its overrides (overrides.go), and Migrate says the same in today's API
+// A TrainJob of Trainer 2.1 comes with its layers (layers.go), and Migrate says the same in today's API
 // (migrate.go).
 //
 // Every function is pure: no clock, no randomness, no environment.
@@ -43,7 +43,6 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -57,9 +56,9 @@ type Input struct {
 	Runtime *trainer.TrainingRuntimeSpec
 	// Patches are further managers' patches, laid over those of the TrainJob in this order.
 	Patches []trainer.RuntimePatch
-	// Overrides are what the TrainJob says in the API of Trainer 2.1, nil for one of today's. Beside
-	// patches they are refused: no version of the Trainer reads both. They are never changed.
-	Overrides *legacy.Overrides
+	// Layers are what the TrainJob says in an earlier API, with its defaults filled in by DefaultPatches; nil for one of
+	// today's. Beside patches they are refused: no version of the Trainer reads both. They are never changed.
+	Layers Layers
 }
 
 // OnConflict says what becomes of managers that disagree.
@@ -163,14 +162,14 @@ func (r *renderer) render(opts Options) {
 		return
 	}
 	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
-	r.checkOverrides()
+	r.checkLayers()
 	r.check(patches, left, decisions, func(f finding.Finding) bool {
 		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	r.checkEnv()
 	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
 	// may have set what a section of the TrainJob replaces, which check.Patches refuses.
-	recorded := opts.Owners || r.in.Overrides != nil || decisions != nil || r.out.Findings.Err() != nil
+	recorded := opts.Owners || r.in.Layers != nil || decisions != nil || r.out.Findings.Err() != nil
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
@@ -211,11 +210,11 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 }
 
 // laid are the patches, those of them that are laid over the template, and what force decided; false where
-// patches stand beside overrides.
+// patches stand beside layers.
 func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
-	if o := r.in.Overrides; o != nil {
-		return o.Patches(), o.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.twoAPIs(patches)
+	if l := r.in.Layers; l != nil {
+		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.refuseBeside(patches)
 	}
 	left, decisions = r.force(prune(patches), opts.ForceManagers)
 	return patches, left, decisions, true
@@ -266,15 +265,15 @@ func (r *renderer) own(merged *merge.Result, as View) {
 		owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), template.Spec, js.Spec)
 	}
 	template.Spec = js.Spec
-	if r.in.Overrides != nil {
-		owners.Rename(r.in.Overrides.Claim)
+	if r.in.Layers != nil {
+		owners.Rename(r.in.Layers.Claim)
 	}
 	r.out.Owners = owners
 }
 
 func (r *renderer) report(f finding.Finding) {
-	if r.in.Overrides != nil {
-		f = r.ofOverrides(f)
+	if r.in.Layers != nil {
+		f = r.in.Layers.Finding(f)
 	}
 	r.out.Findings = append(r.out.Findings, f)
 }

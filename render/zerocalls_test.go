@@ -9,7 +9,7 @@ import (
 
 func TestZeroCalls(t *testing.T) {
 	testenv.ZeroCalls(t, nil,
-		render.Conflicts, render.DefaultJobSet, render.DefaultOverrides, render.DefaultPatches,
+		render.Conflicts, render.DefaultJobSet, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
 		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,

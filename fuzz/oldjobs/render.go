@@ -29,8 +29,10 @@ func read(trainJob, runtime []byte) (in input, refused []string, err error) {
 		switch o := d.Object.(type) {
 		case *trainer.TrainJob:
 			render.DefaultTrainJob(o)
-			in.TrainJob, in.Overrides = o, d.Overrides.DeepCopy()
-			render.DefaultOverrides(in.Overrides)
+			if in.TrainJob = o; d.Overrides != nil {
+				render.DefaultPatches(d.Overrides.Patches())
+				in.Layers = d.Overrides
+			}
 		case *trainer.ClusterTrainingRuntime:
 			render.DefaultRuntime(&o.Spec, d.Sets)
 			in.Runtime = &o.Spec

@@ -58,15 +58,16 @@ func migrated(t *testing.T, o *upstream.Oracle, seed uint64) bool {
 	written := objectOf(t, pair.TrainJob)
 	pair.TrainJob = &trainer.TrainJob{}
 	convert(t, written, pair.TrainJob)
-	in := render.Input{TrainJob: pair.TrainJob.DeepCopy(), Runtime: pair.Runtime.Spec.DeepCopy(), Overrides: pair.Overrides}
+	in := render.Input{TrainJob: pair.TrainJob.DeepCopy(), Runtime: pair.Runtime.Spec.DeepCopy()}
 	render.DefaultTrainJob(in.TrainJob)
 	render.DefaultRuntime(in.Runtime, nil)
-	m := render.Migrate(in, "example.com/migrated")
+	m := render.Migrate(in, pair.Overrides, "example.com/migrated")
 	if m.TrainJob == nil {
 		return false
 	}
-	in.Overrides = pair.Overrides.DeepCopy()
-	render.DefaultOverrides(in.Overrides)
+	layers := pair.Overrides.DeepCopy()
+	render.DefaultPatches(layers.Patches())
+	in.Layers = layers
 	before, _ := render.JobSet(in, render.Options{})
 	pair.TrainJob.Spec.RuntimePatches = m.TrainJob.Spec.RuntimePatches
 	job, err := o.Prune(objectOf(t, pair.TrainJob))

@@ -41,6 +41,9 @@ func New() *Program {
 	}
 }
 
+// Inputs returns the files and the standard input that commands read.
+func (p *Program) Inputs() (fs.FS, io.Reader) { return p.Files, p.Stdin }
+
 // Getenv is a variable of the environment.
 func (p *Program) Getenv(name string) string {
 	if p.Env == nil {

@@ -27,12 +27,11 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 	group, version, _ := strings.Cut(of.APIVersion, "/")
 	var kinds []string
 	for _, file := range files {
-		data, unreadable := manifest.Read(p.Files, p.Stdin, file)
+		data, unreadable := in.Open(p, file)
 		if unreadable != nil {
 			found = append(found, *unreadable)
 			continue
 		}
-		in.Opened(file, data)
 		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
 		if !slices.Contains(paths, file) {
 			more = manifest.Tolerate(more, finding.CodeNotAnObject)

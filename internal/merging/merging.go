@@ -94,11 +94,10 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	}
 	m := &Object{}
 	file := flags.Files[0]
-	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
+	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
 		return nil, finding.List{*unreadable}, nil
 	}
-	in.Opened(file, data)
 	documents, found := manifest.Decode(file, data)
 	if len(documents) != 1 {
 		if found.Err() == nil {
@@ -189,11 +188,10 @@ func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 
 // readMergedPatch reads the one patch of a file.
 func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
-	data, unreadable := manifest.Read(p.Files, p.Stdin, file)
+	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
 		return mergedPatch{}, finding.List{*unreadable}
 	}
-	in.Opened(file, data)
 	documents, found := manifest.DecodeAs(file, data, kind)
 	if found.Err() != nil {
 		return mergedPatch{}, found

@@ -30,15 +30,7 @@ const ForceFlag = "--force-manager: "
 // UnknownManager is the mistake of letting somebody win who has no patch. Where something could not be
 // read there may well be such a patch, and nil is returned.
 func UnknownManager(in *workspace.Input, force []string) error {
-	known := in.Managers()
-	for _, name := range force {
-		if slices.Contains(known, name) || in.Findings.Err() != nil {
-			continue
-		}
-		hint := DidYouMean(name, known)
-		if hint == "" && len(known) > 0 {
-			hint = fmt.Sprintf("; the managers are %q", known)
-		}
+	if name, hint := in.UnknownManager(force); name != "" {
 		return exit.Usage(fmt.Errorf("%sno patch is of manager %q%s", ForceFlag, name, hint))
 	}
 	return nil

@@ -36,17 +36,16 @@ func (m Made) Objects() []any {
 
 // TrainJob renders one TrainJob and says where its findings stand.
 func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
-	spec, missing := in.Runtimes.Find(j.TrainJob)
-	if missing != nil {
-		if in.Broken[render.RuntimeOf(j.TrainJob)] {
-			return nil, Made{} // its own findings say what is wrong with it
+	spec, missing := in.RuntimeOf(j.TrainJob)
+	if spec == nil {
+		var findings finding.List
+		if missing != nil {
+			findings = append(findings, *missing)
 		}
-		findings := finding.List{*missing}
 		in.Locate(j, findings)
 		return findings, Made{}
 	}
-	input.Runtime, input.Overrides = spec, j.Document.Overrides.DeepCopy()
-	render.DefaultOverrides(input.Overrides)
+	input.Runtime, input.Layers = spec, j.Layers()
 	// The error is the findings once more.
 	out, _ := render.JobSet(input, opts)
 	if in.NoNotes {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"io"
 	"io/fs"
 	"iter"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -21,9 +21,9 @@ import (
 // looked at twice: first all of them, for runtimes, of which most show none and are not parsed; then, for
 // TrainJobs, one after the other.
 type Feed struct {
-	p     *host.Program
+	fsys  fs.FS
+	stdin io.Reader
 	in    *Input
-	flags Flags
 	files []feedFile
 	Jobs  int // how many of the files are looked at for TrainJobs: the first ones
 	held  int // how much text the first look has kept
@@ -57,10 +57,11 @@ type again struct {
 const feedLimit = 8 << 20
 
 // NewFeed takes the first look. The input is complete then, but for the TrainJobs.
-func NewFeed(p *host.Program, in *Input, flags Flags) *Feed {
-	f := &Feed{p: p, in: in, flags: flags, first: map[fieldpath.Object]place{}}
-	for i, paths := range [][]string{flags.Files, flags.Runtimes} {
-		for _, name := range listFiles(p, in, paths, flags) {
+func NewFeed(s Source, in *Input) *Feed {
+	f := &Feed{in: in, first: map[fieldpath.Object]place{}}
+	f.fsys, f.stdin = s.Inputs()
+	for i, paths := range [][]string{in.flags.Files, in.flags.Runtimes} {
+		for _, name := range in.listFiles(f.fsys, paths) {
 			f.files = append(f.files, feedFile{name: name, named: slices.Contains(paths, name)})
 		}
 		if i == 0 {
@@ -69,10 +70,10 @@ func NewFeed(p *host.Program, in *Input, flags Flags) *Feed {
 		f.listed[i], in.Findings = in.Findings, nil
 	}
 	parallel.Ordered(len(f.files), f.look, func(i int, l look) {
-		in.Progress.Step("looked at", i+1, len(f.files))
+		in.progress("looked at", i+1, len(f.files))
 		f.take(i, l)
 	})
-	ReadPatches(p, in, flags)
+	in.ReadPatches(s)
 	f.patches, in.Findings = in.Findings, nil
 	return f
 }
@@ -87,17 +88,17 @@ func (f *Feed) look(i int) look {
 	file := f.files[i]
 	once := file.name == manifest.Stdin
 	if !once {
-		info, err := fs.Stat(f.p.Files, file.name)
+		info, err := fs.Stat(f.fsys, file.name)
 		once = err == nil && !info.Mode().IsRegular() // such as a pipe
 	}
-	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
+	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
 	switch {
 	case unreadable != nil:
 		return look{&Decoded{Findings: finding.List{*unreadable}}, true}
 	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
-	d := f.in.aliases.decode(f.flags, file.name, data, file.named)
+	d := f.in.aliases.decode(f.in.flags, file.name, data, file.named)
 	return look{&d, once}
 }
 
@@ -113,7 +114,7 @@ func (f *Feed) take(i int, l look) {
 	}
 	jobs := false
 	for _, d := range l.Documents {
-		f.in.Add(d, f.flags.Namespace, false)
+		f.in.Add(d, false)
 		switch d.Object.(type) {
 		case *trainer.TrainJob, *jobset.JobSet:
 			jobs = true
@@ -159,7 +160,7 @@ func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
 					}
 				case *jobset.JobSet:
 					if jobSets {
-						o.Namespace = f.flags.NamespaceOf(o.Namespace)
+						o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 						yield(Fed{JobSet: &JobSet{o, document}, File: i})
 					}
 				}
@@ -174,28 +175,28 @@ func (f *Feed) read(i int) Decoded {
 	if file.decoded != nil {
 		return *file.decoded
 	}
-	data, unreadable := manifest.Read(f.p.Files, f.p.Stdin, file.name)
+	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}
-	return f.in.aliases.decode(f.flags, file.name, data, file.named)
+	return f.in.aliases.decode(f.in.flags, file.name, data, file.named)
 }
 
 // admit makes a TrainJob ready for rendering, or reports why it is none.
 func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
-	o.Namespace = f.flags.NamespaceOf(o.Namespace)
+	o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
 		f.added[0] = append(f.added[0], noName(d))
 		return false
 	}
 	id := render.ObjectOf(o)
 	if first, found := f.first[id]; found {
-		finding := Duplicate(id, d, nil)
+		finding := f.in.duplicate(id, d, nil)
 		f.again = append(f.again, again{&finding, first})
 		return false
 	}
 	f.first[id] = at
-	f.in.PatchedBy(o)
+	f.in.patchedBy(o)
 	render.DefaultTrainJob(o)
 	return true
 }
@@ -211,7 +212,7 @@ func (f *Feed) sayTwice() {
 			documents = f.read(a.first.file).Documents
 		}
 		if n := a.first.document; n < len(documents) {
-			*a.finding = sayOther(*a.finding, documents[n])
+			*a.finding = f.in.sayOther(*a.finding, documents[n])
 		}
 	}
 	for _, a := range f.again {

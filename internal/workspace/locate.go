@@ -9,7 +9,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
-	"github.com/trainweld/trainweld/render"
 )
 
 // Locate fills in where the findings of a TrainJob stand in the files: the finding itself, and the
@@ -135,30 +134,17 @@ func (in *Input) ClaimPosition(j Job, c engine.Claim) fieldpath.Position {
 	return in.jobPosition(j, c.Source)
 }
 
-// runtimeOf is where the runtime of a TrainJob stands: its snapshot, or else the runtime itself.
-func (in *Input) runtimeOf(j Job) (RuntimeSource, bool) {
-	source, ok := in.Sources[render.ObjectOf(j.TrainJob)]
-	if !ok {
-		source, ok = in.Sources[render.RuntimeOf(j.TrainJob)]
-	}
-	return source, ok
-}
-
 func (in *Input) runtimeHas(j Job, path fieldpath.Path) bool {
-	source, ok := in.runtimeOf(j)
-	return ok && (source.Snapshot || source.Document.Has(path))
+	source := in.SourceOf(j.TrainJob)
+	return source != nil && (source.Snapshot != nil || source.Document.Has(path))
 }
 
 // RuntimePosition is where a field of a TrainJob's runtime stands, or where the TrainJob names it.
 func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
-	source, ok := in.runtimeOf(j)
-	if !ok {
-		return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))
+	if source := in.SourceOf(j.TrainJob); source != nil {
+		return source.Position(path)
 	}
-	if source.Snapshot {
-		path = fieldpath.Fields("data", "runtime")
-	}
-	return source.Document.Position(path)
+	return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))
 }
 
 // patchDepth is the length of the path to an entry of .spec.runtimePatches.

@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 )
@@ -27,10 +26,9 @@ type Input struct {
 	Runtime *Runtime
 	// Patches are further managers' patches, laid over those of the TrainJob in this order.
 	Patches []trainer.RuntimePatch
-	// Overrides are what the TrainJob says in the fields of Trainer 2.1, which TrainJob then does not have, without
-	// the API server's defaults; nil for one of today's. They are laid over the runtime by the rules of that
-	// version, and never changed.
-	Overrides *legacy.Overrides
+	// Layers are what the TrainJob says in the fields of an earlier API, which TrainJob then does not have; nil for one
+	// of today's. See render.Input.
+	Layers render.Layers
 	// Namespace is that of an object which names none; empty is "default".
 	Namespace string
 	// OnConflict says what becomes of managers that disagree.
@@ -228,9 +226,7 @@ func leftAlone(out *render.Output, code finding.Code) bool {
 
 // renderInput is the TrainJob over a runtime.
 func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
-	overrides := c.in.Overrides.DeepCopy()
-	render.DefaultOverrides(overrides)
-	return render.Input{TrainJob: c.typed, Runtime: spec, Overrides: overrides}
+	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers}
 }
 
 // options say how the TrainJob is rendered.
@@ -238,16 +234,16 @@ func (c *checker) options(owners bool) render.Options {
 	return render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
 }
 
-// merge lays the patches, or the overrides, over the runtime's template. Both in one TrainJob, which rendering refuses, it
+// merge lays the patches, or the layers, over the runtime's template. Both in one TrainJob, which rendering refuses, it
 // does not.
 func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, error) {
-	if overrides := c.renderInput(nil).Overrides; overrides != nil {
+	if layers := c.in.Layers; layers != nil {
 		if len(c.typed.Spec.RuntimePatches) > 0 {
-			return nil, errors.New("patches beside overrides")
+			return nil, errors.New("patches beside layers")
 		}
-		merged, err := merge.Apply(template, overrides.PatchesOf(template.Spec.ReplicatedJobs), merge.Options{Owners: true})
+		merged, err := merge.Apply(template, layers.PatchesOf(template.Spec.ReplicatedJobs), merge.Options{Owners: true})
 		if err == nil {
-			merged.Owners.Rename(overrides.Claim)
+			merged.Owners.Rename(layers.Claim)
 		}
 		return merged, err
 	}

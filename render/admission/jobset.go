@@ -70,8 +70,8 @@ func (c *checker) findCauses() {
 			finding.CodeTwoSources, finding.CodeDuplicateItem, finding.CodeUnion, finding.CodeDirective, finding.CodePortsTakenForOne:
 			if at, ok := templatePath(*f); ok {
 				c.addCause(cause{finding: i, at: at})
-			} else if c.in.Overrides != nil {
-				for _, at := range c.in.Overrides.Reach(f.Path) {
+			} else if c.in.Layers != nil {
+				for _, at := range c.in.Layers.Reach(f.Path) {
 					c.addCause(cause{finding: i, at: at, sharp: true})
 				}
 			}

@@ -147,7 +147,7 @@ func unfreeze(path fieldpath.Path) string {
 // v2.3.0 pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
 	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
-		equality.Semantic.DeepEqual(old.in.Overrides, c.in.Overrides)
+		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
 	message := ""
 	switch {
 	case same:

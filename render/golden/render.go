@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/outputname"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -40,13 +41,9 @@ type rendering struct {
 // render renders all TrainJobs of a case.
 func (in *input) render() (*rendering, error) {
 	r := &rendering{files: map[string][]byte{}, objects: map[string][]object{}}
-	r.findings = append(r.findings, in.findings...)
-	further := make([]trainer.RuntimePatch, len(in.patches))
-	for i := range in.patches {
-		further[i] = in.patches[i].Patch
-	}
-	render.DefaultPatches(further)
-	for _, j := range in.jobs {
+	r.findings = append(r.findings, in.Findings...)
+	further := in.FurtherPatches()
+	for _, j := range in.Jobs {
 		objects, found := in.renderJob(j, further)
 		found.Sort()
 		r.findings = append(r.findings, found...)
@@ -96,28 +93,26 @@ func findingLine(f finding.Finding) string {
 }
 
 // renderJob renders one TrainJob. Its objects are those of trainweld render, in the same order.
-func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, finding.List) {
-	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.document); found != nil {
+func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]object, finding.List) {
+	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
 		return nil, found
 	}
-	spec, missing := in.runtimes.Find(j.TrainJob)
+	spec, missing := in.Runtimes.Find(j.TrainJob)
 	named := render.RuntimeOf(j.TrainJob)
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
-		missing.Position = j.document.Position(missing.Path)
-		if !in.broken[named] { // else its own findings say what is wrong with it
+		missing.Position = j.Document.Position(missing.Path)
+		if !in.Broken[named] { // else its own findings say what is wrong with it
 			found = append(found, *missing)
-		} else if found.Err() == nil && in.findings.Err() == nil {
+		} else if found.Err() == nil && in.Findings.Err() == nil {
 			found = append(found, *missing)
 		}
 		return nil, found
 	}
 	opts := in.opts.jobSet
 	opts.Owners = true
-	overrides := j.document.Overrides.DeepCopy()
-	render.DefaultOverrides(overrides)
 	// The error is the findings once more.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: overrides}, opts)
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, opts)
 	found = append(found, out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
@@ -145,10 +140,7 @@ func (in *input) renderJob(j job, further []trainer.RuntimePatch) ([]object, fin
 func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
 	var found finding.List
 	for _, f := range in.above {
-		of := f.Object
-		if of.Kind == trainer.TrainingRuntimeKind {
-			of.Namespace = in.namespace(of.Namespace)
-		}
+		of := in.flags.InNamespace(f.Object)
 		if of == runtime || missing && f.Severity >= finding.Error && of.Kind != trainer.TrainJobKind {
 			found = append(found, f)
 		}

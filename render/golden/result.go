@@ -102,11 +102,11 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(in.jobs) == 0 && in.findings.Err() == nil {
+	if len(in.Jobs) == 0 && in.Findings.Err() == nil {
 		r.fail(c.at(c.Name), "the case holds no TrainJob; add one, or remove its want folder")
 		return r, nil
 	}
-	if name, hint := in.unknownManager(); name != "" {
+	if name, hint := in.UnknownManager(settings.jobSet.ForceManagers); name != "" {
 		r.fail(c.at(c.Name), "force-manager: no patch is of manager %q%s", name, hint)
 		return r, nil
 	}

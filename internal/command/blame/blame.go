@@ -257,7 +257,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 
 // blameOther blames an object that is not a TrainJob, and the patches to it.
 func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
-	m, found, err := merging.Read(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
+	m, found, err := merging.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
 	if err != nil {
 		return nil, nil, err
 	}

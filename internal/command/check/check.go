@@ -97,11 +97,11 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	j := newJudge(p, flags, onConflict)
 	if err := option.UnknownManager(j.in, flags.force); err != nil {
-		j.in.Progress.End()
+		j.progress.End()
 		return err
 	}
 	found := j.judge(context.Background())
-	j.in.Progress.End()
+	j.progress.End()
 	found = levels.Apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,

@@ -25,14 +25,15 @@ import (
 // behind the TrainJobs that name it, then it judges each document. Of a document that was read only its
 // text is kept.
 type judge struct {
+	progress   *host.Progress
 	in         *workspace.Input
 	flags      checkFlags
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
-	runtimes   map[fieldpath.Object]*heldRuntime // by the runtime, or by the TrainJob of a snapshot
-	aside      []*heldRuntime                    // those of -r
-	classes    []string                          // the PriorityClasses
-	runClasses []string                          // the RuntimeClasses
+	runtimes   map[*workspace.RuntimeSource]*heldRuntime
+	aside      []*heldRuntime // those of -r
+	classes    []string       // the PriorityClasses
+	runClasses []string       // the RuntimeClasses
 	verdicts   []verdict
 	reading    map[read]finding.List // what reading found in each object
 	past       *past
@@ -73,15 +74,16 @@ func (t tally) String() string {
 // newJudge reads everything.
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
-		in: workspace.New(flags.Flags, p.Progress()), flags: flags, onConflict: onConflict,
-		runtimes: map[fieldpath.Object]*heldRuntime{}, reading: map[read]finding.List{},
+		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
+		runtimes: map[*workspace.RuntimeSource]*heldRuntime{}, reading: map[read]finding.List{},
 	}
+	j.in.Step, j.in.Texts = j.progress.Step, true
 	j.past = readPast(p, j)
-	workspace.ReadFiles(p, j.in, flags.Files, flags.Flags, func(d workspace.Decoded) {
+	j.in.ReadFiles(p, flags.Files, func(d workspace.Decoded) {
 		j.in.Findings = append(j.in.Findings, d.Findings...)
 		j.take(d, true)
 	})
-	workspace.ReadFiles(p, j.in, flags.Runtimes, flags.Flags, func(d workspace.Decoded) {
+	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
 		for _, f := range d.Findings {
 			// What is wrong with an object counts where the object does.
 			if f.Object.Name == "" {
@@ -90,7 +92,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 		}
 		j.take(d, false)
 	})
-	workspace.ReadPatches(p, j.in, flags.Flags)
+	j.in.ReadPatches(p)
 	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
 		// A patch that is read as one, too, is no stray file of the directory.
 		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
@@ -127,41 +129,14 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case !known:
 	case kind == trainer.TrainJobKind && all:
 		j.count.jobs++
-		j.onlyOnce(d)
-		if job, ok := d.Object.(*trainer.TrainJob); ok {
-			j.in.PatchedBy(job)
-		}
+		j.in.AddName(d)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
 		j.count.jobSets++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
-	case workspace.IsRuntime(d.ID):
+	default:
 		j.runtime(d, all)
-	case kind == "ConfigMap":
-		j.snapshot(d)
 	}
-}
-
-// idOf is the name by which findings call an object.
-func (j *judge) idOf(d *manifest.Document) fieldpath.Object {
-	id := j.flags.InNamespace(d.ID)
-	if id.Kind == trainer.ClusterTrainingRuntimeKind {
-		id.Namespace = ""
-	}
-	return id
-}
-
-// onlyOnce reports a TrainJob that was there before.
-func (j *judge) onlyOnce(d *manifest.Document) {
-	id := j.idOf(d)
-	if id.Name == "" {
-		return // admission says so
-	}
-	if other, found := j.in.ByName[id]; found {
-		j.in.Findings = append(j.in.Findings, workspace.Duplicate(id, d, other))
-		return
-	}
-	j.in.ByName[id] = d
 }
 
 // judge judges everything, and returns what was found in the order of the files and their lines.
@@ -170,7 +145,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
 		return j.verdicts[i](ctx)
 	}, func(i int, f finding.List) {
-		j.in.Progress.Step("checked", i+1, len(j.verdicts))
+		j.progress.Step("checked", i+1, len(j.verdicts))
 		found = append(found, f...)
 	})
 	for _, held := range j.aside {
@@ -207,7 +182,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		TrainJob: fields, Overrides: d.Overrides, Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {
@@ -249,7 +224,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	if err != nil {
 		return nil // reading it has found out why
 	}
-	found := j.past.checkJobSet(ctx, j.idOf(d), fields, j.flags.Namespace)
+	found := j.past.checkJobSet(ctx, j.in.ID(d), fields, j.flags.Namespace)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

@@ -18,8 +18,9 @@ import (
 // past is the state before a change, of --old. The nil past has nothing.
 type past struct {
 	judge    *judge
+	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
-	runtimes map[fieldpath.Object]*heldRuntime       // by the runtime, or by the TrainJob of a snapshot
+	runtimes map[*workspace.RuntimeSource]*heldRuntime
 	first    *manifest.Document
 	// met says that something of it is among the new objects.
 	met atomic.Bool
@@ -31,9 +32,10 @@ func readPast(p *host.Program, j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}
-	was := &past{judge: j, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[fieldpath.Object]*heldRuntime{}}
-	in := workspace.New(j.flags.Flags, j.in.Progress)
-	workspace.ReadFiles(p, in, []string{j.flags.old}, j.flags.Flags, func(d workspace.Decoded) {
+	in := workspace.New(j.flags.Flags)
+	in.Step, in.Texts, in.Last = j.progress.Step, true, true
+	was := &past{judge: j, in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[*workspace.RuntimeSource]*heldRuntime{}}
+	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
 			switch f.Code {
@@ -59,22 +61,17 @@ func readPast(p *host.Program, j *judge) *past {
 }
 
 func (was *past) add(d *manifest.Document) {
-	id := was.judge.idOf(d)
-	switch {
+	switch id := was.in.ID(d); {
 	case d.Object == nil && !d.Broken:
 		return
 	case id.Kind == trainer.TrainJobKind, id.Kind == workspace.JobSetKind:
 		was.objects[id] = d
-	case workspace.IsRuntime(id):
-		was.runtimes[id] = &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
-	case id.Kind == "ConfigMap":
-		job, held := was.judge.heldSnapshot(d)
-		if held == nil {
+	default:
+		source, _ := was.in.AddRuntime(d)
+		if source == nil {
 			return
 		}
-		was.runtimes[job] = held
-	default:
-		return
+		was.runtimes[source] = &heldRuntime{RuntimeSource: source}
 	}
 	if was.first == nil {
 		was.first = d
@@ -83,11 +80,11 @@ func (was *past) add(d *manifest.Document) {
 
 // runtimeFields are those of the old state of a runtime, nil where there is none.
 func (was *past) runtimeFields(id fieldpath.Object) map[string]any {
-	if was == nil || was.runtimes[id] == nil {
+	if was == nil || was.in.Sources[id] == nil {
 		return nil
 	}
 	was.met.Store(true)
-	fields, err := was.runtimes[id].fields()
+	fields, err := was.in.Sources[id].Document.Fields()
 	if err != nil {
 		return nil
 	}
@@ -124,13 +121,9 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 		return admission.Check(ctx, in)
 	}
 	old := in
-	old.TrainJob, old.Overrides, old.Runtime = fields, d.Overrides, nil
+	old.TrainJob, old.Layers, old.Runtime = fields, workspace.Job{Document: d}.Layers(), nil
 	named := workspace.Outline(fields, job.Namespace)
-	held := was.runtimes[render.ObjectOf(job)]
-	if held == nil {
-		held = was.runtimes[render.RuntimeOf(named)]
-	}
-	if held != nil {
+	if held := was.runtimes[was.in.SourceOf(named)]; held != nil {
 		old.Runtime = was.admit(ctx, held, render.RuntimeOf(named))
 	}
 	return admission.Update(ctx, old, in)
@@ -151,7 +144,7 @@ func (was *past) unrelated() *finding.Finding {
 	}
 	at := fieldpath.Fields("metadata", "name")
 	return &finding.Finding{
-		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.judge.idOf(was.first), Path: at, Position: was.first.Position(at),
+		Code: finding.CodeUnknownOldObject, Severity: finding.Warning, Object: was.in.ID(was.first), Path: at, Position: was.first.Position(at),
 		Message: "nothing of the old state is among the new objects; all of them were judged as created",
 		Remedy:  finding.Remedy{Text: "give the old and the new state of the same objects: kind, namespace and name are what counts"},
 	}

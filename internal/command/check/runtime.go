@@ -1,27 +1,23 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
 // heldRuntime is a runtime that TrainJobs may name. It is admitted once, when it is first asked for.
 type heldRuntime struct {
-	workspace.RuntimeSource
-	fields func() (map[string]any, error)
+	*workspace.RuntimeSource
 	// named says that a TrainJob has named it.
 	named atomic.Bool
 
@@ -30,64 +26,42 @@ type heldRuntime struct {
 	found   finding.List
 }
 
-// runtime notes a runtime, and to judge it where it was not only given for TrainJobs to name.
+// fields are those of the runtime itself.
+func (held *heldRuntime) fields() (map[string]any, error) {
+	if held.Snapshot != nil {
+		return admission.Encode(held.Snapshot)
+	}
+	return held.Document.Fields()
+}
+
+// runtime notes a runtime or a snapshot. A runtime is judged itself if it was not only given for TrainJobs to name, a
+// snapshot where its TrainJob is.
 func (j *judge) runtime(d *manifest.Document, all bool) {
-	held := &heldRuntime{RuntimeSource: workspace.RuntimeSource{Document: d}, fields: d.Fields}
-	if all {
+	source, kept := j.in.AddRuntime(d)
+	if source == nil {
+		return
+	}
+	held := &heldRuntime{RuntimeSource: source}
+	judged := all && source.Snapshot == nil
+	if judged {
 		j.count.runtimes++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}
-	id := j.idOf(d)
-	if id.Name == "" {
-		return // nobody can name it
-	}
-	j.hold(id, j.in.Runtimes.Add(id, &trainer.TrainingRuntimeSpec{}), held, all)
-}
-
-// snapshot notes the runtime as the Trainer has kept it for a TrainJob. It is judged where that job is.
-func (j *judge) snapshot(d *manifest.Document) {
-	if id, held := j.heldSnapshot(d); held != nil {
-		j.hold(id, j.in.Runtimes.AddSnapshot(id, &trainer.TrainingRuntimeSpec{}), held, false)
-	}
-}
-
-// heldSnapshot returns the runtime that a ConfigMap holds, and its TrainJob; nil if it holds none.
-func (j *judge) heldSnapshot(d *manifest.Document) (fieldpath.Object, *heldRuntime) {
-	cm, ok := d.Object.(*corev1.ConfigMap)
-	if !ok {
-		return fieldpath.Object{}, nil
-	}
-	id, runtime := j.in.SnapshotOf(cm, cmp.Or(cm.Namespace, j.flags.Namespace, "default"), d)
-	if runtime == nil {
-		return fieldpath.Object{}, nil
-	}
-	return id, &heldRuntime{
-		RuntimeSource: workspace.RuntimeSource{Document: d, Snapshot: true},
-		fields:        func() (map[string]any, error) { return admission.Encode(runtime) },
-	}
-}
-
-func (j *judge) hold(id fieldpath.Object, refused *finding.Finding, held *heldRuntime, judged bool) {
-	j.in.KeepRuntime(id, refused, held.RuntimeSource)
-	if refused != nil {
-		return
-	}
-	j.runtimes[id] = held
-	if !judged {
-		j.aside = append(j.aside, held)
+	if kept {
+		j.runtimes[source] = held
+		if !judged {
+			j.aside = append(j.aside, held)
+		}
 	}
 }
 
 // runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
 // says why there is none.
 func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
-	if _, missing := j.in.Runtimes.Find(job); missing != nil {
+	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
 	}
-	if held := j.runtimes[render.ObjectOf(job)]; held != nil {
-		return held, nil
-	}
-	return j.runtimes[render.RuntimeOf(job)], nil
+	return j.runtimes[j.in.SourceOf(job)], nil
 }
 
 // admit sends a runtime through admission, as an update where its old state is known. A snapshot is taken
@@ -98,9 +72,9 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		if err != nil {
 			return // reading it has found out why
 		}
-		if held.Snapshot {
+		if held.Snapshot != nil {
 			fields = renamed(fields, named)
-		} else if old := j.past.runtimeFields(j.idOf(held.Document)); old != nil {
+		} else if old := j.past.runtimeFields(j.in.ID(held.Document)); old != nil {
 			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.Namespace)
 			return
 		}
@@ -129,23 +103,17 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 	runtime, all := j.admit(ctx, held, fieldpath.Object{})
 	found := make(finding.List, len(all))
 	copy(found, all)
-	place := func(p fieldpath.Path) fieldpath.Position {
-		if held.Snapshot {
-			p = fieldpath.Fields("data", "runtime")
-		}
-		return held.Document.Position(p)
-	}
 	for i := range found {
 		f := &found[i]
-		f.Position = place(f.Path)
+		f.Position = held.Position(f.Path)
 		for c := range f.Claims {
-			f.Claims[c].Position = place(f.Claims[c].Source)
+			f.Claims[c].Position = held.Position(f.Claims[c].Source)
 		}
-		if held.Snapshot && runtime != nil {
+		if held.Snapshot != nil && runtime != nil {
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
 	}
-	if held.Snapshot {
+	if held.Snapshot != nil {
 		return found
 	}
 	return withoutDoubles(found, held.Document)

@@ -99,7 +99,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
 	}
-	in := workspace.New(flags.Flags, &host.Progress{})
+	in := workspace.New(flags.Flags)
 	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
 	if err != nil {
 		return err
@@ -185,16 +185,17 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 // conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
 // merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
 func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
-	spec, missing := in.Runtimes.Find(j.TrainJob)
-	if missing != nil {
+	spec, missing := in.RuntimeOf(j.TrainJob)
+	hasRuntime := spec != nil
+	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Overrides: j.Overrides()}, render.Options{ForceManagers: force})
-	if missing != nil {
+	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, render.Options{ForceManagers: force})
+	if !hasRuntime {
 		found = disagreements(found)
-		if !in.Broken[render.RuntimeOf(j.TrainJob)] { // a broken one has findings of its own
-			found = append(found, *missing)
-		}
+	}
+	if missing != nil {
+		found = append(found, *missing)
 	}
 	in.Locate(j, found)
 	found.Sort()

@@ -100,8 +100,8 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	if err = errors.Join(err, flags.CheckPaths()); err != nil {
 		return exit.Usage(err)
 	}
-	in := workspace.New(flags.Flags, &host.Progress{})
-	workspace.ReadPatches(p, in, flags.Flags)
+	in := workspace.New(flags.Flags)
+	in.ReadPatches(p)
 	findings := in.Findings
 	if findings.Err() == nil {
 		for _, patch := range in.Patches {

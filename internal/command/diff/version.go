@@ -92,7 +92,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 
 // merge merges the object of a version that is not a TrainJob.
 func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
-	v.in = workspace.New(v.flags, &host.Progress{})
+	v.in = workspace.New(v.flags)
 	m, found, err := merging.Read(p, v.in, v.flags, how)
 	if err != nil {
 		v.misused = err
@@ -177,7 +177,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 	at := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind != "PodGroup":
-		spec, _ := v.in.Runtimes.Find(j.TrainJob)
+		spec, _ := v.in.RuntimeOf(j.TrainJob)
 		if spec == nil || spec.MLPolicy == nil {
 			break
 		}

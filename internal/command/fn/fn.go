@@ -131,16 +131,16 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
 	opts.Spelled = opts.To != "jobset"
 	f := &function{
-		list: list, opts: opts, in: workspace.New(opts.Flags, &host.Progress{}),
+		list: list, opts: opts, in: workspace.New(opts.Flags),
 		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
 		f.readItem(i, item)
 	}
-	for _, d := range workspace.ReadDocuments(p, f.in, opts.Files, opts.Flags) {
+	for _, d := range f.in.ReadDocuments(p, opts.Files) {
 		f.add(d, true)
 	}
-	for _, d := range workspace.ReadDocuments(p, f.in, opts.Runtimes, opts.Flags) {
+	for _, d := range f.in.ReadDocuments(p, opts.Runtimes) {
 		f.add(d, false)
 	}
 	if opts.patches != "" {
@@ -148,7 +148,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.in.Patches = append(f.in.Patches, patches...)
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
-	workspace.ReadPatches(p, f.in, opts.Flags)
+	f.in.ReadPatches(p)
 	return f
 }
 
@@ -176,7 +176,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 
 func (f *function) add(d *manifest.Document, jobs bool) {
 	f.versions[f.opts.InNamespace(d.ID)] = d.APIVersion
-	f.in.Add(d, f.opts.Namespace, jobs)
+	f.in.Add(d, jobs)
 }
 
 // run renders all TrainJobs, and returns the items with what they become.

@@ -76,7 +76,7 @@ func run(p *host.Program, flags mergeFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	m, found, err := merging.Read(p, workspace.New(flags.Flags, &host.Progress{}), flags.Flags, flags.Schema)
+	m, found, err := merging.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 		return nil, nil // its own findings say why it is left aside
 	}
 	j := m.Jobs[at]
-	runtime, missing := m.Runtimes.Find(j.TrainJob)
-	if missing != nil && m.Broken[render.RuntimeOf(j.TrainJob)] {
+	runtime, missing := m.RuntimeOf(j.TrainJob)
+	if runtime == nil && missing == nil {
 		return nil, nil
 	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime, Overrides: d.Overrides}, m.flags.manager)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides, m.flags.manager)
 	findings := result.Findings
 	if missing != nil && result.TrainJob != nil {
 		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning

@@ -166,7 +166,7 @@ func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	group := trainer.SchemeGroupVersion.Group
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.Runtimes.Find(job) // nil where it is not there, which is no mistake
+	opts.Runtime, _ = m.RuntimeOf(job) // nil where it is not there, which is no mistake
 	return opts
 }
 
@@ -188,7 +188,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 		if other == nil {
 			other = m.ByName[id]
 		}
-		if source, found := m.Sources[id]; other == nil && found {
+		if source := m.Sources[id]; other == nil && source != nil {
 			other = source.Document
 		}
 		if other == nil {

@@ -40,6 +40,7 @@ type renderRun struct {
 	format   manifest.Format
 	opts     render.Options
 	podOpts  render.PodsOptions
+	progress *host.Progress
 	in       *workspace.Input
 	patches  []trainer.RuntimePatch
 	encoders sync.Pool
@@ -81,24 +82,25 @@ func run(p *host.Program, flags option.Render) error {
 	opts.ForceManagers = flags.Force
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
-		in:       workspace.New(flags.Flags, p.Progress()),
+		progress: p.Progress(),
+		in:       workspace.New(flags.Flags),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes}
 	defer r.spool.Close()
 	found := r.render()
 	if err := option.UnknownManager(r.in, flags.Force); err != nil {
-		r.in.Progress.End()
+		r.progress.End()
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
 		edited, err := r.writeDir(all)
-		r.in.Progress.End()
+		r.progress.End()
 		found = append(found, edited...)
 		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.Strict))
 	}
-	r.in.Progress.End()
+	r.progress.End()
 	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
 		return err
 	}
@@ -122,12 +124,13 @@ func run(p *host.Program, flags option.Render) error {
 
 // render reads and renders everything, and returns all that was found.
 func (r *renderRun) render() finding.List {
+	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes
 	go learn()
-	f := workspace.NewFeed(r.p, r.in, r.flags.Flags)
+	f := workspace.NewFeed(r.p, r.in)
 	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
-		r.in.Progress.Step("rendered", o.file+1, f.Jobs)
+		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
 	r.in.Findings = f.Findings()
@@ -293,7 +296,7 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	}
 	interrupted, end := r.p.Listen()
 	defer end()
-	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune, Step: r.in.Progress.Step}
+	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune, Step: r.progress.Step}
 	edited, err := dir.Write(files, interrupted)
 	if err != nil {
 		err = fmt.Errorf("--output-dir: %w", err)

@@ -77,9 +77,9 @@ type runtimeFile struct {
 
 // runtimesOf are the runtimes in files, and what reading them finds.
 func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
-	in := workspace.New(workspace.Flags{}, &host.Progress{})
+	in := workspace.New(workspace.Flags{})
 	var runtimes []runtimeFile
-	documents := workspace.ReadDocuments(p, in, paths, workspace.Flags{})
+	documents := in.ReadDocuments(p, paths)
 	texts := map[string][]byte{}
 	for _, t := range in.Files {
 		texts[t.Name] = t.Data

@@ -1,0 +1,114 @@
+// This file answers which further patches there are, and whose.
+
+package workspace
+
+import (
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render"
+)
+
+// ReadPatches reads the files of --patch.
+func (in *Input) ReadPatches(s Source) {
+	fsys, _ := s.Inputs()
+	read := map[string]bool{}
+	for _, patch := range in.flags.Patches {
+		manager, path := ManagerOf(patch)
+		files, findings := manifest.Files(fsys, []string{path}, false)
+		in.Findings = append(in.Findings, findings...)
+		for _, file := range files {
+			if key := manager + "=" + file; !read[key] {
+				read[key] = true
+				in.readPatches(s, manager, file)
+			}
+		}
+	}
+}
+
+// readPatches reads the patches of a file, which are all of the manager that is named for it, if one is.
+func (in *Input) readPatches(s Source, manager, file string) {
+	data, unreadable := in.Open(s, file)
+	if unreadable != nil {
+		in.Findings = append(in.Findings, *unreadable)
+		return
+	}
+	patches, findings := manifest.DecodePatches(file, data)
+	if len(patches) == 0 && len(findings) == 0 {
+		findings = finding.List{{
+			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
+			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out"},
+		}}
+	}
+	for i := range findings {
+		findings[i].Object = in.flags.InNamespace(findings[i].Object)
+	}
+	for i := range patches {
+		switch is := patches[i].Patch.Manager; {
+		case manager == "" || is == manager:
+		case is == "":
+			patches[i].Patch.Manager = manager
+		default:
+			at := fieldpath.Fields("manager")
+			findings = append(findings, finding.Finding{
+				Code: finding.CodeBadManager, Severity: finding.Error, Object: in.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
+				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
+				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
+				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
+			})
+		}
+	}
+	in.Patches = append(in.Patches, patches...)
+	in.Findings = append(in.Findings, findings...)
+}
+
+// FurtherPatches are the patches of the --patch files, for the library.
+func (in *Input) FurtherPatches() []trainer.RuntimePatch {
+	patches := make([]trainer.RuntimePatch, len(in.Patches))
+	for i := range in.Patches {
+		patches[i] = in.Patches[i].Patch
+	}
+	render.DefaultPatches(patches)
+	return patches
+}
+
+// UnknownManager returns the first of the managers who has no patch, and a hint at those who have. It returns "" where
+// something could not be read: such a patch may be there.
+func (in *Input) UnknownManager(managers []string) (name, hint string) {
+	known := in.Managers()
+	for _, name := range managers {
+		if slices.Contains(known, name) || in.Findings.Err() != nil {
+			continue
+		}
+		if near := finding.Nearest(name, known); near != "" {
+			return name, fmt.Sprintf("; did you mean %s?", near)
+		}
+		if len(known) > 0 {
+			return name, fmt.Sprintf("; the managers are %q", known)
+		}
+		return name, ""
+	}
+	return "", ""
+}
+
+// Managers are the names of all managers with a patch, each once, in order.
+func (in *Input) Managers() []string {
+	names := slices.Clone(in.patchers)
+	for i := range in.Patches {
+		names = append(names, in.Patches[i].Patch.Manager)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// patchedBy notes the managers of a TrainJob.
+func (in *Input) patchedBy(job *trainer.TrainJob) {
+	for i := range job.Spec.RuntimePatches {
+		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)
+	}
+}

@@ -1,0 +1,141 @@
+// This file answers which documents are in the files that paths name.
+
+package workspace
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// File is one file and what it holds.
+type File struct {
+	Name      string
+	Data      []byte
+	Documents []*manifest.Document
+}
+
+// Source gives files and a standard input: the machine's, or those of a git revision.
+type Source interface {
+	Inputs() (files fs.FS, stdin io.Reader)
+}
+
+// Read reads all inputs. It returns findings for all that it cannot read, and an error never: one
+// unreadable file is no reason to be silent about the next one.
+func Read(s Source, flags Flags) *Input {
+	in := New(flags)
+	for _, d := range in.ReadDocuments(s, flags.Files) {
+		in.Add(d, true)
+	}
+	own := len(in.Files)
+	for _, d := range in.ReadDocuments(s, flags.Runtimes) {
+		in.Add(d, false)
+	}
+	in.Files = in.Files[:own]
+	in.ReadPatches(s)
+	return in
+}
+
+// Decoded is what one file holds.
+type Decoded struct {
+	file      string
+	data      []byte
+	Documents []*manifest.Document
+	Findings  finding.List
+	expanded  int // see manifest.DecodeExpanded
+}
+
+// aliases limits what the YAML aliases of all files of a run stand for, as manifest limits those of one.
+type aliases struct {
+	expanded  int
+	exhausted atomic.Bool // by a file that was taken: those after it that have aliases need not be decoded
+}
+
+// decode decodes a file, unless the files before it have exhausted the limit.
+func (a *aliases) decode(flags Flags, file string, data []byte, named bool) Decoded {
+	if a.exhausted.Load() && manifest.HasAliases(data) {
+		return Decoded{file: file, data: data, expanded: 1}
+	}
+	return flags.decode(file, data, named)
+}
+
+// take counts a decoded file, in the order of the files, and refuses it beyond the limit.
+func (a *aliases) take(d Decoded) Decoded {
+	if d.expanded == 0 {
+		return d
+	}
+	if a.expanded += d.expanded; a.expanded <= manifest.MaxExpanded {
+		return d
+	}
+	a.exhausted.Store(true)
+	return Decoded{file: d.file, data: d.data, Findings: finding.List{{
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: d.file},
+		Message: fmt.Sprintf("the YAML aliases of this run expand its files to more than %d MiB", manifest.MaxExpanded>>20),
+		Remedy:  finding.Remedy{Text: "write the values out instead of using YAML aliases"},
+	}}}
+}
+
+// ReadDocuments are the objects of the files that paths name; what reading finds goes to the input.
+func (in *Input) ReadDocuments(s Source, paths []string) []*manifest.Document {
+	var documents []*manifest.Document
+	in.ReadFiles(s, paths, func(d Decoded) {
+		documents = append(documents, d.Documents...)
+		in.Files = append(in.Files, File{d.file, d.data, d.Documents})
+		in.Findings = append(in.Findings, d.Findings...)
+	})
+	return documents
+}
+
+// ReadFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
+// there may well be files of another kind; in a file that is named itself, a document that is no object
+// is a mistake.
+func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
+	fsys, stdin := s.Inputs()
+	files := in.listFiles(fsys, paths)
+	parallel.Ordered(len(files), func(i int) Decoded {
+		data, unreadable := manifest.Read(fsys, stdin, files[i])
+		if unreadable != nil {
+			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
+		}
+		return in.aliases.decode(in.flags, files[i], data, slices.Contains(paths, files[i]))
+	}, func(i int, d Decoded) {
+		in.progress("read", i+1, len(files))
+		if d.data != nil {
+			in.opened(files[i], d.data)
+		}
+		take(in.aliases.take(d))
+	})
+}
+
+// listFiles are the files that paths name and that were not listed before.
+func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
+	files, findings := manifest.Files(fsys, paths, in.flags.Recursive)
+	in.Findings = append(in.Findings, findings...)
+	return slices.DeleteFunc(files, func(file string) bool {
+		key := filepath.Clean(file)
+		seen := in.read[key]
+		in.read[key] = true
+		return seen
+	})
+}
+
+// decode decodes a file. One that a path names itself should hold objects only.
+func (flags Flags) decode(file string, data []byte, named bool) Decoded {
+	d := Decoded{file: file, data: data}
+	d.Documents, d.Findings, d.expanded = manifest.DecodeExpanded(file, data, flags.Kinds)
+	if !named {
+		d.Findings = manifest.Tolerate(d.Findings, finding.CodeNotAnObject)
+	}
+	for i := range d.Findings {
+		d.Findings[i].Object = flags.InNamespace(d.Findings[i].Object)
+	}
+	return d
+}
