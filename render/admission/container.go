@@ -213,3 +213,12 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 		}
 	}
 }
+
+func hasContainer(containers []corev1.Container, name string) bool {
+	for i := range containers {
+		if containers[i].Name == name {
+			return true
+		}
+	}
+	return false
+}

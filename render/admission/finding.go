@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -332,22 +333,12 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	if !ok {
 		return path
 	}
-	for _, key := range sortedKeys(entries) {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if key == text || entries[key] == text {
 			return path.Append(fieldpath.Key(key))
 		}
 	}
 	return path
-}
-
-// brief leaves out the examples and the regular expressions of Kubernetes' messages.
-func brief(problems ...string) string {
-	short := make([]string, len(problems))
-	for i, problem := range problems {
-		short[i], _, _ = strings.Cut(problem, " (e.g. ")
-		short[i], _, _ = strings.Cut(short[i], " (regex used")
-	}
-	return strings.Join(short, "; ")
 }
 
 // ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object

@@ -18,9 +18,6 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
-type reporter func(code finding.Code, path fieldpath.Path, message, help string)
-
 // jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
 // read.
 func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
@@ -308,19 +305,6 @@ func checkNetwork(network *jobset.Network, report reporter) {
 		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
 			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
-	}
-}
-
-// longestManagedBy is the limit of both JobSet and Job.
-const longestManagedBy = 63
-
-func checkManagedBy(name string, path fieldpath.Path, code finding.Code, report reporter) {
-	const help = `write a domain and a path, such as "acme.example.com/controller"`
-	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
-		report(code, path, fmt.Sprintf("%q names no controller: %s", name, brief(err.Detail)), help)
-	}
-	if len(name) > longestManagedBy {
-		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
 	}
 }
 

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // checkProfileAnnotations checks the annotations that set profiles of seccomp and AppArmor, and that they agree with
 // the fields that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
 func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
-	for _, key := range sortedKeys(p.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(p.Annotations)) {
 		value, path := p.Annotations[key], at.Append(fieldpath.Key(key))
 		if key == corev1.SeccompPodAnnotationKey || strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
 			p.checkSeccompAnnotation(value, path)

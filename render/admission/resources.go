@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -89,10 +90,10 @@ func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !is
 
 func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at fieldpath.Path) {
 	limits, requests := at.Append(fieldpath.Field("limits")), at.Append(fieldpath.Field("requests"))
-	for _, name := range sortedKeys(r.Limits) {
+	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
 		p.checkQuantity(name, r.Limits[name], problem, limits.Append(fieldpath.Key(string(name))))
 	}
-	for _, name := range sortedKeys(r.Requests) {
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request, path := r.Requests[name], requests.Append(fieldpath.Key(string(name)))
 		p.checkQuantity(name, request, problem, path)
 		limit, limited := r.Limits[name]
@@ -112,7 +113,7 @@ func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem r
 }
 
 func hugePagesOf(list corev1.ResourceList) []corev1.ResourceName {
-	return slices.DeleteFunc(sortedKeys(list), func(name corev1.ResourceName) bool { return !isHugePages(name) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(list)), func(name corev1.ResourceName) bool { return !isHugePages(name) })
 }
 
 func hasCPUOrMemory(r *corev1.ResourceRequirements) bool {
@@ -183,7 +184,7 @@ func (p *podChecker) checkPodResources() {
 		p.report(finding.CodeResources, at.Append(fieldpath.Field("claims")), "a Pod as a whole has no claims", "drop them")
 	}
 	p.checkRequirements(r, podResource, at)
-	for _, name := range sortedKeys(r.Requests) {
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		whole, sum := r.Requests[name], p.requested(name)
 		if sum.Cmp(whole) > 0 && whole.Sign() >= 0 {
 			p.report(finding.CodeResources, at.Append(fieldpath.Field("requests"), fieldpath.Key(string(name))),
@@ -191,7 +192,7 @@ func (p *podChecker) checkPodResources() {
 		}
 	}
 	for _, c := range p.containers() {
-		for _, name := range sortedKeys(c.Resources.Limits) {
+		for _, name := range slices.Sorted(maps.Keys(c.Resources.Limits)) {
 			limit, whole := c.Resources.Limits[name], r.Limits[name]
 			if _, set := r.Limits[name]; set && !c.init && limit.Cmp(whole) > 0 {
 				p.report(finding.CodeResources, at.Append(fieldpath.Field("containers"), c.at[len(c.at)-1], fieldpath.Key(string(name)), fieldpath.Field("limits")),

@@ -1,9 +1,7 @@
 package admission
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +16,8 @@ import (
 
 // The rules that recur in Jobs and Pods.
 
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+// reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
+type reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
 // nonNegative refuses a number below zero.
 func nonNegative[T int32 | int64](report reporter, code finding.Code, path fieldpath.Path, n *T) {
@@ -110,4 +109,27 @@ func noWayUp(report reporter, code finding.Code, path fieldpath.Path, value stri
 	if slices.Contains(strings.Split(value, "/"), "..") {
 		report(code, path, fmt.Sprintf("%q must not lead upwards", value), `write the path without ".."`)
 	}
+}
+
+// longestManagedBy is the limit of both JobSet and Job.
+const longestManagedBy = 63
+
+func checkManagedBy(name string, path fieldpath.Path, code finding.Code, report reporter) {
+	const help = `write a domain and a path, such as "acme.example.com/controller"`
+	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
+		report(code, path, fmt.Sprintf("%q names no controller: %s", name, brief(err.Detail)), help)
+	}
+	if len(name) > longestManagedBy {
+		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
+	}
+}
+
+// brief leaves out the examples and the regular expressions of Kubernetes' messages.
+func brief(problems ...string) string {
+	short := make([]string, len(problems))
+	for i, problem := range problems {
+		short[i], _, _ = strings.Cut(problem, " (e.g. ")
+		short[i], _, _ = strings.Cut(short[i], " (regex used")
+	}
+	return strings.Join(short, "; ")
 }

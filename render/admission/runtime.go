@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -156,13 +155,4 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 	}
-}
-
-func hasContainer(containers []corev1.Container, name string) bool {
-	for i := range containers {
-		if containers[i].Name == name {
-			return true
-		}
-	}
-	return false
 }

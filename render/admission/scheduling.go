@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,7 +18,7 @@ import (
 func (p *podChecker) checkScheduling() {
 	spec := &p.Spec
 	selector := p.field("nodeSelector")
-	for _, key := range sortedKeys(spec.NodeSelector) {
+	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		path := selector.Append(fieldpath.Key(key))
 		qualified(p.report, finding.CodeScheduling, path, "a label of nodes", key)
 		p.checkLabelValue(path, spec.NodeSelector[key])

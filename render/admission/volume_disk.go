@@ -2,8 +2,10 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,7 +69,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 		p.checkFC(v.FC, at)
 	case "flexVolume":
 		need("driver", v.FlexVolume.Driver)
-		for _, key := range sortedKeys(v.FlexVolume.Options) {
+		for _, key := range slices.Sorted(maps.Keys(v.FlexVolume.Options)) {
 			domain, _, _ := strings.Cut(key, "/")
 			domain = "." + strings.ToLower(domain)
 			if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
