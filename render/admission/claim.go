@@ -9,23 +9,24 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
 // pkg/apis/core/validation).
-func checkClaim(template *corev1.PersistentVolumeClaim, report reporter) {
-	checkMetadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
+func checkClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
+	apirule.Metadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
 	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
 }
 
-func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report reporter) {
+func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
 	modes := at.Append(fieldpath.Field("accessModes"))
 	if len(spec.AccessModes) == 0 {
 		report(finding.CodeClaim, modes, "is required, and empty", "write ReadWriteOnce, or ReadWriteMany where several nodes share the volume")
 	}
 	once := false
 	for i, mode := range spec.AccessModes {
-		oneOf(report, finding.CodeClaim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
+		apirule.OneOf(report, finding.CodeClaim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
 		once = once || mode == corev1.ReadWriteOncePod
 	}
 	if once && len(spec.AccessModes) > 1 {
@@ -39,29 +40,29 @@ func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, r
 		report(finding.CodeClaim, storage, fmt.Sprintf("is %s, and must be more than 0", size.String()), "write a quantity such as 10Gi")
 	}
 	if name := spec.StorageClassName; name != nil && *name != "" {
-		dnsSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), "a StorageClass", *name)
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), "a StorageClass", *name)
 	}
 	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
-		dnsSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
 	}
 	if mode := spec.VolumeMode; mode != nil {
-		oneOf(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+		apirule.OneOf(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 	}
 	if spec.Selector != nil {
-		checkLabelSelector(spec.Selector, at.Append(fieldpath.Field("selector")), finding.CodeClaim, report)
+		apirule.LabelSelector(spec.Selector, at.Append(fieldpath.Field("selector")), finding.CodeClaim, report)
 	}
 	checkDataSources(spec, at, report)
 }
 
 // checkDataSources checks what the volume is to be filled with.
-func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report reporter) {
+func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
 	check := func(field, name, kind string, group *string) {
 		path := at.Append(fieldpath.Field(field))
-		required(report, finding.CodeClaim, path.Append(fieldpath.Field("name")), name)
-		required(report, finding.CodeClaim, path.Append(fieldpath.Field("kind")), kind)
+		apirule.Required(report, finding.CodeClaim, path.Append(fieldpath.Field("name")), name)
+		apirule.Required(report, finding.CodeClaim, path.Append(fieldpath.Field("kind")), kind)
 		switch {
 		case group != nil && *group != "":
-			dnsSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
+			apirule.DNSSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
 		case kind != "PersistentVolumeClaim":
 			report(finding.CodeClaim, path, fmt.Sprintf("a %s is no kind of the core group that a volume can be filled from", kind), "name its apiGroup")
 		}
@@ -78,7 +79,7 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 		check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
 	}
 	if ref.Namespace != nil && *ref.Namespace != "" {
-		dnsLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
+		apirule.DNSLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
 		if source != nil {
 			report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "cannot be beside dataSourceRef.namespace", "drop it")
 		}

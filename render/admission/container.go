@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // podContainer is a container of a Pod, and where it stands.
@@ -90,17 +91,17 @@ func (p *podChecker) checkUniqueNames() {
 }
 
 func (p *podChecker) checkContainer(c podContainer) {
-	if required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
-		dnsLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), "a container", c.Name)
+	if apirule.Required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
+		apirule.DNSLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), "a container", c.Name)
 	}
 	if c.Image == "" {
 		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
 	}
 	if policy := c.TerminationMessagePolicy; policy != "" {
-		oneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
 	}
 	if policy := c.ImagePullPolicy; policy != "" {
-		oneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 	p.checkPorts(c)
 	p.checkEnv(c)
@@ -119,7 +120,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, brief(problems...)),
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, apirule.Brief(problems...)),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
 				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
@@ -131,7 +132,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 			p.checkPort(at.Append(fieldpath.Field("hostPort")), port.HostPort)
 		}
 		if port.Protocol != "" {
-			oneOf(p.report, finding.CodePort, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+			apirule.OneOf(p.report, finding.CodePort, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 		}
 	}
 }
@@ -139,7 +140,7 @@ func (p *podChecker) checkPorts(c podContainer) {
 const highestPort = 65535
 
 func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
-	between(p.report, finding.CodePort, path, port, 1, highestPort)
+	apirule.Between(p.report, finding.CodePort, path, port, 1, highestPort)
 }
 
 // checkHostPorts: one port of a node serves one container. Init containers run one after another. In a
@@ -189,7 +190,7 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
 	switch {
 	case c.RestartPolicy != nil:
-		oneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	case len(c.RestartPolicyRules) > 0:
 		p.report(finding.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
@@ -199,14 +200,14 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Append(fieldpath.Index(i))
-		oneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 		codes := rule.ExitCodes
 		if codes == nil {
 			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
 			continue
 		}
-		oneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 		if n := len(codes.Values); n > mostRestartExitCodes {
 			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")

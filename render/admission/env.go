@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkEnv checks a container's variables, and the objects that it takes variables from.
@@ -20,9 +21,9 @@ func (p *podChecker) checkEnv(c podContainer) {
 	for i := range c.Env {
 		env := &c.Env[i]
 		at := list.Append(steps[i])
-		if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
+		if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, brief(problems...)),
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, apirule.Brief(problems...)),
 					"use letters, digits and underscores")
 			}
 		}
@@ -92,7 +93,7 @@ var (
 // checkFieldRef checks a reference to a field of the Pod.
 func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []string, code finding.Code, at fieldpath.Path) {
 	path := at.Append(fieldpath.Field("fieldPath"))
-	if !required(p.report, code, path, ref.FieldPath) {
+	if !apirule.Required(p.report, code, path, ref.FieldPath) {
 		return
 	}
 	if ref.APIVersion != "" && ref.APIVersion != "v1" {
@@ -111,7 +112,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 		if of == "metadata.annotations" {
 			key = strings.ToLower(key)
 		}
-		qualified(p.report, code, path, "a label or annotation", key)
+		apirule.QualifiedName(p.report, code, path, "a label or annotation", key)
 		return
 	}
 	if !slices.Contains(fields, field) {
@@ -141,7 +142,7 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 	switch {
 	case file && ref.ContainerName == "":
 		p.report(code, at.Append(fieldpath.Field("containerName")), "is required in a volume", "name the container")
-	case !required(p.report, code, path, ref.Resource):
+	case !apirule.Required(p.report, code, path, ref.Resource):
 	case !slices.Contains(containerResources, ref.Resource) && !hugePages:
 		p.report(code, path, fmt.Sprintf("%q is no resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
 	}
@@ -158,27 +159,27 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 }
 
 func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
-	dnsSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), what, name)
-	if !required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), what, name)
+	if !apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
 		return
 	}
 	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, brief(problems...)), "use letters, digits, dashes, underscores and dots")
+		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, apirule.Brief(problems...)), "use letters, digits, dashes, underscores and dots")
 	}
 }
 
 // checkFileRef checks a variable that is read from a file which an init container wrote.
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
-	if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
+	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, brief(problems...)), "use letters, digits and underscores")
+			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, apirule.Brief(problems...)), "use letters, digits and underscores")
 		}
 	}
-	if required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
-		noWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
+	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
+		apirule.NoWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
 	}
 	volume := at.Append(fieldpath.Field("volumeName"))
-	if !required(p.report, finding.CodeEnv, volume, ref.VolumeName) {
+	if !apirule.Required(p.report, finding.CodeEnv, volume, ref.VolumeName) {
 		return
 	}
 	i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == ref.VolumeName })
@@ -196,7 +197,7 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
 			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, brief(problems...)), "use letters, digits and underscores")
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, apirule.Brief(problems...)), "use letters, digits and underscores")
 			}
 		}
 		if ref := from.ConfigMapRef; ref != nil {
@@ -215,11 +216,11 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 }
 
 func (p *podChecker) checkSourceName(what, name string, path fieldpath.Path) {
-	if !required(p.report, finding.CodeEnv, path, name) {
+	if !apirule.Required(p.report, finding.CodeEnv, path, name) {
 		return
 	}
 	if n := len(name); n > 1 && name[n-1] == '-' {
 		name = name[:n-2] + "a" // the API server lets it end in a dash, as if it were to be completed
 	}
-	dnsSubdomain(p.report, finding.CodeEnv, path, what, name)
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, what, name)
 }

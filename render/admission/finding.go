@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // findings are gathered in the order in which they are found, each once.
@@ -314,11 +315,11 @@ func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	case err.Type == field.ErrorTypeRequired:
 		f.Message, f.Remedy.Text = "the object has no name", "set metadata.name"
 	case err.Detail != "":
-		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), brief(err.Detail))
+		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), apirule.Brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
-		f.Remedy.Text = subdomainHelp
+		f.Remedy.Text = apirule.SubdomainHelp
 	}
 	return f
 }

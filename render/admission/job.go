@@ -5,19 +5,22 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
 // controller made. Fields that the API server fills in may be empty.
-func checkJob(job *batchv1.Job, report reporter) {
-	checkMetadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
+func checkJob(job *batchv1.Job, report apirule.Reporter) {
+	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
 	spec := fieldpath.Fields("spec")
 	checkCounts(&job.Spec, spec, report)
 	if by := job.Spec.ManagedBy; by != nil {
-		checkManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), finding.CodeJobSpec, report)
+		apirule.ManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), finding.CodeJobSpec, report)
 	}
 	if p := job.Spec.PodFailurePolicy; p != nil {
 		checkPodFailurePolicy(&job.Spec, report)
@@ -26,16 +29,16 @@ func checkJob(job *batchv1.Job, report reporter) {
 	if p := job.Spec.PodReplacementPolicy; p != nil {
 		path := spec.Append(fieldpath.Field("podReplacementPolicy"))
 		if job.Spec.PodFailurePolicy != nil {
-			oneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed)
+			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed)
 		} else {
-			oneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
 		}
 	}
 	checkSelector(job, report)
 	checkRestartPolicy(&job.Spec, report)
 	template := &job.Spec.Template
 	at := spec.Append(fieldpath.Field("template"))
-	checkMetadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
+	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
 	checkPod(template, at, report)
 }
 
@@ -48,22 +51,22 @@ const (
 	mostFailedOfMany       = 10_000
 )
 
-func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report reporter) {
+func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Reporter) {
 	refuse := func(field, message, help string) {
 		report(finding.CodeJobSpec, at.Append(fieldpath.Field(field)), message, help)
 	}
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
-	nonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
 	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
 		refuse("backoffLimitPerIndex", "is required beside maxFailedIndexes", "set it, or drop maxFailedIndexes")
 	}
 	if spec.CompletionMode != nil {
-		oneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+		apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
 	}
 	if !isIndexed(spec) {
 		const help = "set completionMode to Indexed, or drop the field"
@@ -114,7 +117,7 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 }
 
 // checkRestartPolicy: JobSet fills in OnFailure where there is none.
-func checkRestartPolicy(spec *batchv1.JobSpec, report reporter) {
+func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	policy := spec.Template.Spec.RestartPolicy
 	path := fieldpath.Fields("spec", "template", "spec", "restartPolicy")
 	switch policy {
@@ -130,14 +133,14 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report reporter) {
 }
 
 // checkSelector: a Job's selector and the labels that it selects by are the Job API's own affair.
-func checkSelector(job *batchv1.Job, report reporter) {
+func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		checkManualSelector(job, report)
 		return
 	}
 	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
 	if s := job.Spec.Selector; s != nil {
-		checkLabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
+		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
 	}
 	if s := job.Spec.Selector; s != nil && !selects(s, own) {
 		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
@@ -155,14 +158,20 @@ func checkSelector(job *batchv1.Job, report reporter) {
 	}
 }
 
-func checkManualSelector(job *batchv1.Job, report reporter) {
+func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "selector")
 	if job.Spec.Selector == nil {
 		report(finding.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
 		return
 	}
-	checkLabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
+	apirule.LabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
 	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
 		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
 	}
+}
+
+// selects tells whether the selector finds an object with the labels.
+func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err != nil || s.Matches(labels.Set(set))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // The limits of a Job's policies (Kubernetes v1.36.3 pkg/apis/batch/validation).
@@ -21,7 +22,7 @@ const (
 	longestIndexSet = 64 * 1024
 )
 
-func checkPodFailurePolicy(spec *batchv1.JobSpec, report reporter) {
+func checkPodFailurePolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "podFailurePolicy", "rules")
 	rules := spec.PodFailurePolicy.Rules
 	if len(rules) > mostRules {
@@ -32,9 +33,9 @@ func checkPodFailurePolicy(spec *batchv1.JobSpec, report reporter) {
 	}
 }
 
-func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path, report reporter) {
+func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path, report apirule.Reporter) {
 	action := at.Append(fieldpath.Field("action"))
-	oneOf(report, finding.CodeJobSpec, action, rule.Action,
+	apirule.OneOf(report, finding.CodeJobSpec, action, rule.Action,
 		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
 	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
 		report(finding.CodeJobSpec, action, "FailIndex needs a backoffLimitPerIndex", "set backoffLimitPerIndex, or write another action")
@@ -51,15 +52,15 @@ func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule,
 	}
 	for i, pattern := range rule.OnPodConditions {
 		item := conditions.Append(fieldpath.Index(i))
-		qualified(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), "a condition", string(pattern.Type))
+		apirule.QualifiedName(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), "a condition", string(pattern.Type))
 		if pattern.Status != "" { // the API server fills in True
-			oneOf(report, finding.CodeJobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
+			apirule.OneOf(report, finding.CodeJobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
 		}
 	}
 }
 
-func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report reporter) {
-	oneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
+func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report apirule.Reporter) {
+	apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	pod := &spec.Template.Spec
 	if name := codes.ContainerName; name != nil && !hasContainer(pod.Containers, *name) && !hasContainer(pod.InitContainers, *name) {
 		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
@@ -85,7 +86,7 @@ func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExit
 	}
 }
 
-func checkJobSuccessPolicy(spec *batchv1.JobSpec, report reporter) {
+func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	if spec.SuccessPolicy == nil {
 		return
 	}
@@ -109,7 +110,7 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report reporter) {
 	}
 }
 
-func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report reporter) {
+func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report apirule.Reporter) {
 	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
 	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
 		refuse(at, "a rule says how many indexes have to succeed, or which", "set succeededCount or succeededIndexes")
@@ -128,7 +129,7 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 	}
 	if count := rule.SucceededCount; count != nil {
 		path := at.Append(fieldpath.Field("succeededCount"))
-		nonNegative(report, finding.CodeJobSpec, path, count)
+		apirule.NonNegative(report, finding.CodeJobSpec, path, count)
 		if *count > completions {
 			refuse(path, fmt.Sprintf("is %d, more than the %d completions", *count, completions), "lower it")
 		}

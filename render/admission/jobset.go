@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
@@ -270,7 +271,7 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobSet is the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha
 // feature gates off, but for what the definition's schema says already.
-func checkJobSet(js *jobset.JobSet, report reporter) {
+func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
@@ -278,7 +279,7 @@ func checkJobSet(js *jobset.JobSet, report reporter) {
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
-		checkManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
+		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
@@ -297,13 +298,13 @@ func checkJobSet(js *jobset.JobSet, report reporter) {
 	checkClaims(js, report)
 }
 
-func checkNetwork(network *jobset.Network, report reporter) {
+func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	if network == nil || network.Subdomain == "" {
 		return
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
 		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
-			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, brief(problems...)),
+			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 }
@@ -312,7 +313,7 @@ func checkNetwork(network *jobset.Network, report reporter) {
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the names that JobSet makes of a job's: the longest ones.
-func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporter) {
+func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
@@ -321,7 +322,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
 		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
-			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, brief(problems...)),
+			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
@@ -335,12 +336,12 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 }
 
 // checkGenerated checks the name of a Job or Pod that JobSet will create.
-func checkGenerated(kind, name string, path fieldpath.Path, report reporter) bool {
+func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
 	problems := validation.IsDNS1035Label(name)
 	if len(problems) == 0 {
 		return true
 	}
-	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, brief(problems...))
+	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, apirule.Brief(problems...))
 	help := "rename the replicated job in the runtime: lower-case letters, digits and dashes only"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
 		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)
@@ -350,7 +351,7 @@ func checkGenerated(kind, name string, path fieldpath.Path, report reporter) boo
 	return false
 }
 
-func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report reporter) {
+func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
 		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")

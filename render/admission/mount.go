@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkMounts checks what a container mounts, and where.
@@ -20,15 +21,15 @@ func (p *podChecker) checkMounts(c podContainer) {
 			at = c.at.Append(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath))
 		}
 		p.checkVolumeOf(m.Name, at.Append(fieldpath.Field("name")))
-		if required(p.report, finding.CodeMount, at.Append(fieldpath.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
+		if apirule.Required(p.report, finding.CodeMount, at.Append(fieldpath.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
 			p.report(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
 		}
 		paths[m.MountPath] = true
 		if slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == m.Name || d.DevicePath == m.MountPath }) {
 			p.report(finding.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
 		}
-		relative(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPath")), m.SubPath)
-		relative(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPathExpr")), m.SubPathExpr)
+		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPath")), m.SubPath)
+		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPathExpr")), m.SubPathExpr)
 		if m.SubPath != "" && m.SubPathExpr != "" {
 			p.report(finding.CodeTwoSources, at.Append(fieldpath.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
 		}
@@ -39,7 +40,7 @@ func (p *podChecker) checkMounts(c podContainer) {
 // checkVolumeOf asks for the volume that is mounted. A volume with a fault counts as none in an API
 // server; here, the fault is enough.
 func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
-	if !required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
+	if !apirule.Required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
 		return
 	}
 	p.report(finding.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
@@ -49,7 +50,7 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 	none := m.MountPropagation == nil || *m.MountPropagation == corev1.MountPropagationNone
 	if m.MountPropagation != nil {
 		path := at.Append(fieldpath.Field("mountPropagation"))
-		oneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
+		apirule.OneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
 		if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged(c.SecurityContext) {
 			p.report(finding.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
 		}
@@ -58,7 +59,7 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 		return
 	}
 	path := at.Append(fieldpath.Field("recursiveReadOnly"))
-	oneOf(p.report, finding.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+	apirule.OneOf(p.report, finding.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
 	if asked := *m.RecursiveReadOnly; asked == corev1.RecursiveReadOnlyEnabled || asked == corev1.RecursiveReadOnlyIfPossible {
 		if !m.ReadOnly {
 			p.report(finding.CodeMount, path, "needs readOnly", "set readOnly to true")
@@ -83,8 +84,8 @@ func (p *podChecker) checkDevices(c podContainer) {
 			p.report(finding.CodeMount, at.Append(fieldpath.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
 		}
 		path := at.Append(fieldpath.Field("devicePath"))
-		if required(p.report, finding.CodeMount, path, d.DevicePath) {
-			noWayUp(p.report, finding.CodeMount, path, d.DevicePath)
+		if apirule.Required(p.report, finding.CodeMount, path, d.DevicePath) {
+			apirule.NoWayUp(p.report, finding.CodeMount, path, d.DevicePath)
 		}
 		for _, other := range c.VolumeDevices[:i] {
 			if other.Name == d.Name || other.DevicePath == d.DevicePath {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // podChecker judges the Pod template of a Job as the Job API does (Kubernetes v1.36.3
@@ -21,7 +22,7 @@ import (
 type podChecker struct {
 	*corev1.PodTemplateSpec
 	at     fieldpath.Path // of the Pod's spec
-	report reporter
+	report apirule.Reporter
 	// volumes are those that containers can mount: with a name and without a fault.
 	volumes map[string]*corev1.Volume
 	// broken says that some volumes have faults, so that mounts of them are not worth a word.
@@ -31,7 +32,7 @@ type podChecker struct {
 }
 
 // checkPod checks the Pod template that stands at the path.
-func checkPod(template *corev1.PodTemplateSpec, at fieldpath.Path, report reporter) {
+func checkPod(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: template, at: at.Append(fieldpath.Field("spec")), report: report}
 	p.checkVolumes()
 	p.checkContainers()
@@ -53,41 +54,41 @@ func (p *podChecker) checkNames() {
 	spec := &p.Spec
 	// The API server takes the field's old name as well.
 	if name := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount); name != "" {
-		dnsSubdomain(p.report, finding.CodeBadName, p.field("serviceAccountName"), "a service account", name)
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("serviceAccountName"), "a service account", name)
 	}
 	if spec.NodeName != "" {
-		dnsSubdomain(p.report, finding.CodeBadName, p.field("nodeName"), "a node", spec.NodeName)
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("nodeName"), "a node", spec.NodeName)
 	}
 	if spec.PriorityClassName != "" {
-		dnsSubdomain(p.report, finding.CodeBadName, p.field("priorityClassName"), "a PriorityClass", spec.PriorityClassName)
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("priorityClassName"), "a PriorityClass", spec.PriorityClassName)
 	}
 	if name := spec.RuntimeClassName; name != nil {
-		dnsSubdomain(p.report, finding.CodeBadName, p.field("runtimeClassName"), "a RuntimeClass", *name)
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("runtimeClassName"), "a RuntimeClass", *name)
 	}
 	if spec.Hostname != "" {
-		dnsLabel(p.report, finding.CodeBadName, p.field("hostname"), "a host", spec.Hostname)
+		apirule.DNSLabel(p.report, finding.CodeBadName, p.field("hostname"), "a host", spec.Hostname)
 	}
 	if spec.Subdomain != "" {
-		dnsLabel(p.report, finding.CodeBadName, p.field("subdomain"), "a subdomain", spec.Subdomain)
+		apirule.DNSLabel(p.report, finding.CodeBadName, p.field("subdomain"), "a subdomain", spec.Subdomain)
 	}
 	if name := spec.HostnameOverride; name != nil {
-		dnsSubdomain(p.report, finding.CodeBadName, p.field("hostnameOverride"), "a host", *name)
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("hostnameOverride"), "a host", *name)
 		const longest = 64
 		if len(*name) > longest {
 			p.report(finding.CodeBadName, p.field("hostnameOverride"), fmt.Sprintf("has %d characters, and may have %d", len(*name), longest), "shorten it")
 		}
 	}
 	if policy := spec.PreemptionPolicy; policy != nil {
-		oneOf(p.report, finding.CodePodSpec, p.field("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
 	if n := spec.ActiveDeadlineSeconds; n != nil {
-		between(p.report, finding.CodePodSpec, p.field("activeDeadlineSeconds"), *n, 1, math.MaxInt32)
+		apirule.Between(p.report, finding.CodePodSpec, p.field("activeDeadlineSeconds"), *n, 1, math.MaxInt32)
 	}
 	for i, gate := range spec.ReadinessGates {
-		qualified(p.report, finding.CodePodSpec, p.field("readinessGates").Append(fieldpath.Index(i), fieldpath.Field("conditionType")), "a condition", string(gate.ConditionType))
+		apirule.QualifiedName(p.report, finding.CodePodSpec, p.field("readinessGates").Append(fieldpath.Index(i), fieldpath.Field("conditionType")), "a condition", string(gate.ConditionType))
 	}
 	if os := spec.OS; os != nil {
-		oneOf(p.report, finding.CodePodSpec, p.field("os", "name"), os.Name, corev1.Linux, corev1.Windows)
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("os", "name"), os.Name, corev1.Linux, corev1.Windows)
 	}
 	if len(spec.EphemeralContainers) > 0 {
 		p.report(finding.CodePodSpec, p.field("ephemeralContainers"), "only a running Pod can get ephemeral containers", "drop them")
@@ -99,8 +100,8 @@ func (p *podChecker) checkNames() {
 func (p *podChecker) checkResourceClaims() {
 	for i, claim := range p.Spec.ResourceClaims {
 		at := p.field("resourceClaims").Append(fieldpath.Index(i))
-		if required(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), claim.Name) {
-			dnsLabel(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), "a resource claim", claim.Name)
+		if apirule.Required(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), claim.Name) {
+			apirule.DNSLabel(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), "a resource claim", claim.Name)
 		}
 		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool { return other.Name == claim.Name }) {
 			p.report(finding.CodePodSpec, at.Append(fieldpath.Field("name")), fmt.Sprintf("another resource claim is called %q, too", claim.Name), "give them different names")
@@ -110,7 +111,7 @@ func (p *podChecker) checkResourceClaims() {
 		}
 		for field, name := range map[string]*string{"resourceClaimName": claim.ResourceClaimName, "resourceClaimTemplateName": claim.ResourceClaimTemplateName} {
 			if name != nil {
-				dnsSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field(field)), "a resource claim", *name)
+				apirule.DNSSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field(field)), "a resource claim", *name)
 			}
 		}
 	}
@@ -169,7 +170,7 @@ const (
 func (p *podChecker) checkDNS() {
 	spec := &p.Spec
 	if spec.DNSPolicy != "" {
-		oneOf(p.report, finding.CodePodSpec, p.field("dnsPolicy"), spec.DNSPolicy, corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("dnsPolicy"), spec.DNSPolicy, corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
 	}
 	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
 		p.report(finding.CodePodSpec, p.field("dnsConfig", "nameservers"), "is required where dnsPolicy is None", "name a server, or another policy")
@@ -178,7 +179,7 @@ func (p *podChecker) checkDNS() {
 		at := p.field("hostAliases").Append(fieldpath.Index(i))
 		p.checkIP(at.Append(fieldpath.Field("ip")), alias.IP)
 		for j, name := range alias.Hostnames {
-			dnsSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("hostnames"), fieldpath.Index(j)), "a host", name)
+			apirule.DNSSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("hostnames"), fieldpath.Index(j)), "a host", name)
 		}
 	}
 	config := spec.DNSConfig
@@ -200,11 +201,11 @@ func (p *podChecker) checkDNS() {
 			continue
 		}
 		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
-			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), fmt.Sprintf("%q is no domain: %s", search, brief(problems...)), subdomainHelp)
+			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), fmt.Sprintf("%q is no domain: %s", search, apirule.Brief(problems...)), apirule.SubdomainHelp)
 		}
 	}
 	for i, option := range config.Options {
-		required(p.report, finding.CodePodSpec, p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)
+		apirule.Required(p.report, finding.CodePodSpec, p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)
 	}
 }
 

@@ -10,11 +10,12 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkCreated checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
 // plugins refuse and the Job API does not (Kubernetes v1.36.3 pkg/apis/core/validation, plugin/pkg/admission).
-func checkCreated(pod *corev1.Pod, report reporter) {
+func checkCreated(pod *corev1.Pod, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
 	spec := &p.Spec
 	p.checkPriority()
@@ -35,7 +36,7 @@ func checkCreated(pod *corev1.Pod, report reporter) {
 	}
 	for i, finalizer := range p.Finalizers {
 		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
-		qualified(p.report, finding.CodeBadLabel, path, "a finalizer", finalizer)
+		apirule.QualifiedName(p.report, finding.CodeBadLabel, path, "a finalizer", finalizer)
 		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
 		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
 			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)

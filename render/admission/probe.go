@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // defaultGrace is the termination grace period that the API server fills in.
@@ -58,7 +59,7 @@ func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.P
 		{"initialDelaySeconds", probe.InitialDelaySeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"periodSeconds", probe.PeriodSeconds},
 		{"successThreshold", probe.SuccessThreshold}, {"failureThreshold", probe.FailureThreshold},
 	} {
-		nonNegative(p.report, finding.CodeProbe, at.Append(fieldpath.Field(n.field)), &n.value)
+		apirule.NonNegative(p.report, finding.CodeProbe, at.Append(fieldpath.Field(n.field)), &n.value)
 	}
 	readiness := name == "readinessProbe"
 	if !readiness && probe.SuccessThreshold > 1 { // 0 becomes 1
@@ -123,12 +124,12 @@ func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
 func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 	p.checkNumberOrName(http.Port, at.Append(fieldpath.Field("port")))
 	if http.Scheme != "" {
-		oneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+		apirule.OneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	}
 	for i, header := range http.HTTPHeaders {
 		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
 			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
-				fmt.Sprintf("%q is no name for a header: %s", header.Name, brief(problems...)), "use letters, digits and dashes")
+				fmt.Sprintf("%q is no name for a header: %s", header.Name, apirule.Brief(problems...)), "use letters, digits and dashes")
 		}
 	}
 }
@@ -136,10 +137,10 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 // checkNumberOrName checks a port by its number or by the name that the container gives it.
 func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
 	if port.Type == intstr.Int {
-		between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
+		apirule.Between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
 		return
 	}
 	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
-		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, brief(problems...)), "write the port's number, or the name that it has in ports")
+		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, apirule.Brief(problems...)), "write the port's number, or the name that it has in ports")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkProfileAnnotations checks the annotations that set profiles of seccomp and AppArmor, and that they agree with
@@ -59,7 +60,7 @@ func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 
 func (p *podChecker) checkSeccompAnnotation(value string, path fieldpath.Path) {
 	if local, isLocal := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix); isLocal {
-		relative(p.report, finding.CodeBadLabel, path, local)
+		apirule.RelativePath(p.report, finding.CodeBadLabel, path, local)
 		return
 	}
 	if !slices.Contains([]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault, corev1.SeccompProfileNameUnconfined}, value) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // The least and the longest time that a token is good for.
@@ -41,7 +42,7 @@ func (f *projectedFiles) add(file string, path fieldpath.Path) {
 }
 
 func (f *projectedFiles) checkItems(name string, items []corev1.KeyToPath, at fieldpath.Path) {
-	required(f.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), name)
+	apirule.Required(f.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), name)
 	for i := range items {
 		item := at.Append(fieldpath.Field("items"), fieldpath.Index(i))
 		f.checkFile(&items[i], item)
@@ -71,7 +72,7 @@ func (f *projectedFiles) checkSource(source *corev1.VolumeProjection, at fieldpa
 		set++
 		token := at.Append(fieldpath.Field("serviceAccountToken"))
 		if t.ExpirationSeconds != nil { // the API server fills in an hour
-			between(f.report, finding.CodeVolume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
+			apirule.Between(f.report, finding.CodeVolume, token.Append(fieldpath.Field("expirationSeconds")), *t.ExpirationSeconds, leastTokenSeconds, longestTokenSeconds)
 		}
 		f.checkFilePath(t.Path, token.Append(fieldpath.Field("path")))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	bounded "github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkResources checks what a container asks for, and what it may use at most.
@@ -22,11 +23,11 @@ func (p *podChecker) checkResources(c podContainer) {
 	seen := map[string]bool{}
 	for i, claim := range c.Resources.Claims {
 		item := at.Append(fieldpath.Field("claims"), fieldpath.Index(i))
-		if !required(p.report, finding.CodeResources, item.Append(fieldpath.Field("name")), claim.Name) {
+		if !apirule.Required(p.report, finding.CodeResources, item.Append(fieldpath.Field("name")), claim.Name) {
 			continue
 		}
 		if claim.Request != "" {
-			dnsLabel(p.report, finding.CodeResources, item.Append(fieldpath.Field("request")), "a request", claim.Request)
+			apirule.DNSLabel(p.report, finding.CodeResources, item.Append(fieldpath.Field("request")), "a request", claim.Request)
 		}
 		for other := range seen {
 			name, request, _ := strings.Cut(other, "/")
@@ -50,7 +51,7 @@ const hugePages = "hugepages-"
 // containerResource knows the resources of containers.
 func containerResource(name corev1.ResourceName) string {
 	if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
-		return brief(problems...)
+		return apirule.Brief(problems...)
 	}
 	if !strings.Contains(string(name), "/") {
 		if isHugePages(name) || slices.Contains([]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}, name) {
@@ -153,8 +154,8 @@ func (p *podChecker) checkResizePolicy(c podContainer) {
 	at := c.at.Append(fieldpath.Field("resizePolicy"))
 	for i, policy := range c.ResizePolicy {
 		item := at.Append(fieldpath.Index(i))
-		oneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("resourceName")), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
-		oneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
+		apirule.OneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("resourceName")), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
+		apirule.OneOf(p.report, finding.CodeResources, item.Append(fieldpath.Field("restartPolicy")), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
 		if slices.ContainsFunc(c.ResizePolicy[:i], func(other corev1.ContainerResizePolicy) bool { return other.ResourceName == policy.ResourceName }) {
 			p.report(finding.CodeResources, item, fmt.Sprintf("another policy is for %s, too", policy.ResourceName), "drop one of the two")
 		}

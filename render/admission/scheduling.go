@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkScheduling checks what says where the Pod may run.
@@ -20,7 +21,7 @@ func (p *podChecker) checkScheduling() {
 	selector := p.field("nodeSelector")
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		path := selector.Append(fieldpath.Key(key))
-		qualified(p.report, finding.CodeScheduling, path, "a label of nodes", key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path, "a label of nodes", key)
 		p.checkLabelValue(path, spec.NodeSelector[key])
 	}
 	for i := range spec.Tolerations {
@@ -32,7 +33,7 @@ func (p *podChecker) checkScheduling() {
 		if gate.Name == "" || slices.Contains(spec.SchedulingGates[:i], gate) {
 			at = gates.Append(fieldpath.Index(i))
 		}
-		qualified(p.report, finding.CodeScheduling, at, "a scheduling gate", gate.Name)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at, "a scheduling gate", gate.Name)
 		if slices.Contains(spec.SchedulingGates[:i], gate) {
 			p.report(finding.CodeScheduling, at, fmt.Sprintf("the gate %q is there twice", gate.Name), "drop one of the two")
 		}
@@ -47,7 +48,7 @@ func (p *podChecker) checkScheduling() {
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is no value of a label: %s", value, brief(problems...)), "write a value that a node can have")
+		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is no value of a label: %s", value, apirule.Brief(problems...)), "write a value that a node can have")
 	}
 }
 
@@ -56,7 +57,7 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 		p.report(finding.CodeScheduling, at.Append(fieldpath.Field(field)), message, help)
 	}
 	if t.Key != "" {
-		qualified(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), "a taint", t.Key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), "a taint", t.Key)
 	} else if t.Operator != corev1.TolerationOpExists {
 		refuse("operator", "must be Exists where there is no key", "name the key, or write Exists to tolerate every taint")
 	}
@@ -66,17 +67,17 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-			refuse("operator", fmt.Sprintf("%q is no value of a taint: %s", t.Value, brief(problems...)), "write a value that a taint can have")
+			refuse("operator", fmt.Sprintf("%q is no value of a taint: %s", t.Value, apirule.Brief(problems...)), "write a value that a taint can have")
 		}
 	case corev1.TolerationOpExists:
 		if t.Value != "" {
 			refuse("operator", "has no value where it is Exists", "drop the value, or write Equal")
 		}
 	default:
-		oneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 	}
 	if t.Effect != "" {
-		oneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 	}
 }
 
@@ -98,7 +99,7 @@ func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
 }
 
 func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
-	between(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("weight")), weight, 1, 100)
+	apirule.Between(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("weight")), weight, 1, 100)
 }
 
 func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path) {
@@ -123,7 +124,7 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
 	for i := range term.MatchExpressions {
 		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
-		qualified(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), "a label of nodes", r.Key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), "a label of nodes", r.Key)
 		list := item.Append(fieldpath.Field("values"))
 		switch r.Operator {
 		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
@@ -139,7 +140,7 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 				p.report(finding.CodeScheduling, list, "has one value beside Gt and Lt", "name one value")
 			}
 		default:
-			oneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+			apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
 				corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
 		}
 		if values {
@@ -150,14 +151,14 @@ func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, a
 	}
 	for i := range term.MatchFields {
 		r, item := &term.MatchFields[i], at.Append(fieldpath.Field("matchFields"), fieldpath.Index(i))
-		oneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
-		oneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
+		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
+		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
 		list := item.Append(fieldpath.Field("values"))
 		if len(r.Values) != 1 {
 			p.report(finding.CodeScheduling, list, "has one value", "name one node")
 		}
 		for j, value := range r.Values {
-			dnsSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), "a node", value)
+			apirule.DNSSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), "a node", value)
 		}
 	}
 }
@@ -179,11 +180,11 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 		selector *metav1.LabelSelector
 	}{{"labelSelector", term.LabelSelector}, {"namespaceSelector", term.NamespaceSelector}} {
 		if s.selector != nil {
-			checkLabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), finding.CodeScheduling, p.report)
+			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), finding.CodeScheduling, p.report)
 		}
 	}
 	for i, namespace := range term.Namespaces {
-		dnsLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), "a namespace", namespace)
+		apirule.DNSLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), "a namespace", namespace)
 	}
 	p.checkLabelKeys("matchLabelKeys", term.MatchLabelKeys, term.LabelSelector, at)
 	p.checkLabelKeys("mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector, at)
@@ -194,8 +195,8 @@ func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Pat
 		}
 	}
 	topology := at.Append(fieldpath.Field("topologyKey"))
-	if required(p.report, finding.CodeScheduling, topology, term.TopologyKey) {
-		qualified(p.report, finding.CodeScheduling, topology, "a label of nodes", term.TopologyKey)
+	if apirule.Required(p.report, finding.CodeScheduling, topology, term.TopologyKey) {
+		apirule.QualifiedName(p.report, finding.CodeScheduling, topology, "a label of nodes", term.TopologyKey)
 	}
 }
 
@@ -206,7 +207,7 @@ func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav
 		return
 	}
 	for i, key := range keys {
-		qualified(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), "a label", key)
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), "a label", key)
 	}
 }
 
@@ -237,8 +238,8 @@ func (p *podChecker) checkSpread(i int) {
 	if c.MaxSkew <= 0 {
 		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("maxSkew")), fmt.Sprintf("is %d, and must be 1 or more", c.MaxSkew), "write 1 or more")
 	}
-	required(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
-	oneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	apirule.Required(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
+	apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	for _, other := range all[:i] {
 		if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
 			p.report(finding.CodeScheduling, at, "another constraint has the same topologyKey and whenUnsatisfiable", "merge the two")
@@ -257,12 +258,12 @@ func (p *podChecker) checkSpread(i int) {
 		value *corev1.NodeInclusionPolicy
 	}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
 		if policy.value != nil {
-			oneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+			apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 		}
 	}
 	p.checkLabelKeys("matchLabelKeys", c.MatchLabelKeys, c.LabelSelector, at)
 	p.checkMatched(c.MatchLabelKeys, c.LabelSelector, at)
 	if c.LabelSelector != nil {
-		checkLabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), finding.CodeScheduling, p.report)
+		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), finding.CodeScheduling, p.report)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkSecurity checks the security context of the Pod.
@@ -30,13 +31,13 @@ func (p *podChecker) checkSecurity() {
 		p.checkID("group", &c.SupplementalGroups[i], at.Append(fieldpath.Field("supplementalGroups"), fieldpath.Index(i)))
 	}
 	if policy := c.FSGroupChangePolicy; policy != nil {
-		oneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("fsGroupChangePolicy")), *policy, corev1.FSGroupChangeOnRootMismatch, corev1.FSGroupChangeAlways)
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("fsGroupChangePolicy")), *policy, corev1.FSGroupChangeOnRootMismatch, corev1.FSGroupChangeAlways)
 	}
 	if policy := c.SupplementalGroupsPolicy; policy != nil {
-		oneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("supplementalGroupsPolicy")), *policy, corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("supplementalGroupsPolicy")), *policy, corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
 	}
 	if policy := c.SELinuxChangePolicy; policy != nil {
-		oneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("seLinuxChangePolicy")), *policy, corev1.SELinuxChangePolicyRecursive)
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("seLinuxChangePolicy")), *policy, corev1.SELinuxChangePolicyRecursive)
 	}
 	p.checkSysctls(c, at.Append(fieldpath.Field("sysctls")))
 	p.checkSeccomp(c.SeccompProfile, at.Append(fieldpath.Field("seccompProfile")))
@@ -60,7 +61,7 @@ const longestSysctl = 253
 func (p *podChecker) checkSysctls(c *corev1.PodSecurityContext, at fieldpath.Path) {
 	for i, s := range c.Sysctls {
 		path := at.Append(fieldpath.Index(i), fieldpath.Field("name"))
-		if !required(p.report, finding.CodeSecurityContext, path, s.Name) {
+		if !apirule.Required(p.report, finding.CodeSecurityContext, path, s.Name) {
 			continue
 		}
 		if len(s.Name) > longestSysctl || !sysctl().MatchString(s.Name) {
@@ -83,13 +84,13 @@ func (p *podChecker) checkSeccomp(profile *corev1.SeccompProfile, at fieldpath.P
 	if profile == nil {
 		return
 	}
-	oneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+	apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	path := at.Append(fieldpath.Field("localhostProfile"))
 	switch local := profile.Type == corev1.SeccompProfileTypeLocalhost; {
 	case local && profile.LocalhostProfile == nil:
 		p.report(finding.CodeSecurityContext, path, "is required where the type is Localhost", "name the profile")
 	case local:
-		relative(p.report, finding.CodeSecurityContext, path, *profile.LocalhostProfile)
+		apirule.RelativePath(p.report, finding.CodeSecurityContext, path, *profile.LocalhostProfile)
 	case profile.LocalhostProfile != nil:
 		p.report(finding.CodeTwoSources, path, "is only where the type is Localhost", "write the type Localhost, or drop the profile")
 	}
@@ -101,7 +102,7 @@ func (p *podChecker) checkAppArmor(profile *corev1.AppArmorProfile, at fieldpath
 	if profile == nil {
 		return
 	}
-	oneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+	apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 	path := at.Append(fieldpath.Field("localhostProfile"))
 	switch local := profile.Type == corev1.AppArmorProfileTypeLocalhost; {
 	case local && (profile.LocalhostProfile == nil || strings.TrimSpace(*profile.LocalhostProfile) == ""):
@@ -127,7 +128,7 @@ func (p *podChecker) checkContainerSecurity(c podContainer) {
 	p.checkWindows(s.WindowsOptions, at.Append(fieldpath.Field("windowsOptions")))
 	if mount := s.ProcMount; mount != nil {
 		path := at.Append(fieldpath.Field("procMount"))
-		oneOf(p.report, finding.CodeSecurityContext, path, *mount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
+		apirule.OneOf(p.report, finding.CodeSecurityContext, path, *mount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 		if *mount == corev1.UnmaskedProcMount && (p.Spec.HostUsers == nil || *p.Spec.HostUsers) {
 			p.report(finding.CodeSecurityContext, path, "is Unmasked only where hostUsers is false", "set hostUsers to false, or write Default")
 		}

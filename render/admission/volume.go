@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 func (p *podChecker) volumePath(i int) fieldpath.Path {
@@ -33,8 +34,8 @@ func (p *podChecker) checkVolumes() {
 			outer(code, path, message, help)
 		}
 		name := at.Append(fieldpath.Field("name"))
-		if required(p.report, finding.CodeBadName, name, v.Name) {
-			dnsLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
+		if apirule.Required(p.report, finding.CodeBadName, name, v.Name) {
+			apirule.DNSLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
 		}
 		if p.volumes[v.Name] != nil {
 			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
@@ -87,26 +88,26 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
 		}
 	case "hostPath":
-		if required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
-			noWayUp(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
+		if apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
+			apirule.NoWayUp(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
 		}
 		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
-			oneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
 				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
 		}
 	case "secret":
-		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
 		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
 	case "configMap":
-		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
 		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
 	case "nfs":
-		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
 		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
 			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
 		}
 	case "persistentVolumeClaim":
-		required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
 	case "downwardAPI":
 		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(fieldpath.Field("defaultMode")))
 		for i := range v.DownwardAPI.Items {
@@ -120,7 +121,7 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 		p.checkEphemeral(v.Ephemeral, first)
 	case "image":
 		if policy := v.Image.PullPolicy; policy != "" {
-			oneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 		}
 	default:
 		p.checkDisk(v, set[0], first)
@@ -143,17 +144,17 @@ func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at fieldp
 }
 
 func (p *podChecker) checkFile(item *corev1.KeyToPath, at fieldpath.Path) {
-	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("key")), item.Key)
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("key")), item.Key)
 	p.checkFilePath(item.Path, at.Append(fieldpath.Field("path")))
 	p.checkMode(item.Mode, at.Append(fieldpath.Field("mode")))
 }
 
 // checkFilePath checks the path of a file that the kubelet writes into a volume.
 func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
-	if !required(p.report, finding.CodeVolume, path, file) {
+	if !apirule.Required(p.report, finding.CodeVolume, path, file) {
 		return
 	}
-	relative(p.report, finding.CodeVolume, path, file)
+	apirule.RelativePath(p.report, finding.CodeVolume, path, file)
 	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
 		p.report(finding.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
 	}
@@ -179,9 +180,9 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 	p.checkDriver(csi.Driver, at.Append(fieldpath.Field("driver")))
 	if ref := csi.NodePublishSecretRef; ref != nil {
 		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
-		if required(p.report, finding.CodeVolume, path, ref.Name) {
+		if apirule.Required(p.report, finding.CodeVolume, path, ref.Name) {
 			// The API server names this field for an invalid name.
-			dnsSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
+			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
 		}
 	}
 }
@@ -189,14 +190,14 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 const longestDriver = 63
 
 func (p *podChecker) checkDriver(driver string, path fieldpath.Path) {
-	if !required(p.report, finding.CodeVolume, path, driver) {
+	if !apirule.Required(p.report, finding.CodeVolume, path, driver) {
 		return
 	}
 	if len(driver) > longestDriver {
 		p.report(finding.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
 		return
 	}
-	dnsSubdomain(p.report, finding.CodeVolume, path, "a driver", strings.ToLower(driver))
+	apirule.DNSSubdomain(p.report, finding.CodeVolume, path, "a driver", strings.ToLower(driver))
 }
 
 func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fieldpath.Path) {
@@ -207,7 +208,7 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fie
 	}
 	template := source.VolumeClaimTemplate
 	metadata := path.Append(fieldpath.Field("metadata"))
-	checkMetadata(template.Labels, template.Annotations, metadata, p.report)
+	apirule.Metadata(template.Labels, template.Annotations, metadata, p.report)
 	// JobSet's definition has no other fields of metadata here.
 	for _, other := range []struct {
 		field string

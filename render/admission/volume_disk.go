@@ -13,12 +13,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // checkDisk checks the sources that are disks and file systems of particular makes.
 func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Path) {
 	need := func(field, value string) {
-		required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
+		apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
 	}
 	refuse := func(field, message, help string) {
 		report := at
@@ -30,13 +31,13 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 	switch source {
 	case "gitRepo":
 		need("repository", v.GitRepo.Repository)
-		relative(p.report, finding.CodeVolume, at.Append(fieldpath.Field("directory")), v.GitRepo.Directory)
+		apirule.RelativePath(p.report, finding.CodeVolume, at.Append(fieldpath.Field("directory")), v.GitRepo.Directory)
 	case "gcePersistentDisk":
 		need("pdName", v.GCEPersistentDisk.PDName)
-		between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
+		apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
 	case "awsElasticBlockStore":
 		need("volumeID", v.AWSElasticBlockStore.VolumeID)
-		between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
+		apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
 	case "iscsi":
 		p.checkISCSI(v, at)
 	case "glusterfs":
@@ -57,7 +58,7 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 	case "cinder":
 		need("volumeID", v.Cinder.VolumeID)
 		if ref := v.Cinder.SecretRef; ref != nil {
-			required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
+			apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
 		}
 	case "cephfs":
 		if len(v.CephFS.Monitors) == 0 {
@@ -88,14 +89,14 @@ func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Pat
 	case "azureDisk":
 		p.checkAzureDisk(v.AzureDisk, at)
 	case "storageos":
-		if required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName) {
-			dnsLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
+		if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName) {
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
 		}
 		if name := v.StorageOS.VolumeNamespace; name != "" {
-			dnsLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), "a namespace", name)
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), "a namespace", name)
 		}
 		if ref := v.StorageOS.SecretRef; ref != nil {
-			required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
+			apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
 		}
 	case "scaleIO":
 		need("gateway", v.ScaleIO.Gateway)
@@ -108,7 +109,7 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Pa
 	const longestTenant = 64
 	registry := at.Append(fieldpath.Field("registry"))
 	switch {
-	case !required(p.report, finding.CodeVolume, registry, q.Registry):
+	case !apirule.Required(p.report, finding.CodeVolume, registry, q.Registry):
 	case len(q.Tenant) > longestTenant:
 		p.report(finding.CodeVolume, at.Append(fieldpath.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
 	default:
@@ -118,7 +119,7 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Pa
 			}
 		}
 	}
-	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volume")), q.Volume)
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volume")), q.Volume)
 }
 
 // targets are the names that iSCSI initiators and targets can have.
@@ -128,12 +129,12 @@ var targets = sync.OnceValue(func() *regexp.Regexp {
 
 func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
 	i := v.ISCSI
-	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
 	const help = "write a name that begins with iqn, eui or naa"
-	if required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
+	if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
 		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
 	}
-	between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
+	apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
 	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
 		p.report(finding.CodeVolume, at.Append(fieldpath.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
 	}
@@ -159,21 +160,21 @@ func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at fieldpath.Path) {
 	if lun := at.Append(fieldpath.Field("lun")); fc.Lun == nil {
 		p.report(finding.CodeVolume, lun, "is required beside targetWWNs", "set it")
 	} else {
-		between(p.report, finding.CodeVolume, lun, *fc.Lun, 0, 255)
+		apirule.Between(p.report, finding.CodeVolume, lun, *fc.Lun, 0, 255)
 	}
 }
 
 func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at fieldpath.Path) {
-	required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("diskName")), d.DiskName)
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("diskName")), d.DiskName)
 	uri := at.Append(fieldpath.Field("diskURI"))
-	required(p.report, finding.CodeVolume, uri, d.DataDiskURI)
+	apirule.Required(p.report, finding.CodeVolume, uri, d.DataDiskURI)
 	if d.CachingMode != nil {
-		oneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+		apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
 	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
 	if d.Kind != nil {
 		kind = *d.Kind
-		if !oneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
+		if !apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
 			return // the kind decides on the address
 		}
 	}

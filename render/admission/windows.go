@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
@@ -75,7 +76,7 @@ func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fi
 		p.report(finding.CodeSecurityContext, at, "is for Windows, and the Pod is for Linux", "drop it")
 	}
 	if name := w.GMSACredentialSpecName; name != nil {
-		dnsSubdomain(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), "a credential spec", *name)
+		apirule.DNSSubdomain(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), "a credential spec", *name)
 	}
 	if spec := w.GMSACredentialSpec; spec != nil && (*spec == "" || len(*spec) > longestCredentialSpec) {
 		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")

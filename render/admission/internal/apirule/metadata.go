@@ -1,4 +1,4 @@
-package admission
+package apirule
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ import (
 // longestAnnotations is how much room all annotations of an object may take.
 const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 
-// checkMetadata checks labels and annotations.
-func checkMetadata(labels, annotations map[string]string, at fieldpath.Path, report reporter) {
+// Metadata checks labels and annotations.
+func Metadata(labels, annotations map[string]string, at fieldpath.Path, report Reporter) {
 	const help = "use letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit, 63 at most"
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		path := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, Brief(problems...)), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], Brief(problems...)), help)
 		}
 	}
 	size := 0
@@ -33,7 +33,7 @@ func checkMetadata(labels, annotations map[string]string, at fieldpath.Path, rep
 		size += len(key) + len(annotations[key])
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
 			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
-				fmt.Sprintf("%q is no name for an annotation: %s", key, brief(problems...)), help)
+				fmt.Sprintf("%q is no name for an annotation: %s", key, Brief(problems...)), help)
 		}
 	}
 	if size > longestAnnotations {
