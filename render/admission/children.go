@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -115,7 +116,7 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 			out.Claims = out.Claims[1:]
 			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j))
 			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
-			checkClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
+			podapi.CheckClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
 				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 			})
 		}
@@ -140,7 +141,7 @@ func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 		}
 		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
 		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
-		checkCreated(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
+		podapi.CheckPod(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
 			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 )
 
 // checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
@@ -39,7 +40,7 @@ func checkJob(job *batchv1.Job, report apirule.Reporter) {
 	template := &job.Spec.Template
 	at := spec.Append(fieldpath.Field("template"))
 	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
-	checkPod(template, at, report)
+	podapi.CheckTemplate(template, at, report)
 }
 
 // The limits of Jobs with an index.

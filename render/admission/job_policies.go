@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 )
 
 // The limits of a Job's policies (Kubernetes v1.36.3 pkg/apis/batch/validation).
@@ -62,7 +63,7 @@ func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule,
 func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report apirule.Reporter) {
 	apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	pod := &spec.Template.Spec
-	if name := codes.ContainerName; name != nil && !hasContainer(pod.Containers, *name) && !hasContainer(pod.InitContainers, *name) {
+	if name := codes.ContainerName; name != nil && !podapi.HasContainer(pod.Containers, *name) && !podapi.HasContainer(pod.InitContainers, *name) {
 		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
 	}
 	values := at.Append(fieldpath.Field("values"))

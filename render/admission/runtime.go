@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -146,7 +147,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
-		if !hasContainer(pod.Containers, container) {
+		if !podapi.HasContainer(pod.Containers, container) {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
 				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),

@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
+// CheckClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
 // pkg/apis/core/validation).
-func checkClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
+func CheckClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
 	apirule.Metadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
 	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
 }

@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkCreated checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
+// CheckPod checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
 // plugins refuse and the Job API does not (Kubernetes v1.36.3 pkg/apis/core/validation, plugin/pkg/admission).
-func checkCreated(pod *corev1.Pod, report apirule.Reporter) {
+func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
 	spec := &p.Spec
 	p.checkPriority()

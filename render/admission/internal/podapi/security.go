@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"fmt"
@@ -136,7 +136,7 @@ func (p *podChecker) checkContainerSecurity(c podContainer) {
 	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
 		return
 	}
-	if privileged(s) {
+	if IsPrivileged(s) {
 		p.report(finding.CodeSecurityContext, at, "a privileged container can always gain privileges", "drop allowPrivilegeEscalation: false, or privileged: true")
 	}
 	if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN") {

@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ type podChecker struct {
 	volumeSteps []fieldpath.Step
 }
 
-// checkPod checks the Pod template that stands at the path.
-func checkPod(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
+// CheckTemplate checks the Pod template that stands at the path.
+func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: template, at: at.Append(fieldpath.Field("spec")), report: report}
 	p.checkVolumes()
 	p.checkContainers()

@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 	if m.MountPropagation != nil {
 		path := at.Append(fieldpath.Field("mountPropagation"))
 		apirule.OneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
-		if *m.MountPropagation == corev1.MountPropagationBidirectional && !privileged(c.SecurityContext) {
+		if *m.MountPropagation == corev1.MountPropagationBidirectional && !IsPrivileged(c.SecurityContext) {
 			p.report(finding.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
 		}
 	}
@@ -70,7 +70,8 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 	}
 }
 
-func privileged(c *corev1.SecurityContext) bool {
+// IsPrivileged reports whether a container has all power over its node.
+func IsPrivileged(c *corev1.SecurityContext) bool {
 	return c != nil && c.Privileged != nil && *c.Privileged
 }
 

@@ -1,4 +1,4 @@
-package admission
+package podapi
 
 import (
 	"fmt"
@@ -215,7 +215,8 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	}
 }
 
-func hasContainer(containers []corev1.Container, name string) bool {
+// HasContainer reports whether a list holds a container of the name.
+func HasContainer(containers []corev1.Container, name string) bool {
 	for i := range containers {
 		if containers[i].Name == name {
 			return true
