@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -105,8 +106,8 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 		if suspended && i >= len(out.Jobs) {
 			severity = finding.Warning // the controller creates the Job after the JobSet is resumed
 		}
-		checkJob(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
-			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: asPrinted(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+		jobapi.Check(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 		})
 	}
 	checkPods(js, id, add)

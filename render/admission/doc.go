@@ -18,7 +18,7 @@
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
 //	children.go         the Jobs, Pods and volume claims
-//	job.go              the Job API
+//	internal/jobapi     the Job API
 //	internal/podapi     the Pod API
 //	update.go           all that again, for a change
 //	warnings.go         what the cluster takes and its author hardly meant

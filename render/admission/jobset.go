@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 )
 
 // jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
@@ -85,7 +86,7 @@ func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
 			c.change(cause.finding, func(earlier *finding.Finding) {
-				earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+				earlier.Path = jobapi.PrintedPath(f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.sharp = true
 		}

@@ -1,4 +1,4 @@
-package admission
+package jobapi
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 )
 
-// checkJob is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
+// Check is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
 // controller made. Fields that the API server fills in may be empty.
-func checkJob(job *batchv1.Job, report apirule.Reporter) {
+func Check(job *batchv1.Job, report apirule.Reporter) {
 	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
 	spec := fieldpath.Fields("spec")
 	checkCounts(&job.Spec, spec, report)

@@ -1,4 +1,4 @@
-package admission
+package jobapi
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// asPrinted returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation): it
+// PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation): it
 // leaves out the metadata of labels and annotations of the Pod template, except reserved ones, and renames or leaves
 // out some fields of volumes and affinities.
-func asPrinted(code finding.Code, path fieldpath.Path) fieldpath.Path {
+func PrintedPath(code finding.Code, path fieldpath.Path) fieldpath.Path {
 	metadata := fieldpath.Fields("spec", "template", "metadata")
 	if code == finding.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {
 		return fieldpath.Fields("spec", "template").Append(path[len(metadata):]...)
