@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
@@ -138,7 +139,7 @@ func newJobFamily(js *jobset.JobSet, opts JobsOptions) (*jobFamily, error) {
 	if f.Namespace == "" {
 		f.Namespace = metav1.NamespaceDefault
 	}
-	defaultJobSetSpec(&f.Spec)
+	defaults.JobSetSpec(&f.Spec)
 	if *f.Spec.Network.EnableDNSHostnames {
 		f.subdomain = f.Spec.Network.Subdomain
 		if f.subdomain == "" {

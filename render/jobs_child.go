@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // restartAttemptKey counts the restarts of the whole JobSet. The module of JobSet's API does not
@@ -96,7 +98,7 @@ func (m *jobMembers) newSharedJob() *sharedJob {
 	}
 	pod.Volumes = append(pod.Volumes, f.claimVolumes(pod)...)
 	if f.opts.Stored {
-		defaultPodTemplate(pod)
+		defaults.PodTemplate(pod)
 		storePodTemplate(&job.Spec.Template)
 		setDefaultCounts(&job.Spec)
 	}
@@ -209,9 +211,9 @@ func (m *jobMembers) storeJob(job *batchv1.Job) {
 // all where he said nothing at all (Kubernetes v1.36.3 pkg/apis/batch/v1).
 func setDefaultCounts(spec *batchv1.JobSpec) {
 	if spec.Parallelism == nil && spec.Completions == nil {
-		setDefaultPointer(&spec.Completions, 1)
+		defaults.SetPointer(&spec.Completions, 1)
 	}
-	setDefaultPointer(&spec.Parallelism, 1)
+	defaults.SetPointer(&spec.Parallelism, 1)
 }
 
 func (m *jobMembers) jobName(index int) string {

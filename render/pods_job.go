@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // The names that the Job controller writes into Pods and the API's Go module does not export
@@ -156,9 +158,9 @@ func webhookPlaces(annotations map[string]string) bool {
 // of the same priority out of it. Its terms come after those of the template.
 func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 	affinity := pod.Spec.Affinity.DeepCopy()
-	setDefaultPointer(&affinity, corev1.Affinity{})
-	setDefaultPointer(&affinity.PodAffinity, corev1.PodAffinity{})
-	setDefaultPointer(&affinity.PodAntiAffinity, corev1.PodAntiAffinity{})
+	defaults.SetPointer(&affinity, corev1.Affinity{})
+	defaults.SetPointer(&affinity.PodAffinity, corev1.PodAffinity{})
+	defaults.SetPointer(&affinity.PodAntiAffinity, corev1.PodAntiAffinity{})
 	key := []string{pod.Labels[jobset.JobKey]}
 	term := func(requirements ...metav1.LabelSelectorRequirement) corev1.PodAffinityTerm {
 		return corev1.PodAffinityTerm{

@@ -16,7 +16,7 @@
 //	render/policy       counts, and what the runtime's policies write
 //	build.go            what the TrainJob's own sections write over all that: the JobSet
 //	companions.go       the ConfigMaps, Secrets and PodGroups beside it
-//	stored.go           what the API server fills in when it stores them
+//	internal/defaults   what the API server fills in when it stores them
 //	jobs.go, service.go the JobSet controller's Jobs and Service
 //	pods.go             the Job controller's Pods
 //

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // This file holds what the API server changes in Jobs, Pods and claims when it stores them, besides the defaults
@@ -35,7 +37,7 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 		roundUp(spec.Resources.Limits)
 		roundUp(spec.Resources.Requests)
 	}
-	for _, container := range podContainers(spec) {
+	for _, container := range defaults.Containers(spec) {
 		roundUp(container.Resources.Limits)
 		roundUp(container.Resources.Requests)
 		if l := container.Lifecycle; l != nil && l.StopSignal != nil {
