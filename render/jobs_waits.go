@@ -11,6 +11,9 @@ const (
 	never
 )
 
+// isPresent reports whether the JobSet has the Jobs as it stands.
+func (m *jobMembers) isPresent() bool { return m.presence == present }
+
 // resolveWaits works out what each replicated job waits for, and whether its Jobs come at all. A
 // replicated job that depends on others is created only when theirs are ready or complete, which
 // never happens while the JobSet is suspended. One that depends on itself, on an unknown one or on

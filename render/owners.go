@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -40,12 +41,12 @@ type ownedJob struct {
 // OwnersOfChildren takes a JobSet with its owners, as JobSet returned both, and the options with which
 // its Jobs or Pods are made. It changes neither. It refuses what Jobs refuses.
 func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptions) (*ChildOwners, error) {
-	asked, err := newJobFamily(js, opts)
+	asked, err := newJobFamily(js, childOptions(opts))
 	if err != nil {
 		return nil, err
 	}
 	opts.Stored = false
-	plain, err := newJobFamily(js, opts)
+	plain, err := newJobFamily(js, childOptions(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSp
 }
 
 func without(labels map[string]string, key string) map[string]string {
-	rest := overlay(labels)
+	rest := maps.Clone(labels)
 	delete(rest, key)
 	return rest
 }

@@ -5,14 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes
-// of one Pod (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). Their names hold the Pod's, which
-// ends in characters that only the cluster chooses: suffix stands for them and is the caller's
-// choice. Where the Pod has owner references, the claims refer to the Pod, without its uid.
-//
-// The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
-// quantities in already.
-func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
+// ephemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod (Kubernetes v1.36.3
+// pkg/controller/volume/ephemeral).
+func ephemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	if pod == nil {
 		return nil
 	}

@@ -36,8 +36,11 @@ type jobPods struct {
 	labelKeys     bool             // selectors take labels of the Pod
 }
 
+// pods returns the Pods of the Job of the index.
+func (m *jobMembers) pods(index int) *jobPods { return newJobPods(m.job(index), m.family.opts) }
+
 // newJobPods takes over the Job: it writes into its maps.
-func newJobPods(job *batchv1.Job, opts JobsOptions) *jobPods {
+func newJobPods(job *batchv1.Job, opts childOptions) *jobPods {
 	template := &job.Spec.Template
 	p := &jobPods{
 		job:           job,
@@ -96,7 +99,7 @@ func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 
 // admit does what the admission of the Pods does: their priority is looked up, then JobSet's webhook
 // writes it into a label and places the Pods, unless the node-selector strategy has done so.
-func (p *jobPods) admit(opts JobsOptions) {
+func (p *jobPods) admit(opts childOptions) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
 	if opts.Stored {
@@ -126,15 +129,14 @@ func (p *jobPods) admit(opts JobsOptions) {
 // cluster: not for a PriorityClass that somebody made. A cluster's own default class is not known
 // either; there, most have none.
 func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
-	if priority, known = SystemPriority(spec.PriorityClassName); known || spec.Priority == nil {
+	if priority, known = systemPriority(spec.PriorityClassName); known || spec.Priority == nil {
 		return priority, known
 	}
 	return *spec.Priority, true // refused if the class has another
 }
 
-// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It returns
-// false for other classes.
-func SystemPriority(class string) (priority int32, known bool) {
+// systemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class.
+func systemPriority(class string) (priority int32, known bool) {
 	switch class {
 	case "":
 		return 0, true
