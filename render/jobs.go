@@ -8,6 +8,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
@@ -75,23 +76,23 @@ type ChildJob struct {
 // The error is the findings of severity Error; the output is there all the same, except for a
 // JobSet that is nil or has no name. The output shares no memory with js.
 func Jobs(js *jobset.JobSet, opts JobsOptions) (*JobsOutput, error) {
-	family, err := newJobFamily(js, childOptions(opts))
+	family, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	out := &JobsOutput{Service: family.service(), Claims: family.claims(), Findings: family.findings()}
-	if family.tooManyJobs() {
+	out := &JobsOutput{Service: family.Service(), Claims: family.Claims(), Findings: family.Findings()}
+	if family.TooManyJobs() {
 		return out, out.Findings.Err()
 	}
-	for _, members := range family.members {
+	for _, members := range family.Members {
 		for index := range int(members.Replicas) {
 			child := ChildJob{
-				Job:           members.job(index).DeepCopy(),
+				Job:           members.Job(index).DeepCopy(),
 				ReplicatedJob: members.Name,
 				Index:         index,
-				WaitsFor:      members.waitsFor,
+				WaitsFor:      members.WaitsFor,
 			}
-			if members.isPresent() {
+			if members.IsPresent() {
 				out.Jobs = append(out.Jobs, child)
 			} else {
 				out.Later = append(out.Later, child)

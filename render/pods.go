@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
@@ -35,11 +36,11 @@ type PodsOptions struct {
 type IndexRange struct{ First, Last int }
 
 // selected returns the children of a JobSet, and the selection of their Pods. It refuses one that cannot be meant.
-func (opts PodsOptions) selected(js *jobset.JobSet) (*jobFamily, selection, error) {
-	s := selection{Job: opts.Job, Indexes: (*indexRange)(opts.Indexes), AllIndexes: opts.AllIndexes}
-	family, err := newJobFamily(js, childOptions(opts.JobsOptions))
+func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.Selection, error) {
+	s := children.Selection{Job: opts.Job, Indexes: (*children.IndexRange)(opts.Indexes), AllIndexes: opts.AllIndexes}
+	family, err := children.New(js, children.Options(opts.JobsOptions))
 	if err == nil {
-		err = s.check(family)
+		err = s.Check(family)
 	}
 	return family, s, err
 }
@@ -67,11 +68,11 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 			yield(nil, err)
 			return
 		}
-		for members, indexes := range selected.members(family) {
-			for index := range selected.jobs(members) {
-				pods := members.pods(index)
+		for members, indexes := range selected.Members(family) {
+			for index := range selected.Jobs(members) {
+				pods := members.Pods(index)
 				for i := indexes.First; i <= indexes.Last; i++ {
-					if !yield(pods.pod(i), nil) {
+					if !yield(pods.Pod(i), nil) {
 						return
 					}
 				}
@@ -96,10 +97,10 @@ func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 			yield(PodRange{}, err)
 			return
 		}
-		for members, indexes := range selected.members(family) {
-			for index := range selected.jobs(members) {
-				pods := members.pods(index)
-				if !yield(PodRange{pods.pod(indexes.First), IndexRange(indexes)}, nil) {
+		for members, indexes := range selected.Members(family) {
+			for index := range selected.Jobs(members) {
+				pods := members.Pods(index)
+				if !yield(PodRange{pods.Pod(indexes.First), IndexRange(indexes)}, nil) {
 					return
 				}
 			}
@@ -118,11 +119,11 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 		return 0, err
 	}
 	count := int64(0)
-	for members, indexes := range selected.members(family) {
+	for members, indexes := range selected.Members(family) {
 		jobs := int64(max(0, members.Replicas))
 		if opts.Job != "" && opts.Job != members.Name {
 			jobs = 0
-			for range selected.jobs(members) {
+			for range selected.Jobs(members) {
 				jobs++
 			}
 		}
@@ -166,9 +167,9 @@ func HasEphemeralVolumes(js *jobset.JobSet) bool {
 // The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
 // quantities in already.
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
-	return ephemeralClaims(pod, suffix)
+	return children.EphemeralClaims(pod, suffix)
 }
 
 // SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It returns
 // false for other classes.
-func SystemPriority(class string) (priority int32, known bool) { return systemPriority(class) }
+func SystemPriority(class string) (priority int32, known bool) { return children.SystemPriority(class) }

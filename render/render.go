@@ -17,8 +17,9 @@
 //	build.go            what the TrainJob's own sections write over all that: the JobSet
 //	companions.go       the ConfigMaps, Secrets and PodGroups beside it
 //	internal/defaults   what the API server fills in when it stores them
-//	jobs.go, service.go the JobSet controller's Jobs and Service
+//	jobs.go             the JobSet controller's Jobs and Service
 //	pods.go             the Job controller's Pods
+//	owners.go           who set the fields of Jobs and Pods
 //
 // A TrainJob of Trainer 2.1 comes with its overrides (overrides.go), and Migrate says the same in today's API
 // (migrate.go).

@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"fmt"
@@ -19,15 +19,16 @@ import (
 // pkg/constants).
 const (
 	completionIndexEnv = "JOB_COMPLETION_INDEX"
-	podPriorityKey     = "jobset.sigs.k8s.io/priority"
+	// PriorityKey is the label with the value of the priority of a Pod.
+	PriorityKey = "jobset.sigs.k8s.io/priority"
 )
 
 // maxGenerateName is how long a generateName may be so that the random suffix of five still fits
 // into a DNS label.
 const maxGenerateName = 63 - 5
 
-// jobPods makes the Pods of one Job. What they share is made once.
-type jobPods struct {
+// Pods makes the Pods of one Job. What they share is made once.
+type Pods struct {
 	job           *batchv1.Job
 	shared        corev1.Pod
 	indexed       bool
@@ -36,13 +37,13 @@ type jobPods struct {
 	labelKeys     bool             // selectors take labels of the Pod
 }
 
-// pods returns the Pods of the Job of the index.
-func (m *jobMembers) pods(index int) *jobPods { return newJobPods(m.job(index), m.family.opts) }
+// Pods returns the Pods of the Job of the index.
+func (m *Members) Pods(index int) *Pods { return newPods(m.Job(index), m.family.opts) }
 
-// newJobPods takes over the Job: it writes into its maps.
-func newJobPods(job *batchv1.Job, opts childOptions) *jobPods {
+// newPods takes over the Job: it writes into its maps.
+func newPods(job *batchv1.Job, opts Options) *Pods {
 	template := &job.Spec.Template
-	p := &jobPods{
+	p := &Pods{
 		job:           job,
 		indexed:       *job.Spec.CompletionMode == batchv1.IndexedCompletion,
 		countFailures: job.Spec.BackoffLimitPerIndex != nil,
@@ -99,7 +100,7 @@ func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 
 // admit does what the admission of the Pods does: their priority is looked up, then JobSet's webhook
 // writes it into a label and places the Pods, unless the node-selector strategy has done so.
-func (p *jobPods) admit(opts childOptions) {
+func (p *Pods) admit(opts Options) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
 	if opts.Stored {
@@ -118,9 +119,9 @@ func (p *jobPods) admit(opts childOptions) {
 		return
 	}
 	if known {
-		pod.Labels[podPriorityKey] = strconv.Itoa(int(priority))
+		pod.Labels[PriorityKey] = strconv.Itoa(int(priority))
 	}
-	if p.indexed && webhookPlaces(pod.Annotations) {
+	if p.indexed && WebhookPlaces(pod.Annotations) {
 		p.leader = exclusiveAffinity(pod)
 	}
 }
@@ -129,14 +130,14 @@ func (p *jobPods) admit(opts childOptions) {
 // cluster: not for a PriorityClass that somebody made. A cluster's own default class is not known
 // either; there, most have none.
 func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
-	if priority, known = systemPriority(spec.PriorityClassName); known || spec.Priority == nil {
+	if priority, known = SystemPriority(spec.PriorityClassName); known || spec.Priority == nil {
 		return priority, known
 	}
 	return *spec.Priority, true // refused if the class has another
 }
 
-// systemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class.
-func systemPriority(class string) (priority int32, known bool) {
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class.
+func SystemPriority(class string) (priority int32, known bool) {
 	switch class {
 	case "":
 		return 0, true
@@ -149,8 +150,8 @@ func systemPriority(class string) (priority int32, known bool) {
 	}
 }
 
-// webhookPlaces tells whether JobSet's Pod webhook does the exclusive placement.
-func webhookPlaces(annotations map[string]string) bool {
+// WebhookPlaces tells whether JobSet's Pod webhook does the exclusive placement.
+func WebhookPlaces(annotations map[string]string) bool {
 	_, exclusive := annotations[jobset.ExclusiveKey]
 	_, byNodeSelector := annotations[jobset.NodeSelectorStrategyKey]
 	return exclusive && !byNodeSelector
@@ -175,9 +176,9 @@ func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 		{Key: jobset.JobKey, Operator: metav1.LabelSelectorOpExists},
 		{Key: jobset.JobKey, Operator: metav1.LabelSelectorOpNotIn, Values: key},
 	}
-	if priority, known := pod.Labels[podPriorityKey]; known {
+	if priority, known := pod.Labels[PriorityKey]; known {
 		others = append(others, metav1.LabelSelectorRequirement{
-			Key: podPriorityKey, Operator: metav1.LabelSelectorOpIn, Values: []string{priority},
+			Key: PriorityKey, Operator: metav1.LabelSelectorOpIn, Values: []string{priority},
 		})
 	}
 	together := &affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -189,8 +190,8 @@ func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 	return affinity
 }
 
-// pod is the Pod of the index.
-func (p *jobPods) pod(index int) *corev1.Pod {
+// Pod is the Pod of the index.
+func (p *Pods) Pod(index int) *corev1.Pod {
 	pod := p.shared
 	pod.Labels, pod.Annotations = maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
 	if p.indexed {
@@ -203,7 +204,7 @@ func (p *jobPods) pod(index int) *corev1.Pod {
 }
 
 // number gives the Pod its completion index.
-func (p *jobPods) number(pod *corev1.Pod, index int) {
+func (p *Pods) number(pod *corev1.Pod, index int) {
 	number := strconv.Itoa(index)
 	pod.Labels[batchv1.JobCompletionIndexAnnotation] = number
 	pod.Annotations[batchv1.JobCompletionIndexAnnotation] = number

@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"fmt"
@@ -9,19 +9,18 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// selection says which Pods of a JobSet are meant: those of one Job or replicated job, or of all; those with some indexes, or all; and
-// also those that are created as others finish.
-type selection struct {
+// Selection selects Pods of a JobSet. Its fields are those of render.PodsOptions.
+type Selection struct {
 	Job        string
-	Indexes    *indexRange
+	Indexes    *IndexRange
 	AllIndexes bool
 }
 
-// indexRange holds the indexes from First to Last, both included.
-type indexRange struct{ First, Last int }
+// IndexRange holds the indexes from First to Last, both included.
+type IndexRange struct{ First, Last int }
 
-// check refuses a selection that cannot be meant.
-func (s selection) check(f *jobFamily) error {
+// Check refuses a selection that cannot be meant.
+func (s Selection) Check(f *Family) error {
 	if r := s.Indexes; r != nil && (r.First < 0 || r.Last < r.First) {
 		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0", r.First, r.Last)
 	}
@@ -29,8 +28,8 @@ func (s selection) check(f *jobFamily) error {
 		return nil
 	}
 	var names []string
-	for _, members := range f.members {
-		for range s.jobs(members) {
+	for _, members := range f.Members {
+		for range s.Jobs(members) {
 			return nil
 		}
 		names = append(names, members.Name)
@@ -39,27 +38,27 @@ func (s selection) check(f *jobFamily) error {
 		f.Namespace, f.Name, s.Job, quoted(names), f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
 }
 
-// members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.
-func (s selection) members(f *jobFamily) iter.Seq2[*jobMembers, indexRange] {
-	return func(yield func(*jobMembers, indexRange) bool) {
-		for _, members := range f.members {
+// Members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.
+func (s Selection) Members(f *Family) iter.Seq2[*Members, IndexRange] {
+	return func(yield func(*Members, IndexRange) bool) {
+		for _, members := range f.Members {
 			spec := &members.Template.Spec
 			if members.presence == never || isManagedElsewhere(spec) || isPastDeadline(spec) {
 				continue
 			}
 			first, last := s.indexes(spec)
-			if first <= last && !yield(members, indexRange{first, last}) {
+			if first <= last && !yield(members, IndexRange{first, last}) {
 				return
 			}
 		}
 	}
 }
 
-// jobs are the indexes of the child Jobs that the selection holds.
-func (s selection) jobs(members *jobMembers) iter.Seq[int] {
+// Jobs are the indexes of the child Jobs that the selection holds.
+func (s Selection) Jobs(members *Members) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for index := range int(members.Replicas) {
-			if s.Job != "" && s.Job != members.Name && s.Job != members.jobName(index) {
+			if s.Job != "" && s.Job != members.Name && s.Job != members.JobName(index) {
 				continue
 			}
 			if !yield(index) {
@@ -70,7 +69,7 @@ func (s selection) jobs(members *jobMembers) iter.Seq[int] {
 }
 
 // indexes are the first and the last index that the selection holds of a Job's Pods.
-func (s selection) indexes(spec *batchv1.JobSpec) (first, last int) {
+func (s Selection) indexes(spec *batchv1.JobSpec) (first, last int) {
 	counts := newPodCounts(spec)
 	last = counts.atStart - 1
 	if s.AllIndexes {

@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // lostEndpoints finds the addresses of Pods of this JobSet that no Pod has: of the coordinator, and
 // whatever is written like one in a container's environment or command line, or in a ConfigMap that
 // comes with the JobSet.
-func (f *jobFamily) lostEndpoints() finding.List {
+func (f *Family) lostEndpoints() finding.List {
 	var found finding.List
 	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
 	report := func(object fieldpath.Object, path fieldpath.Path, what, why string) {
@@ -43,7 +43,7 @@ func (f *jobFamily) lostEndpoints() finding.List {
 			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
 		}
 	}
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		pod := &members.Template.Spec.Template.Spec
 		at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
 		scanContainers := func(list string, containers []corev1.Container) {
@@ -82,7 +82,7 @@ func (f *jobFamily) lostEndpoints() finding.List {
 // endpointPattern finds hosts written like those of this JobSet's Pods: replicated job, index of the
 // Job, index of the Pod and subdomain. Only the JobSet's own subdomain and its name, which takes its
 // place by default, count: what looks alike under another may belong to another JobSet.
-func (f *jobFamily) endpointPattern() *regexp.Regexp {
+func (f *Family) endpointPattern() *regexp.Regexp {
 	quote := func(name string) string { return regexp.QuoteMeta(strings.ToValidUTF8(name, "?")) }
 	name := quote(f.Name)
 	domains := name
@@ -93,12 +93,12 @@ func (f *jobFamily) endpointPattern() *regexp.Regexp {
 }
 
 // noSuchPod says why no Pod has the host that the parts make up; it is empty when a Pod has it.
-func (f *jobFamily) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) string {
-	i := slices.IndexFunc(f.members, func(m *jobMembers) bool { return m.Name == replicatedJob })
+func (f *Family) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) string {
+	i := slices.IndexFunc(f.Members, func(m *Members) bool { return m.Name == replicatedJob })
 	if i < 0 {
 		return fmt.Sprintf("there is no replicated job %q", replicatedJob)
 	}
-	members := f.members[i]
+	members := f.Members[i]
 	spec := &members.Template.Spec
 	switch {
 	case f.subdomain == "":

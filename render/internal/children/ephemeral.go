@@ -1,13 +1,13 @@
-package render
+package children
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ephemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod (Kubernetes v1.36.3
+// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod (Kubernetes v1.36.3
 // pkg/controller/volume/ephemeral).
-func ephemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
+func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	if pod == nil {
 		return nil
 	}

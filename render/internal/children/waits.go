@@ -1,4 +1,4 @@
-package render
+package children
 
 import jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -11,8 +11,8 @@ const (
 	never
 )
 
-// isPresent reports whether the JobSet has the Jobs as it stands.
-func (m *jobMembers) isPresent() bool { return m.presence == present }
+// IsPresent reports whether the JobSet has the Jobs as it stands.
+func (m *Members) IsPresent() bool { return m.presence == present }
 
 // resolveWaits works out what each replicated job waits for, and whether its Jobs come at all. A
 // replicated job that depends on others is created only when theirs are ready or complete, which
@@ -20,14 +20,14 @@ func (m *jobMembers) isPresent() bool { return m.presence == present }
 // one that never comes, never comes itself. One that depends on a later one does not wait: the
 // controller counts as it goes and finds none of none missing (JobSet v0.12.0
 // pkg/controllers/depends_on.go).
-func (f *jobFamily) resolveWaits() {
+func (f *Family) resolveWaits() {
 	inOrder := f.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
-	before := map[string]*jobMembers{}
+	before := map[string]*Members{}
 	known := map[string]bool{}
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		known[members.Name] = true
 	}
-	for i, members := range f.members {
+	for i, members := range f.Members {
 		for _, dependency := range members.DependsOn {
 			target, earlier := before[dependency.Name]
 			switch {
@@ -38,17 +38,17 @@ func (f *jobFamily) resolveWaits() {
 			default:
 				continue
 			}
-			members.waitsFor = append(members.waitsFor, dependency)
+			members.WaitsFor = append(members.WaitsFor, dependency)
 		}
 		if inOrder && i > 0 {
-			previous := f.members[i-1]
-			members.waitsFor = append(members.waitsFor, jobset.DependsOn{Name: previous.Name, Status: jobset.DependencyReady})
+			previous := f.Members[i-1]
+			members.WaitsFor = append(members.WaitsFor, jobset.DependsOn{Name: previous.Name, Status: jobset.DependencyReady})
 		}
 		before[members.Name] = members
 	}
 }
 
-func (f *jobFamily) afterDependencies() presence {
+func (f *Family) afterDependencies() presence {
 	if f.suspended() {
 		return afterResume
 	}

@@ -1,4 +1,18 @@
-package render
+// Package children makes the objects that controllers make of a JobSet: Jobs, a Service, volume claims and Pods.
+//
+// New fills in the defaults of a JobSet and counts its Jobs. Each Members stands for one replicated job: Job makes one of its Jobs, and
+// Pods makes the Pods of one. The sources are the JobSet controller and webhooks (JobSet v0.12.0 pkg/controllers, pkg/webhooks), the Job
+// controller (Kubernetes v1.36.3 pkg/controller/job), and the API server, which changes objects when it stores them (pkg/registry).
+//
+//	waits.go      which Jobs there are, and what they wait for
+//	job.go        a Job
+//	service.go    the Service
+//	claims.go     the claims that all Pods share; ephemeral.go has those of one Pod
+//	selection.go  which Pods are meant
+//	pod.go        a Pod
+//	stored.go     what the API server changes
+//	findings.go   what a reader of the children should know, with endpoints.go
+package children
 
 import (
 	"fmt"
@@ -17,8 +31,8 @@ import (
 // a mistyped number of replicas would take all memory.
 const maxJobs = 100_000
 
-// childOptions says what the children hold, as JobsOptions does.
-type childOptions struct {
+// Options says what the children hold. Its fields are those of render.JobsOptions.
+type Options struct {
 	Stored          bool
 	JobSetUID       types.UID
 	JobUID          func(job string) types.UID
@@ -26,17 +40,18 @@ type childOptions struct {
 	OwnerReferences bool
 }
 
-// jobFamily is what the child Jobs of one JobSet have in common, worked out once.
-type jobFamily struct {
+// Family is what the child Jobs of one JobSet have in common, worked out once.
+type Family struct {
 	*jobset.JobSet // a copy, defaulted
-	opts           childOptions
+	opts           Options
 	uid            types.UID
 	subdomain      string // empty when DNS hostnames are off
 	globalReplicas int    // of all replicated jobs together
-	members        []*jobMembers
+	Members        []*Members
 }
 
-func newJobFamily(js *jobset.JobSet, opts childOptions) (*jobFamily, error) {
+// New returns the children of a JobSet, which it leaves as it is. It refuses a JobSet without a name.
+func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	if js == nil {
 		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
 	}
@@ -48,7 +63,7 @@ func newJobFamily(js *jobset.JobSet, opts childOptions) (*jobFamily, error) {
 			Remedy:  finding.Remedy{Text: "give it one"},
 		}}
 	}
-	f := &jobFamily{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
+	f := &Family{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
 	if f.uid == "" {
 		f.uid = js.UID
 	}
@@ -65,14 +80,14 @@ func newJobFamily(js *jobset.JobSet, opts childOptions) (*jobFamily, error) {
 	inGroup := map[string]int{}
 	for i := range f.Spec.ReplicatedJobs {
 		rjob := &f.Spec.ReplicatedJobs[i]
-		f.members = append(f.members, &jobMembers{
+		f.Members = append(f.Members, &Members{
 			ReplicatedJob: rjob, family: f,
 			firstOfAll: f.globalReplicas, firstInGroup: inGroup[rjob.GroupName],
 		})
 		f.globalReplicas += int(rjob.Replicas)
 		inGroup[rjob.GroupName] += int(rjob.Replicas)
 	}
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		members.groupReplicas = inGroup[members.GroupName]
 	}
 	f.resolveWaits()
@@ -80,7 +95,7 @@ func newJobFamily(js *jobset.JobSet, opts childOptions) (*jobFamily, error) {
 }
 
 // owner is the reference by which the JobSet owns what its controller makes.
-func (f *jobFamily) owner() []metav1.OwnerReference {
+func (f *Family) owner() []metav1.OwnerReference {
 	if !f.opts.OwnerReferences {
 		return nil
 	}
@@ -95,4 +110,4 @@ func controlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerRe
 }
 
 // suspended tells whether the JobSet is suspended, and so its Jobs.
-func (f *jobFamily) suspended() bool { return f.Spec.Suspend != nil && *f.Spec.Suspend }
+func (f *Family) suspended() bool { return f.Spec.Suspend != nil && *f.Spec.Suspend }

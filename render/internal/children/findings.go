@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// findings are what a reader of the children should know, in the order of the JobSet's fields.
-func (f *jobFamily) findings() finding.List {
+// Findings are what a reader of the children should know, in the order of the JobSet's fields.
+func (f *Family) Findings() finding.List {
 	var found finding.List
 	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
 		found = append(found, finding.Finding{
@@ -35,11 +35,11 @@ func (f *jobFamily) findings() finding.List {
 			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
 			"read the Jobs and Pods as what a cluster makes whose own controller manages it")
 	}
-	if f.tooManyJobs() {
+	if f.TooManyJobs() {
 		report(finding.Error, finding.CodeTooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
 			fmt.Sprintf("the JobSet has more than %d Jobs", maxJobs), "lower the replicas")
 	}
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		if members.presence == never {
 			report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
 				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
@@ -55,7 +55,7 @@ func (f *jobFamily) findings() finding.List {
 type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string)
 
 // reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
-func (f *jobFamily) reportPodless(members *jobMembers, report reporter) {
+func (f *Family) reportPodless(members *Members, report reporter) {
 	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
 	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
 		report(finding.Warning, finding.CodeManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
@@ -72,8 +72,8 @@ func (f *jobFamily) reportPodless(members *jobMembers, report reporter) {
 // reportPlacement tells which Pods an exclusive placement without the node-selector strategy keeps
 // back: all but the one of index 0, until that one is scheduled (JobSet v0.12.0
 // pkg/webhooks/pod_webhook.go).
-func (f *jobFamily) reportPlacement(members *jobMembers, report reporter) {
-	if !webhookPlaces(members.podAnnotations()) {
+func (f *Family) reportPlacement(members *Members, report reporter) {
+	if !WebhookPlaces(members.podAnnotations()) {
 		return
 	}
 	spec := members.Template.Spec
@@ -90,20 +90,20 @@ func (f *jobFamily) reportPlacement(members *jobMembers, report reporter) {
 	}
 }
 
-func (f *jobFamily) reportPriority(members *jobMembers, report reporter) {
+func (f *Family) reportPriority(members *Members, report reporter) {
 	pod := &members.Template.Spec.Template.Spec
 	if _, known := podPriority(pod); !known {
 		report(finding.Warning, finding.CodeUnknownPriority,
 			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
-			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, podPriorityKey),
+			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, PriorityKey),
 			"read it with kubectl get priorityclass "+pod.PriorityClassName)
 	}
 }
 
-// tooManyJobs tells whether there are more Jobs than maxJobs, whatever their numbers add up to.
-func (f *jobFamily) tooManyJobs() bool {
+// TooManyJobs tells whether there are more Jobs than maxJobs, whatever their numbers add up to.
+func (f *Family) TooManyJobs() bool {
 	jobs := 0
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		if jobs += int(max(0, members.Replicas)); jobs > maxJobs {
 			return true
 		}
@@ -112,9 +112,9 @@ func (f *jobFamily) tooManyJobs() bool {
 }
 
 // names are the replicated jobs of that presence.
-func (f *jobFamily) names(p presence) []string {
+func (f *Family) names(p presence) []string {
 	var names []string
-	for _, members := range f.members {
+	for _, members := range f.Members {
 		if members.presence == p {
 			names = append(names, members.Name)
 		}
@@ -131,12 +131,12 @@ func quoted(names []string) string {
 }
 
 // path is the replicated job in the JobSet.
-func (m *jobMembers) path() fieldpath.Path {
+func (m *Members) path() fieldpath.Path {
 	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", m.Name))
 }
 
 // podAnnotations are those that the placement of the Pods hangs on.
-func (m *jobMembers) podAnnotations() map[string]string {
+func (m *Members) podAnnotations() map[string]string {
 	return overlay(m.Template.Spec.Template.Annotations,
 		exclusivePlacement(m.family.Annotations), exclusivePlacement(m.Template.Annotations))
 }

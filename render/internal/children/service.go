@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -6,9 +6,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// service is the headless Service behind the Pods' DNS names, or nil when they have none. The
+// Service is the headless Service behind the Pods' DNS names, or nil when they have none. The
 // cluster takes a Service of that name that is there already as it is.
-func (f *jobFamily) service() *corev1.Service {
+func (f *Family) Service() *corev1.Service {
 	if f.subdomain == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"crypto/sha1"
@@ -20,14 +20,14 @@ import (
 // export it (JobSet v0.12.0 pkg/constants).
 const restartAttemptKey = "jobset.sigs.k8s.io/restart-attempt"
 
-// jobMembers are the child Jobs of one replicated job.
-type jobMembers struct {
+// Members are the child Jobs of one replicated job.
+type Members struct {
 	*jobset.ReplicatedJob
-	family *jobFamily
+	family *Family
 	// firstOfAll and firstInGroup are how many Jobs stand before its first, in the JobSet and in
 	// its group.
 	firstOfAll, firstInGroup, groupReplicas int
-	waitsFor                                []jobset.DependsOn
+	WaitsFor                                []jobset.DependsOn
 	presence                                presence
 
 	shared *sharedJob // made by the first call of job
@@ -39,15 +39,15 @@ type sharedJob struct {
 	job   batchv1.Job
 }
 
-// job returns the child Job of the index. Jobs of one replicated job share memory: the caller may
+// Job returns the child Job of the index. Jobs of one replicated job share memory: the caller may
 // change the Job and its maps, but nothing behind another pointer or slice.
-func (m *jobMembers) job(index int) *batchv1.Job {
+func (m *Members) Job(index int) *batchv1.Job {
 	if m.shared == nil {
 		m.shared = m.newSharedJob()
 	}
 	f := m.family
 	job := m.shared.job
-	job.Name = m.jobName(index)
+	job.Name = m.JobName(index)
 	m.mark(&job.ObjectMeta, index, job.Name)
 	m.mark(&job.Spec.Template.ObjectMeta, index, job.Name)
 	if _, exclusive := job.Annotations[jobset.ExclusiveKey]; exclusive {
@@ -62,7 +62,7 @@ func (m *jobMembers) job(index int) *batchv1.Job {
 }
 
 // newSharedJob makes the parts that do not depend on the index.
-func (m *jobMembers) newSharedJob() *sharedJob {
+func (m *Members) newSharedJob() *sharedJob {
 	f := m.family
 	marks := map[string]string{
 		jobset.JobSetNameKey:         f.Name,
@@ -107,7 +107,7 @@ func (m *jobMembers) newSharedJob() *sharedJob {
 
 // mark writes the JobSet controller's labels and annotations over the author's. The two sets are
 // the same, but for exclusive placement, which is asked for by annotation.
-func (m *jobMembers) mark(meta *metav1.ObjectMeta, index int, jobName string) {
+func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 	f := m.family
 	key := sha1.Sum([]byte(f.Namespace + "/" + jobName))
 	marks := map[string]string{
@@ -159,7 +159,7 @@ func placeByNodeSelector(pod *corev1.PodSpec, label string) {
 
 // coordinatorEndpoint is where the Pod that spec.coordinator names can be reached. As upstream, it
 // has a subdomain also where DNS hostnames are off.
-func (f *jobFamily) coordinatorEndpoint() string {
+func (f *Family) coordinatorEndpoint() string {
 	c, subdomain := f.Spec.Coordinator, f.Spec.Network.Subdomain
 	if subdomain == "" {
 		subdomain = f.Name
@@ -175,7 +175,7 @@ const (
 
 // storeJob adds what the Job API writes on creation: labels by which a Job finds its Pods, unless
 // its author set others or took the selector into his own hands.
-func (m *jobMembers) storeJob(job *batchv1.Job) {
+func (m *Members) storeJob(job *batchv1.Job) {
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		return
 	}
@@ -216,6 +216,6 @@ func setDefaultCounts(spec *batchv1.JobSpec) {
 	defaults.SetPointer(&spec.Parallelism, 1)
 }
 
-func (m *jobMembers) jobName(index int) string {
+func (m *Members) JobName(index int) string {
 	return m.family.Name + "-" + m.Name + "-" + strconv.Itoa(index)
 }

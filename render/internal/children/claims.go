@@ -1,4 +1,4 @@
-package render
+package children
 
 import (
 	"iter"
@@ -8,10 +8,10 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// claims are the volume claims that all Pods of the JobSet share. A claim that is to be retained has
+// Claims are the volume claims that all Pods of the JobSet share. A claim that is to be retained has
 // no owner, so that it outlives the JobSet. Of the template's metadata, only labels and annotations
 // reach the claim.
-func (f *jobFamily) claims() []*corev1.PersistentVolumeClaim {
+func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	for _, policy := range f.Spec.VolumeClaimPolicies {
 		for _, template := range policy.Templates {
@@ -37,11 +37,11 @@ func (f *jobFamily) claims() []*corev1.PersistentVolumeClaim {
 	return claims
 }
 
-func (f *jobFamily) claimName(template string) string { return template + "-" + f.Name }
+func (f *Family) claimName(template string) string { return template + "-" + f.Name }
 
 // claimVolumes are the volumes for those claims that a container of the Pod mounts, by the name of
 // the claim's template.
-func (f *jobFamily) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
+func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
 	mounted := map[string]bool{}
 	for mount := range volumeMounts(pod) {
 		mounted[mount.Name] = true
