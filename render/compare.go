@@ -7,8 +7,10 @@ import (
 
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
 )
 
 // differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
@@ -85,4 +87,14 @@ func step(before, after any, i int) fieldpath.Step {
 		return fieldpath.Item("name", name)
 	}
 	return fieldpath.Index(i)
+}
+
+// notSame is a field in which the two forms' JobSets differ.
+func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
+		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
+		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
+		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
+	}
 }
