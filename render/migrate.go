@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/migration"
 )
 
 // Migration is what a TrainJob of Trainer 2.1 says in today's API.
@@ -71,7 +72,7 @@ func Migrate(in Input, manager string) *Migration {
 			m.refuse(in, found)
 			return m
 		}
-		if found = differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
+		if found = migration.Differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
 			m.TrainJob, m.Proved = job, true
 			return m
 		}
@@ -96,7 +97,7 @@ func (m *Migration) renderOld(in Input) *Output {
 			r.report(f)
 		}
 		patches := in.Overrides.Patches()
-		for _, f := range check.Patches(skeleton(patches), patches) {
+		for _, f := range check.Patches(migration.Skeleton(patches), patches) {
 			f.Object = r.trainJob()
 			r.report(f)
 		}
@@ -154,7 +155,7 @@ func (m *Migration) refuse(in Input, found finding.List) {
 		if f.Severity < finding.Error {
 			continue
 		}
-		f.Path = sourceOf(in.Overrides, f.Path)
+		f.Path = migration.SourceOf(in.Overrides, f.Path)
 		f.Claims = nil // they are the patch's, which is in no file
 		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
@@ -168,7 +169,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	if in.Runtime != nil {
 		template = &in.Runtime.Template
 	}
-	patch, err := fold(template, overrides)
+	patch, err := migration.Fold(template, overrides)
 	if err != nil {
 		// check.Patches reports what makes a merge fail; this is for what it may have missed.
 		return nil, finding.List{{
@@ -187,7 +188,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	// The patch must stand on its own: over a runtime that has just the jobs and containers that it names.
 	var found finding.List
-	for _, f := range check.Patches(skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
+	for _, f := range check.Patches(migration.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
 		if f.Severity >= finding.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)

@@ -1,4 +1,9 @@
-package render
+// Package migration says with one patch what the overrides of Trainer 2.1 say.
+//
+// Fold merges the overrides into jobs in which nothing is set, and makes a patch of the result. order.go then orders its lists so that they
+// come out of a merge as Trainer 2.1 leaves them. Differences compares the JobSets of both forms: render.Migrate renders them, and
+// refuses the patch if they differ.
+package migration
 
 import (
 	"reflect"
@@ -14,9 +19,9 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// fold is the patch that says what the overrides say one after the other; nil where they say nothing. Without a base,
+// Fold is the patch that says what the overrides say one after the other; nil where they say nothing. Without a base,
 // it is over jobs in which nothing is set.
-func fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
+func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
 	// What the overrides make of jobs in which nothing is set is what they say.
 	var bare trainer.JobSetTemplateSpec
 	for _, name := range overrides.Targets() {
@@ -101,8 +106,8 @@ func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
 	return patches
 }
 
-// skeleton is a template that has just the jobs and containers which the patches name.
-func skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
+// Skeleton is a template that has just the jobs and containers which the patches name.
+func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
 	jobs := &template.Spec.ReplicatedJobs
 	for _, patch := range patches {
@@ -135,9 +140,9 @@ func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) 
 	return containers
 }
 
-// sourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
+// SourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
 // position in the patch's list is none in an override's.
-func sourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
+func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
 	depth := len(merge.PatchPath(""))
 	if len(path) <= depth {
 		return path

@@ -1,4 +1,4 @@
-package render
+package migration
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
+// Differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
 // their encodings are.
-func differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
+func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
 	c := comparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
 		return notSame(object, path, before, after, manager)
 	}}
