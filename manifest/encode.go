@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 )
 
 // Format is how objects are written.
@@ -92,7 +91,7 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 			if i > 0 {
 				b.WriteString("---\n")
 			}
-			(&yamlWriter{Buffer: &b}).document(v)
+			writeYAML(&b, v)
 		}
 	case JSON:
 		v := listOf(values)
@@ -106,34 +105,4 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-// listOf is a v1 List.
-func listOf(items []*value) *value {
-	return &value{kind: object, entries: []member{
-		{"apiVersion", &value{kind: text, text: "v1"}},
-		{"items", &value{kind: array, items: items}},
-		{"kind", &value{kind: text, text: "List"}},
-	}}
-}
-
-// object encodes a whole object, without its status unless that is kept.
-func (e *encoder) object(o any, status bool) (*value, error) {
-	if o == nil {
-		return nil, errors.New("there is no object")
-	}
-	v, err := e.value(reflect.ValueOf(o))
-	if err != nil {
-		return nil, err
-	}
-	if v.kind != object {
-		return nil, errors.New("it is no object")
-	}
-	for i, m := range v.entries {
-		if m.key == "status" && !status {
-			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
-			break
-		}
-	}
-	return v, nil
 }

@@ -98,12 +98,3 @@ func (w *rewriter) place(has func(name string) bool) string {
 	}
 	return ""
 }
-
-func (v *value) member(name string) *value {
-	for _, m := range v.entries {
-		if m.key == name {
-			return m.value
-		}
-	}
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -254,4 +255,43 @@ func fromJSON(j []byte) (*value, error) {
 		return nil, err
 	}
 	return (&encoder{structs: structs{}}).value(reflect.ValueOf(generic))
+}
+
+// listOf is a v1 List.
+func listOf(items []*value) *value {
+	return &value{kind: object, entries: []member{
+		{"apiVersion", &value{kind: text, text: "v1"}},
+		{"items", &value{kind: array, items: items}},
+		{"kind", &value{kind: text, text: "List"}},
+	}}
+}
+
+// object encodes a whole object, without its status unless that is kept.
+func (e *encoder) object(o any, status bool) (*value, error) {
+	if o == nil {
+		return nil, errors.New("there is no object")
+	}
+	v, err := e.value(reflect.ValueOf(o))
+	if err != nil {
+		return nil, err
+	}
+	if v.kind != object {
+		return nil, errors.New("it is no object")
+	}
+	for i, m := range v.entries {
+		if m.key == "status" && !status {
+			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
+			break
+		}
+	}
+	return v, nil
+}
+
+func (v *value) member(name string) *value {
+	for _, m := range v.entries {
+		if m.key == name {
+			return m.value
+		}
+	}
+	return nil
 }

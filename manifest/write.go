@@ -95,12 +95,13 @@ type yamlWriter struct {
 	more  int // how far objects are indented below theirs, beyond two
 }
 
-func (w *yamlWriter) document(v *value) {
+// writeYAML writes a document in kubectl's style.
+func writeYAML(b *bytes.Buffer, v *value) {
 	if len(v.entries) == 0 {
-		w.WriteString("{}\n")
+		b.WriteString("{}\n")
 		return
 	}
-	w.entries(v, 0)
+	(&yamlWriter{Buffer: b}).entries(v, 0)
 }
 
 func (w *yamlWriter) indent(n int) {
