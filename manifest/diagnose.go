@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -25,7 +26,7 @@ type diagnosis struct {
 	*reading
 	source   *source
 	object   fieldpath.Object
-	structs  structs
+	structs  jsonfields.Structs
 	findings finding.List
 	room     int            // how many findings may still be added
 	path     fieldpath.Path // of the current value; findings clone it
@@ -41,7 +42,7 @@ type frame struct {
 
 // diagnose walks the node as a value of the type.
 func diagnose(s *source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
-	d := &diagnosis{reading: newReading(s), source: s, object: object, structs: structs{}, room: room}
+	d := &diagnosis{reading: newReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
 	d.value(n, t, "")
 	return d.findings
 }
@@ -74,13 +75,13 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	// A value behind an alias is reported where it is written.
 	n = target(n)
 	if t != nil {
-		t = concrete(t)
+		t = jsonfields.Concrete(t)
 	}
 	switch {
 	case t == reflect.TypeFor[later]():
 	case t == nil || t.Kind() == reflect.Interface:
 		d.untyped(n)
-	case decodesItself(t):
+	case jsonfields.DecodesItself(t):
 		if !d.json && n.Kind != yaml.ScalarNode {
 			d.untyped(n)
 		}
@@ -156,13 +157,13 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 		if d.room == 0 {
 			break
 		}
-		f, ok := d.structs.field(t, e.name)
+		f, ok := d.structs.Field(t, e.name)
 		if !ok {
 			d.unknownField(e, t)
 			d.below(fieldpath.Field(e.name), func() { d.untyped(e.value) })
 			continue
 		}
-		d.below(fieldpath.Field(e.name), func() { d.value(e.value, f.typ, f.mergeKey) })
+		d.below(fieldpath.Field(e.name), func() { d.value(e.value, f.Type, f.MergeKey) })
 	}
 	d.around = d.around[:len(d.around)-1]
 }

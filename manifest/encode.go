@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // Format is how objects are written.
@@ -62,7 +64,7 @@ type Encoder struct {
 	// KeepStatus keeps the status of objects that have one.
 	KeepStatus bool
 
-	structs structs
+	structs jsonfields.Structs
 }
 
 // Encode writes objects as the function [Encode] does.
@@ -71,7 +73,7 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 		e = &Encoder{}
 	}
 	if e.structs == nil {
-		e.structs = structs{}
+		e.structs = jsonfields.Structs{}
 	}
 	if w == nil {
 		return errors.New("there is no writer")

@@ -48,7 +48,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	if mirror == nil {
 		return false
 	}
-	if _, ok := d.structs.field(mirror, name); !ok {
+	if _, ok := d.structs.Field(mirror, name); !ok {
 		return false
 	}
 	f.Code = finding.CodeUnpatchable

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // Rewrite says how fields of an object in a file are to be replaced by another one.
@@ -43,7 +44,7 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.text == nil {
 		return nil, errNoText
 	}
-	e := &encoder{structs: structs{}}
+	e := &encoder{structs: jsonfields.Structs{}}
 	var v *value
 	if r.Value != nil {
 		var err error

@@ -107,7 +107,7 @@ func (w *rewriter) noteOf(v *value, path fieldpath.Path) *note {
 		if i > 0 && (v.kind == text || v.kind == literal || isIndex) {
 			break
 		}
-		n.add(w, places[i], values[i], v)
+		w.comment(n, places[i], values[i], v)
 	}
 	if value := values[0]; v.kind == text && value.Kind == yaml.ScalarNode {
 		if s, ok := w.text(value); ok && s == v.text && isOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
@@ -122,8 +122,8 @@ func (w *rewriter) noteOf(v *value, path fieldpath.Path) *note {
 	return n
 }
 
-// add takes the comments of a key and its value, or of an item.
-func (n *note) add(w *rewriter, place, value *yaml.Node, v *value) {
+// comment gives a note the comments of a key and its value, or of an item.
+func (w *rewriter) comment(n *note, place, value *yaml.Node, v *value) {
 	if w.used[place] {
 		return
 	}

@@ -175,7 +175,7 @@ func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	indent := r.key.Column - 1
 	b := &bytes.Buffer{}
-	out := &yamlWriter{Buffer: b, lists: w.lists(), more: 0}
+	out := &yamlWriter{Buffer: b, lists: w.lists()}
 	out.indent(indent)
 	out.comments(extra, indent)
 	out.entries(&value{kind: object, entries: []member{{w.Field, w.value}}}, indent)

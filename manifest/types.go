@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // wrongType reports a value that its field does not take.
@@ -46,7 +47,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "put it in double quotes"
 	case got == "number" && isInteger(t) && d.isFraction(n):
 		f.Message = "must be an integer, not a fraction"
-	case got == "string" && takesText(t), got == "number" && (isInteger(t) || decodesItself(t)):
+	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
 		// The kind is right and the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
@@ -128,7 +129,7 @@ func isInteger(t reflect.Type) bool {
 func isCollection(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return !decodesItself(t)
+		return !jsonfields.DecodesItself(t)
 	case reflect.Slice:
 		return t.Elem().Kind() != reflect.Uint8
 	}
@@ -137,7 +138,7 @@ func isCollection(t reflect.Type) bool {
 
 // takesText says whether a quoted word can be a value of the type.
 func takesText(t reflect.Type) bool {
-	return t.Kind() == reflect.String || decodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 // kindOf is what a value of the input is called. Without a reading, a scalar is a "word".

@@ -17,6 +17,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // value is a JSON value on its way out, keys sorted.
@@ -56,7 +58,7 @@ func null() *value { return &value{text: "null"} }
 
 // encoder turns Go values into values by the rules of encoding/json, without what says nothing.
 type encoder struct {
-	structs structs
+	structs jsonfields.Structs
 	// empties keeps every field that encoding/json writes, empty structs too.
 	empties bool
 	// references keeps the names of references also where they are empty, as JobSet's definition fills them in.
@@ -144,7 +146,7 @@ func (e *encoder) entries(v reflect.Value) (*value, error) {
 }
 
 func (e *encoder) fields(v reflect.Value) (*value, error) {
-	fields := e.structs.of(v.Type())
+	fields := e.structs.Of(v.Type())
 	switch v.Type() {
 	case reflect.TypeFor[jobset.JobSet]():
 		e = &encoder{structs: e.structs, references: true}
@@ -156,23 +158,23 @@ func (e *encoder) fields(v reflect.Value) (*value, error) {
 	out := &value{kind: object, entries: make([]member, 0, len(fields))}
 	for i := range fields {
 		f := &fields[i]
-		fv, err := v.FieldByIndexErr(f.index)
+		fv, err := v.FieldByIndexErr(f.Index)
 		if err != nil {
 			continue // in a nil inlined struct
 		}
-		if f.omitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.reference) || f.omitZero && isZero(fv) {
+		if f.OmitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
 		}
 		m, err := e.value(fv)
 		if err != nil {
-			return nil, fmt.Errorf(".%s: %w", f.name, err)
+			return nil, fmt.Errorf(".%s: %w", f.Name, err)
 		}
-		isStruct, optional := fv.Kind() == reflect.Struct, f.omitEmpty || f.omitZero
+		isStruct, optional := fv.Kind() == reflect.Struct, f.OmitEmpty || f.OmitZero
 		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.kind == object && len(m.entries) == 0 {
 			// Read back, the object is the same with and without it. A pointer to the zero time is null, too.
 			continue
 		}
-		out.entries = append(out.entries, member{f.name, m})
+		out.entries = append(out.entries, member{f.Name, m})
 	}
 	return out, nil
 }
@@ -254,7 +256,7 @@ func fromJSON(j []byte) (*value, error) {
 	if err := decoder.Decode(&generic); err != nil {
 		return nil, err
 	}
-	return (&encoder{structs: structs{}}).value(reflect.ValueOf(generic))
+	return (&encoder{structs: jsonfields.Structs{}}).value(reflect.ValueOf(generic))
 }
 
 // listOf is a v1 List.

@@ -92,7 +92,6 @@ func isSpecial(r rune) bool {
 type yamlWriter struct {
 	*bytes.Buffer
 	lists int // how far lists are indented below their key
-	more  int // how far objects are indented below theirs, beyond two
 }
 
 // writeYAML writes a document in kubectl's style.
@@ -125,8 +124,8 @@ func (w *yamlWriter) entries(v *value, n int) {
 		switch {
 		case m.value.kind == object && len(m.value.entries) > 0:
 			w.endLine(m.value.note)
-			w.indent(n + 2 + w.more)
-			w.entries(m.value, n+2+w.more)
+			w.indent(n + 2)
+			w.entries(m.value, n+2)
 		case m.value.kind == array && len(m.value.items) > 0:
 			w.endLine(m.value.note)
 			w.indent(n + w.lists)
