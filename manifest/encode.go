@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
@@ -78,9 +79,9 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 	if w == nil {
 		return errors.New("there is no writer")
 	}
-	values := make([]*value, len(objects))
+	values := make([]*encode.Value, len(objects))
 	for i, object := range objects {
-		v, err := (&encoder{structs: e.structs}).object(object, e.KeepStatus)
+		v, err := (&encode.Encoder{Structs: e.structs}).Object(object, e.KeepStatus)
 		if err != nil {
 			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
 		}
@@ -93,14 +94,14 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 			if i > 0 {
 				b.WriteString("---\n")
 			}
-			writeYAML(&b, v)
+			encode.YAML(&b, v)
 		}
 	case JSON:
-		v := listOf(values)
+		v := encode.List(values)
 		if len(values) == 1 {
 			v = values[0]
 		}
-		writeJSON(&b, v, 0)
+		encode.JSON(&b, v, 0)
 		b.WriteByte('\n')
 	default:
 		return fmt.Errorf("unknown format %v", format)

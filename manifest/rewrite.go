@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
@@ -44,11 +45,11 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.text == nil {
 		return nil, errNoText
 	}
-	e := &encoder{structs: jsonfields.Structs{}}
-	var v *value
+	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	var v *encode.Value
 	if r.Value != nil {
 		var err error
-		if v, err = e.value(reflect.ValueOf(r.Value)); err != nil {
+		if v, err = e.Value(reflect.ValueOf(r.Value)); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +72,7 @@ type rewriter struct {
 	Rewrite
 	*reading
 	document *Document
-	value    *value
+	value    *encode.Value
 	first    *yaml.Node          // the first key of the parent
 	used     map[*yaml.Node]bool // the keys and items whose comments have a place in the new text
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/trainweld/trainweld/manifest/internal/encode"
 )
 
 // jsonMember is a member of an object as it stands in a text: from its key to the end of its value.
@@ -83,8 +85,8 @@ func membersAt(text []byte, offset int) (members []jsonMember) {
 // jsonMember is the new member, on one line or on several, as the object has its members.
 func (w *rewriter) jsonMember(text []byte, object int, m jsonMember) []byte {
 	var key, value, out bytes.Buffer
-	writeQuoted(&key, w.Field)
-	writeJSON(&value, w.value, 0)
+	encode.Quoted(&key, w.Field)
+	encode.JSON(&value, w.value, 0)
 	if bytes.IndexByte(text[object:m.start], '\n') < 0 {
 		_ = json.Compact(&out, value.Bytes()) // what writeJSON writes is JSON
 		return append(append(key.Bytes(), ": "...), out.Bytes()...)

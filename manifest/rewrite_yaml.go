@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/manifest/internal/encode"
 )
 
 // region is the text of one field: its lines, from the first of them up to End, the first that is not.
@@ -175,10 +177,10 @@ func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	indent := r.key.Column - 1
 	b := &bytes.Buffer{}
-	out := &yamlWriter{Buffer: b, lists: w.lists()}
-	out.indent(indent)
-	out.comments(extra, indent)
-	out.entries(&value{kind: object, entries: []member{{w.Field, w.value}}}, indent)
+	out := &encode.Writer{Buffer: b, Lists: w.lists()}
+	out.Indent(indent)
+	out.Comments(extra, indent)
+	out.Entries(&encode.Value{Kind: encode.Object, Entries: []encode.Member{{Key: w.Field, Value: w.value}}}, indent)
 	text := b.Bytes()
 	last := lines[r.end-1]
 	if bytes.HasSuffix(last, []byte("\r\n")) {

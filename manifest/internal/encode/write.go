@@ -1,4 +1,4 @@
-package manifest
+package encode
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// writeJSON writes the value as JSON, indented by four spaces a level.
-func writeJSON(b *bytes.Buffer, v *value, level int) {
+// JSON writes the value as JSON, indented by four spaces a level.
+func JSON(b *bytes.Buffer, v *Value, level int) {
 	line := func(level int) {
 		b.WriteByte('\n')
 		for range level {
@@ -19,43 +19,43 @@ func writeJSON(b *bytes.Buffer, v *value, level int) {
 		}
 	}
 	switch {
-	case v.kind == text:
-		writeQuoted(b, v.text)
-	case v.kind == literal:
-		b.WriteString(v.text)
-	case v.kind == array && len(v.items) == 0:
+	case v.Kind == Text:
+		Quoted(b, v.Text)
+	case v.Kind == Literal:
+		b.WriteString(v.Text)
+	case v.Kind == Array && len(v.Items) == 0:
 		b.WriteString("[]")
-	case v.kind == object && len(v.entries) == 0:
+	case v.Kind == Object && len(v.Entries) == 0:
 		b.WriteString("{}")
-	case v.kind == array:
+	case v.Kind == Array:
 		b.WriteByte('[')
-		for i, item := range v.items {
+		for i, item := range v.Items {
 			if i > 0 {
 				b.WriteByte(',')
 			}
 			line(level + 1)
-			writeJSON(b, item, level+1)
+			JSON(b, item, level+1)
 		}
 		line(level)
 		b.WriteByte(']')
 	default:
 		b.WriteByte('{')
-		for i, m := range v.entries {
+		for i, m := range v.Entries {
 			if i > 0 {
 				b.WriteByte(',')
 			}
 			line(level + 1)
-			writeQuoted(b, m.key)
+			Quoted(b, m.Key)
 			b.WriteString(": ")
-			writeJSON(b, m.value, level+1)
+			JSON(b, m.Value, level+1)
 		}
 		line(level)
 		b.WriteByte('}')
 	}
 }
 
-// writeQuoted writes a JSON string, which is also a YAML one.
-func writeQuoted(b *bytes.Buffer, s string) {
+// Quoted writes a JSON string, which is also a YAML one.
+func Quoted(b *bytes.Buffer, s string) {
 	start := b.Len()
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)  // a command of "a && b" is to be read
@@ -87,107 +87,108 @@ func isSpecial(r rune) bool {
 	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
-// yamlWriter writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
+// Writer writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
 // indented below their key.
-type yamlWriter struct {
+type Writer struct {
 	*bytes.Buffer
-	lists int // how far lists are indented below their key
+	Lists int // how far lists are indented below their key
 }
 
-// writeYAML writes a document in kubectl's style.
-func writeYAML(b *bytes.Buffer, v *value) {
-	if len(v.entries) == 0 {
+// YAML writes a document in kubectl's style.
+func YAML(b *bytes.Buffer, v *Value) {
+	if len(v.Entries) == 0 {
 		b.WriteString("{}\n")
 		return
 	}
-	(&yamlWriter{Buffer: b}).entries(v, 0)
+	(&Writer{Buffer: b}).Entries(v, 0)
 }
 
-func (w *yamlWriter) indent(n int) {
+// Indent writes n spaces.
+func (w *Writer) Indent(n int) {
 	for range n {
 		w.WriteByte(' ')
 	}
 }
 
-// entries writes an object's entries, each on a line indented by n, but the first where the cursor is.
-func (w *yamlWriter) entries(v *value, n int) {
-	for i, m := range v.entries {
+// Entries writes an object's entries, each on a line indented by n, but the first where the cursor is.
+func (w *Writer) Entries(v *Value, n int) {
+	for i, m := range v.Entries {
 		if i > 0 {
-			w.indent(n)
+			w.Indent(n)
 		}
-		w.comments(m.value.note.before(), n)
-		if w.key(m.key, m.value.note) {
+		w.Comments(m.Value.Note.before(), n)
+		if w.key(m.Key, m.Value.Note) {
 			w.WriteByte('\n')
-			w.indent(n)
+			w.Indent(n)
 		}
 		w.WriteByte(':')
 		switch {
-		case m.value.kind == object && len(m.value.entries) > 0:
-			w.endLine(m.value.note)
-			w.indent(n + 2)
-			w.entries(m.value, n+2)
-		case m.value.kind == array && len(m.value.items) > 0:
-			w.endLine(m.value.note)
-			w.indent(n + w.lists)
-			w.items(m.value, n+w.lists)
+		case m.Value.Kind == Object && len(m.Value.Entries) > 0:
+			w.endLine(m.Value.Note)
+			w.Indent(n + 2)
+			w.Entries(m.Value, n+2)
+		case m.Value.Kind == Array && len(m.Value.Items) > 0:
+			w.endLine(m.Value.Note)
+			w.Indent(n + w.Lists)
+			w.items(m.Value, n+w.Lists)
 		default:
 			w.WriteByte(' ')
-			w.scalar(m.value, n+2)
+			w.scalar(m.Value, n+2)
 		}
-		w.after(m.value.note, n)
+		w.after(m.Value.Note, n)
 	}
 }
 
 // items writes an array's items, each on a line indented by n, but the first where the cursor is.
-func (w *yamlWriter) items(v *value, n int) {
-	for i, item := range v.items {
+func (w *Writer) items(v *Value, n int) {
+	for i, item := range v.Items {
 		if i > 0 {
-			w.indent(n)
+			w.Indent(n)
 		}
-		w.comments(item.note.before(), n)
+		w.Comments(item.Note.before(), n)
 		w.WriteString("- ")
 		switch {
-		case item.kind == object && len(item.entries) > 0:
-			w.entries(item, n+2)
-		case item.kind == array && len(item.items) > 0:
+		case item.Kind == Object && len(item.Entries) > 0:
+			w.Entries(item, n+2)
+		case item.Kind == Array && len(item.Items) > 0:
 			w.items(item, n+2)
 		default:
 			w.scalar(item, n+2)
 		}
-		w.after(item.note, n)
+		w.after(item.Note, n)
 	}
 }
 
 // before and after are the comments around a value.
-func (n *note) before() []string {
+func (n *Note) before() []string {
 	if n == nil {
 		return nil
 	}
-	return n.head
+	return n.Head
 }
 
-func (w *yamlWriter) after(note *note, n int) {
+func (w *Writer) after(note *Note, n int) {
 	if note == nil {
 		return
 	}
-	for _, line := range note.foot {
-		w.indent(n)
+	for _, line := range note.Foot {
+		w.Indent(n)
 		w.WriteString(line + "\n")
 	}
 }
 
-// comments writes lines where the cursor is, and brings it to the same column below them.
-func (w *yamlWriter) comments(lines []string, n int) {
+// Comments writes lines where the cursor is, and brings it to the same column below them.
+func (w *Writer) Comments(lines []string, n int) {
 	for _, line := range lines {
 		w.WriteString(line + "\n")
-		w.indent(n)
+		w.Indent(n)
 	}
 }
 
 // endLine ends a line, with its comment.
-func (w *yamlWriter) endLine(n *note) {
-	if n != nil && n.line != "" {
-		w.WriteString(" " + n.line)
+func (w *Writer) endLine(n *Note) {
+	if n != nil && n.Line != "" {
+		w.WriteString(" " + n.Line)
 	}
 	w.WriteByte('\n')
 }
@@ -197,11 +198,11 @@ func (w *yamlWriter) endLine(n *note) {
 const longestKey = 1000
 
 // key writes a key and says whether it had to be announced by "?".
-func (w *yamlWriter) key(key string, n *note) (announced bool) {
+func (w *Writer) key(key string, n *Note) (announced bool) {
 	start := w.Len()
 	switch {
-	case n != nil && n.hasKey:
-		w.styled(key, n.key)
+	case n != nil && n.HasKey:
+		w.styled(key, n.Key)
 	case isPlain(key):
 		w.WriteString(key)
 	default:
@@ -218,51 +219,52 @@ func (w *yamlWriter) key(key string, n *note) (announced bool) {
 }
 
 // scalar writes a value that is one line, or a literal block whose lines are indented by n, and ends the line.
-func (w *yamlWriter) scalar(v *value, n int) {
+func (w *Writer) scalar(v *Value, n int) {
 	switch {
-	case v.kind == object:
+	case v.Kind == Object:
 		w.WriteString("{}")
-	case v.kind == array:
+	case v.Kind == Array:
 		w.WriteString("[]")
-	case v.kind == literal:
-		w.WriteString(v.text)
-	case v.note != nil && v.note.hasText && !strings.ContainsFunc(v.text, isSpecial):
-		w.styled(v.text, v.note.text)
-	case isPlain(v.text):
-		w.WriteString(v.text)
-	case isBlock(v.text):
-		w.block(v.text, n)
+	case v.Kind == Literal:
+		w.WriteString(v.Text)
+	case v.Note != nil && v.Note.HasText && !strings.ContainsFunc(v.Text, isSpecial):
+		w.styled(v.Text, v.Note.Text)
+	case isPlain(v.Text):
+		w.WriteString(v.Text)
+	case isBlock(v.Text):
+		w.block(v.Text, n)
 		return
 	default:
-		w.quoted(v.text)
+		w.quoted(v.Text)
 	}
-	w.endLine(v.note)
+	w.endLine(v.Note)
 }
 
 // styled writes a text of one line in the quotes that it had.
-func (w *yamlWriter) styled(s string, style yaml.Style) {
+func (w *Writer) styled(s string, style yaml.Style) {
 	switch style {
 	case yaml.SingleQuotedStyle:
 		w.WriteString("'" + strings.ReplaceAll(s, "'", "''") + "'")
 	case yaml.DoubleQuotedStyle:
-		writeQuoted(w.Buffer, s)
+		Quoted(w.Buffer, s)
 	default:
 		w.WriteString(s)
 	}
 }
 
 // quoted writes a string in the quotes that need fewer escapes.
-func (w *yamlWriter) quoted(s string) {
-	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && isOneLine(s) {
+func (w *Writer) quoted(s string) {
+	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && IsOneLine(s) {
 		w.WriteByte('\'')
 		w.WriteString(s)
 		w.WriteByte('\'')
 		return
 	}
-	writeQuoted(w.Buffer, s)
+	Quoted(w.Buffer, s)
 }
 
-func isOneLine(s string) bool {
+// IsOneLine reports whether a string can be written on one line.
+func IsOneLine(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || isSpecial(r) || !unicode.IsPrint(r) })
 }
 
@@ -277,7 +279,7 @@ func isBlock(s string) bool {
 	})
 }
 
-func (w *yamlWriter) block(s string, n int) {
+func (w *Writer) block(s string, n int) {
 	body := strings.TrimRight(s, "\n")
 	switch len(s) - len(body) {
 	case 0:
@@ -290,7 +292,7 @@ func (w *yamlWriter) block(s string, n int) {
 	}
 	for line := range strings.SplitSeq(body, "\n") {
 		if line != "" {
-			w.indent(n)
+			w.Indent(n)
 			w.WriteString(line)
 		}
 		w.WriteByte('\n')

@@ -1,4 +1,8 @@
-package manifest
+// Package encode writes Go values as JSON and YAML, so that equal values give equal bytes.
+//
+// An Encoder makes a Value of a Go value, without what says nothing. JSON and YAML write it. plain.go decides which strings need no quotes
+// for any reader of YAML. A Note keeps the comments and the quotes that a value had in a file.
+package encode
 
 import (
 	"bytes"
@@ -21,51 +25,54 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
-// value is a JSON value on its way out, keys sorted.
-type value struct {
-	kind    valueKind
-	text    string   // of a text, or of a literal as JSON writes it
-	items   []*value // of an array
-	entries []member // of an object
-	note    *note    // how it was written before, nil for what is written anew
+// Value is a JSON value on its way out, keys sorted.
+type Value struct {
+	Kind    Kind
+	Text    string   // of a text, or of a literal as JSON writes it
+	Items   []*Value // of an array
+	Entries []Member // of an object
+	Note    *Note    // how it was written before, nil for what is written anew
 }
 
-type valueKind uint8
+// Kind is the kind of a Value.
+type Kind uint8
 
 const (
-	literal valueKind = iota // a number, true, false, null
-	text
-	array
-	object
+	Literal Kind = iota // a number, true, false, null
+	Text
+	Array
+	Object
 )
 
-type member struct {
-	key   string
-	value *value
+// Member is a key of an object, and its value.
+type Member struct {
+	Key   string
+	Value *Value
 }
 
-// note is how a value and its key were written in a file: the comments, and the quotes of texts.
-type note struct {
-	head, foot      []string // lines before and after
-	line            string   // behind the key, or behind a value on one line
-	key, text       yaml.Style
-	hasKey, hasText bool // the styles are known
+// Note is how a value and its key were written in a file: the comments, and the quotes of texts.
+type Note struct {
+	Head, Foot      []string // lines before and after
+	Line            string   // behind the key, or behind a value on one line
+	Key, Text       yaml.Style
+	HasKey, HasText bool // the styles are known
 }
 
-func (v *value) isNull() bool { return v.kind == literal && v.text == "null" }
+func (v *Value) isNull() bool { return v.Kind == Literal && v.Text == "null" }
 
-func null() *value { return &value{text: "null"} }
+func null() *Value { return &Value{Text: "null"} }
 
-// encoder turns Go values into values by the rules of encoding/json, without what says nothing.
-type encoder struct {
-	structs jsonfields.Structs
+// Encoder turns Go values into values by the rules of encoding/json, without what says nothing.
+type Encoder struct {
+	Structs jsonfields.Structs
 	// empties keeps every field that encoding/json writes, empty structs too.
 	empties bool
 	// references keeps the names of references also where they are empty, as JobSet's definition fills them in.
 	references bool
 }
 
-func (e *encoder) value(v reflect.Value) (*value, error) {
+// Value encodes a Go value.
+func (e *Encoder) Value(v reflect.Value) (*Value, error) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
 			return null(), nil
@@ -81,21 +88,21 @@ func (e *encoder) value(v reflect.Value) (*value, error) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[json.Number]() {
-			return &value{text: v.String()}, nil
+			return &Value{Text: v.String()}, nil
 		}
-		return &value{kind: text, text: strings.ToValidUTF8(v.String(), "\uFFFD")}, nil
+		return &Value{Kind: Text, Text: strings.ToValidUTF8(v.String(), "\uFFFD")}, nil
 	case reflect.Bool:
-		return &value{text: strconv.FormatBool(v.Bool())}, nil
+		return &Value{Text: strconv.FormatBool(v.Bool())}, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &value{text: strconv.FormatInt(v.Int(), 10)}, nil
+		return &Value{Text: strconv.FormatInt(v.Int(), 10)}, nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return &value{text: strconv.FormatUint(v.Uint(), 10)}, nil
+		return &Value{Text: strconv.FormatUint(v.Uint(), 10)}, nil
 	case reflect.Float32, reflect.Float64:
 		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, fmt.Errorf("JSON has no %v", f)
 		}
 		j, err := json.Marshal(v.Interface())
-		return &value{text: string(j)}, err
+		return &Value{Text: string(j)}, err
 	case reflect.Struct:
 		return e.fields(v)
 	case reflect.Map:
@@ -105,7 +112,7 @@ func (e *encoder) value(v reflect.Value) (*value, error) {
 			return null(), nil
 		}
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return &value{kind: text, text: base64.StdEncoding.EncodeToString(v.Bytes())}, nil
+			return &Value{Kind: Text, Text: base64.StdEncoding.EncodeToString(v.Bytes())}, nil
 		}
 		return e.items(v)
 	case reflect.Array:
@@ -114,48 +121,48 @@ func (e *encoder) value(v reflect.Value) (*value, error) {
 	return nil, fmt.Errorf("JSON has no value for a %s", v.Type())
 }
 
-func (e *encoder) items(v reflect.Value) (*value, error) {
-	out := &value{kind: array, items: make([]*value, v.Len())}
+func (e *Encoder) items(v reflect.Value) (*Value, error) {
+	out := &Value{Kind: Array, Items: make([]*Value, v.Len())}
 	for i := range v.Len() {
-		item, err := e.value(v.Index(i))
+		item, err := e.Value(v.Index(i))
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
-		out.items[i] = item
+		out.Items[i] = item
 	}
 	return out, nil
 }
 
-func (e *encoder) entries(v reflect.Value) (*value, error) {
+func (e *Encoder) entries(v reflect.Value) (*Value, error) {
 	if v.IsNil() {
 		return null(), nil
 	}
 	if v.Type().Key().Kind() != reflect.String {
 		return nil, fmt.Errorf("JSON has no value for a %s", v.Type())
 	}
-	out := &value{kind: object, entries: make([]member, 0, v.Len())}
+	out := &Value{Kind: Object, Entries: make([]Member, 0, v.Len())}
 	for it := v.MapRange(); it.Next(); {
-		m, err := e.value(it.Value())
+		m, err := e.Value(it.Value())
 		if err != nil {
 			return nil, fmt.Errorf("[%q]: %w", it.Key().String(), err)
 		}
-		out.entries = append(out.entries, member{strings.ToValidUTF8(it.Key().String(), "\uFFFD"), m})
+		out.Entries = append(out.Entries, Member{strings.ToValidUTF8(it.Key().String(), "\uFFFD"), m})
 	}
-	slices.SortFunc(out.entries, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(out.Entries, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
 	return out, nil
 }
 
-func (e *encoder) fields(v reflect.Value) (*value, error) {
-	fields := e.structs.Of(v.Type())
+func (e *Encoder) fields(v reflect.Value) (*Value, error) {
+	fields := e.Structs.Of(v.Type())
 	switch v.Type() {
 	case reflect.TypeFor[jobset.JobSet]():
-		e = &encoder{structs: e.structs, references: true}
+		e = &Encoder{Structs: e.Structs, references: true}
 	case reflect.TypeFor[jobset.VolumeClaimPolicy]():
 		// JobSet's definition compares these policies as they were stored (JobSet v0.12.0, self == oldSelf).
 		// Without the empty status of its claims, an apply over a live JobSet fails.
-		e = &encoder{structs: e.structs, empties: true, references: e.references}
+		e = &Encoder{Structs: e.Structs, empties: true, references: e.references}
 	}
-	out := &value{kind: object, entries: make([]member, 0, len(fields))}
+	out := &Value{Kind: Object, Entries: make([]Member, 0, len(fields))}
 	for i := range fields {
 		f := &fields[i]
 		fv, err := v.FieldByIndexErr(f.Index)
@@ -165,16 +172,16 @@ func (e *encoder) fields(v reflect.Value) (*value, error) {
 		if f.OmitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
 		}
-		m, err := e.value(fv)
+		m, err := e.Value(fv)
 		if err != nil {
 			return nil, fmt.Errorf(".%s: %w", f.Name, err)
 		}
 		isStruct, optional := fv.Kind() == reflect.Struct, f.OmitEmpty || f.OmitZero
-		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.kind == object && len(m.entries) == 0 {
+		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.Kind == Object && len(m.Entries) == 0 {
 			// Read back, the object is the same with and without it. A pointer to the zero time is null, too.
 			continue
 		}
-		out.entries = append(out.entries, member{f.Name, m})
+		out.Entries = append(out.Entries, Member{f.Name, m})
 	}
 	return out, nil
 }
@@ -210,7 +217,7 @@ func keepsEmpty(t reflect.Type, v reflect.Value) bool {
 }
 
 // encodesItself encodes values that bring their own encoding, as quantities and times do.
-func encodesItself(v reflect.Value) (*value, bool, error) {
+func encodesItself(v reflect.Value) (*Value, bool, error) {
 	candidate := v
 	if v.CanAddr() {
 		candidate = v.Addr()
@@ -232,23 +239,23 @@ func encodesItself(v reflect.Value) (*value, bool, error) {
 		return out, true, err
 	case encoding.TextMarshaler:
 		t, err := m.MarshalText()
-		return &value{kind: text, text: strings.ToValidUTF8(string(t), "\uFFFD")}, true, err
+		return &Value{Kind: Text, Text: strings.ToValidUTF8(string(t), "\uFFFD")}, true, err
 	}
 	return nil, false, nil
 }
 
 // fromJSON parses JSON and sorts its keys.
-func fromJSON(j []byte) (*value, error) {
+func fromJSON(j []byte) (*Value, error) {
 	if len(j) > 0 && j[0] != '{' && j[0] != '[' { // nearly always
 		if j[0] == '"' {
-			v := &value{kind: text}
-			err := json.Unmarshal(j, &v.text)
+			v := &Value{Kind: Text}
+			err := json.Unmarshal(j, &v.Text)
 			return v, err
 		}
 		if !json.Valid(j) {
 			return nil, fmt.Errorf("%q is not JSON", j)
 		}
-		return &value{text: string(bytes.TrimSpace(j))}, nil
+		return &Value{Text: string(bytes.TrimSpace(j))}, nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(j))
 	decoder.UseNumber()
@@ -256,43 +263,44 @@ func fromJSON(j []byte) (*value, error) {
 	if err := decoder.Decode(&generic); err != nil {
 		return nil, err
 	}
-	return (&encoder{structs: jsonfields.Structs{}}).value(reflect.ValueOf(generic))
+	return (&Encoder{Structs: jsonfields.Structs{}}).Value(reflect.ValueOf(generic))
 }
 
-// listOf is a v1 List.
-func listOf(items []*value) *value {
-	return &value{kind: object, entries: []member{
-		{"apiVersion", &value{kind: text, text: "v1"}},
-		{"items", &value{kind: array, items: items}},
-		{"kind", &value{kind: text, text: "List"}},
+// List is a v1 List.
+func List(items []*Value) *Value {
+	return &Value{Kind: Object, Entries: []Member{
+		{"apiVersion", &Value{Kind: Text, Text: "v1"}},
+		{"items", &Value{Kind: Array, Items: items}},
+		{"kind", &Value{Kind: Text, Text: "List"}},
 	}}
 }
 
-// object encodes a whole object, without its status unless that is kept.
-func (e *encoder) object(o any, status bool) (*value, error) {
+// Object encodes a whole object, without its status unless that is kept.
+func (e *Encoder) Object(o any, status bool) (*Value, error) {
 	if o == nil {
 		return nil, errors.New("there is no object")
 	}
-	v, err := e.value(reflect.ValueOf(o))
+	v, err := e.Value(reflect.ValueOf(o))
 	if err != nil {
 		return nil, err
 	}
-	if v.kind != object {
+	if v.Kind != Object {
 		return nil, errors.New("it is no object")
 	}
-	for i, m := range v.entries {
-		if m.key == "status" && !status {
-			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
+	for i, m := range v.Entries {
+		if m.Key == "status" && !status {
+			v.Entries = append(v.Entries[:i:i], v.Entries[i+1:]...)
 			break
 		}
 	}
 	return v, nil
 }
 
-func (v *value) member(name string) *value {
-	for _, m := range v.entries {
-		if m.key == name {
-			return m.value
+// Member returns the value of a key, nil if there is none.
+func (v *Value) Member(name string) *Value {
+	for _, m := range v.Entries {
+		if m.Key == name {
+			return m.Value
 		}
 	}
 	return nil
