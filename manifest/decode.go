@@ -60,9 +60,7 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 }
 
 // HasAliases reports whether a file may have YAML aliases. A true may be false.
-func HasAliases(data []byte) bool {
-	return bytes.IndexByte(data, '*') >= 0 && bytes.IndexByte(data, '&') >= 0
-}
+func HasAliases(data []byte) bool { return mayHaveAliases(data) }
 
 // Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
 // scans a directory tolerates finding.CodeNotAnObject: other files live there too.
@@ -205,3 +203,7 @@ func (d *decoder) chunk(c chunk) {
 	s.doubtful = doubtfulKeys(s.text)
 	d.value(s, nil, converted, d.from)
 }
+
+// MaxExpanded is how many bytes the YAML aliases of one file may add to it, once they are written out. It suits a whole
+// run as well.
+const MaxExpanded = 32 << 20

@@ -123,14 +123,6 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	}
 }
 
-func (r *reading) isNull(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || isString(n) {
-		return false
-	}
-	j, err := r.scalar(n)
-	return err == nil && string(j) == "null"
-}
-
 // decode tries the real decoder on the value, so that the walk cannot be of another opinion.
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.text(n); ok && t == reflect.TypeFor[resource.Quantity]() {

@@ -296,3 +296,38 @@ func jsonDepth(text []byte) int {
 	}
 	return deepest
 }
+
+// jsonMember is a member of an object as it stands in a text: from its key to the end of its value.
+type jsonMember struct {
+	name              string
+	start, value, end int
+}
+
+// membersAt are the members of the object that begins at or behind the offset. The text was checked before.
+func membersAt(text []byte, offset int) (members []jsonMember) {
+	r := newJSONReader(text, false)
+	r.pos = offset
+	if !r.take('{') || r.take('}') {
+		return nil
+	}
+	for {
+		var m jsonMember
+		r.space()
+		m.start = r.pos
+		if _, err := r.str(); err != nil {
+			return nil
+		}
+		if json.Unmarshal(text[m.start:r.pos], &m.name) != nil || !r.take(':') {
+			return nil
+		}
+		r.space()
+		m.value = r.pos
+		if _, err := r.value(0); err != nil {
+			return nil
+		}
+		m.end = r.pos
+		if members = append(members, m); !r.take(',') {
+			return members
+		}
+	}
+}

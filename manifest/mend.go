@@ -82,7 +82,7 @@ func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, f
 		}
 		return
 	}
-	id := r.identity(n).within(from.identity)
+	id := identityOf(r, n).within(from.identity)
 	_, items := r.lookup(n, "items")
 	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
@@ -108,7 +108,7 @@ func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, f
 		document.raw, document.read = j.Bytes(), kind
 	}
 	object := kind.make()
-	if _, ok := object.(*trainer.TrainJob); ok && r.isOld(n) {
+	if _, ok := object.(*trainer.TrainJob); ok && isOld(r, n) {
 		object = new(legacy.TrainJob)
 		d.findings = append(d.findings, oldAPI(document))
 	}
@@ -144,8 +144,8 @@ func (d *decoder) decodeNode(r *reading, n *yaml.Node, into any) error {
 	return unmarshalStrict(b.Bytes(), into)
 }
 
-// identity reads what tells objects apart from nodes, as far as it is text.
-func (r *reading) identity(n *yaml.Node) identity {
+// identityOf reads what tells objects apart from nodes, as far as it is text.
+func identityOf(r *reading, n *yaml.Node) identity {
 	field := func(n *yaml.Node, name string) string {
 		_, v := r.lookup(n, name)
 		return r.word(v)
@@ -155,15 +155,6 @@ func (r *reading) identity(n *yaml.Node) identity {
 		id.name, id.namespace = field(target(meta), "name"), field(target(meta), "namespace")
 	}
 	return id
-}
-
-// word is the text of a scalar, "" of anything else.
-func (r *reading) word(n *yaml.Node) string {
-	if n == nil || r.isNull(n) {
-		return ""
-	}
-	text, _ := r.text(n)
-	return text
 }
 
 func nodeItems(items *yaml.Node) listItems {
@@ -185,15 +176,6 @@ func nodeItems(items *yaml.Node) listItems {
 		}
 	}
 	return objectItems
-}
-
-// lines is the number of lines of a text, at least one.
-func lines(text []byte) int {
-	n := 0
-	for i := 0; i < len(text) || n == 0; n++ {
-		_, i = lineEnd(text, i)
-	}
-	return n
 }
 
 // syntax reports text that cannot be parsed.

@@ -38,7 +38,7 @@ func withoutOld(fields map[string]any, read *readable) {
 }
 
 // isOld reports whether a TrainJob's spec has one of these fields.
-func (r *reading) isOld(n *yaml.Node) bool {
+func isOld(r *reading, n *yaml.Node) bool {
 	_, spec := r.lookup(n, "spec")
 	if spec == nil {
 		return false

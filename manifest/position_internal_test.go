@@ -37,7 +37,7 @@ func TestHas(t *testing.T) {
 		if got := d.Has(tc.path); got != tc.has {
 			t.Errorf("%q has %s: %v, want %v: %s", tc.text, tc.path, got, tc.has, tc.reason)
 		}
-		if got := s.root != nil; got != tc.parsed {
+		if got := s.isParsed(); got != tc.parsed {
 			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed, tc.reason)
 		}
 	}

@@ -154,7 +154,7 @@ func (w quoteWalk) isObject(n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
-	if id := w.reading.identity(n); id.apiVersion != "" && id.kind != "" {
+	if id := identityOf(w.reading, n); id.apiVersion != "" && id.kind != "" {
 		return true
 	}
 	_, patch := w.reading.lookup(n, "trainingRuntimeSpec")

@@ -10,12 +10,6 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 )
 
-// jsonMember is a member of an object as it stands in a text: from its key to the end of its value.
-type jsonMember struct {
-	name              string
-	start, value, end int
-}
-
 // json rewrites the members of the object: JSON has no comments, and the rest of the text stays as it is.
 func (w *rewriter) json() ([]Edit, error) {
 	s := w.document.source
@@ -51,35 +45,6 @@ func (w *rewriter) json() ([]Edit, error) {
 		out.Write(text)
 	}
 	return []Edit{{s.offset + members[0].start, s.offset + members[len(members)-1].end, out.Bytes()}}, nil
-}
-
-// membersAt are the members of the object that begins at or behind the offset. The text was checked before.
-func membersAt(text []byte, offset int) (members []jsonMember) {
-	r := newJSONReader(text, false)
-	r.pos = offset
-	if !r.take('{') || r.take('}') {
-		return nil
-	}
-	for {
-		var m jsonMember
-		r.space()
-		m.start = r.pos
-		if _, err := r.str(); err != nil {
-			return nil
-		}
-		if json.Unmarshal(text[m.start:r.pos], &m.name) != nil || !r.take(':') {
-			return nil
-		}
-		r.space()
-		m.value = r.pos
-		if _, err := r.value(0); err != nil {
-			return nil
-		}
-		m.end = r.pos
-		if members = append(members, m); !r.take(',') {
-			return members
-		}
-	}
 }
 
 // jsonMember is the new member, on one line or on several, as the object has its members.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -194,4 +196,76 @@ func target(n *yaml.Node) *yaml.Node {
 		n = n.Alias
 	}
 	return n
+}
+
+// kindOf is what a value of the input is called. Without a reading, a scalar is a "word".
+func kindOf(n *yaml.Node, r *reading) string {
+	switch target(n).Kind {
+	case yaml.MappingNode:
+		return "object"
+	case yaml.SequenceNode:
+		return "list"
+	}
+	if r == nil {
+		return "word"
+	}
+	j, err := r.scalar(target(n))
+	switch {
+	case err != nil:
+		return "number" // .inf and .nan have no JSON
+	case j[0] == '"':
+		return "string"
+	case j[0] == 't', j[0] == 'f':
+		return "boolean"
+	case j[0] == 'n':
+		return "null"
+	}
+	return "number"
+}
+
+func article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "object", "integer":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// isAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
+// a truth value there, a text here.
+func isAmbiguous(word string) bool {
+	switch word {
+	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
+		return true
+	}
+	return false
+}
+
+// isFraction says whether the scalar is a number that is not whole.
+func (r *reading) isFraction(n *yaml.Node) bool {
+	j, err := r.scalar(n)
+	if err != nil {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(j), 64)
+	return err == nil && f != math.Trunc(f)
+}
+
+func (r *reading) isNull(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || isString(n) {
+		return false
+	}
+	j, err := r.scalar(n)
+	return err == nil && string(j) == "null"
+}
+
+// word is the text of a scalar, "" of anything else.
+func (r *reading) word(n *yaml.Node) string {
+	if n == nil || r.isNull(n) {
+		return ""
+	}
+	text, _ := r.text(n)
+	return text
 }

@@ -157,3 +157,12 @@ func blockAtMargin(text []byte) bool {
 	}
 	return false
 }
+
+// lines is the number of lines of a text, at least one.
+func lines(text []byte) int {
+	n := 0
+	for i := 0; i < len(text) || n == 0; n++ {
+		_, i = lineEnd(text, i)
+	}
+	return n
+}

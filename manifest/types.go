@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -65,16 +64,6 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}
 	d.add(f, n)
-}
-
-// isFraction says whether the scalar is a number that is not whole.
-func (r *reading) isFraction(n *yaml.Node) bool {
-	j, err := r.scalar(n)
-	if err != nil {
-		return false
-	}
-	f, err := strconv.ParseFloat(string(j), 64)
-	return err == nil && f != math.Trunc(f)
 }
 
 // expected is what a value of the type is called, with its article.
@@ -139,51 +128,6 @@ func isCollection(t reflect.Type) bool {
 // takesText says whether a quoted word can be a value of the type.
 func takesText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
-}
-
-// kindOf is what a value of the input is called. Without a reading, a scalar is a "word".
-func kindOf(n *yaml.Node, r *reading) string {
-	switch target(n).Kind {
-	case yaml.MappingNode:
-		return "object"
-	case yaml.SequenceNode:
-		return "list"
-	}
-	if r == nil {
-		return "word"
-	}
-	j, err := r.scalar(target(n))
-	switch {
-	case err != nil:
-		return "number" // .inf and .nan have no JSON
-	case j[0] == '"':
-		return "string"
-	case j[0] == 't', j[0] == 'f':
-		return "boolean"
-	case j[0] == 'n':
-		return "null"
-	}
-	return "number"
-}
-
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return kind
-	case "object", "integer":
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
-// isAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
-// a truth value there, a text here.
-func isAmbiguous(word string) bool {
-	switch word {
-	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
-		return true
-	}
-	return false
 }
 
 func isYes(word string) bool {

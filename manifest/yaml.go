@@ -17,10 +17,6 @@ import (
 // k8s.io/apiserver pkg/server/config.go), and so of the largest object worth reading.
 const maxDocument = 3 << 20
 
-// MaxExpanded is how many bytes the YAML aliases of one file may add to it, once they are written out. It suits a whole
-// run as well.
-const MaxExpanded = 32 << 20
-
 var (
 	errBomb     = errors.New("its aliases expand it to more than 3 MiB")
 	errCycle    = errors.New("an alias refers to the value that contains it")
@@ -43,7 +39,7 @@ func (trailingError) Error() string { return "there is more text after the end o
 
 // toJSON converts the YAML document to the JSON that Kubernetes reads it as.
 func toJSON(s *source) ([]byte, error) {
-	if HasAliases(s.text) || !blockAtMargin(s.text) {
+	if mayHaveAliases(s.text) || !blockAtMargin(s.text) {
 		// parseYAML refuses alias bombs and text after the value; the conversion below would expand
 		// the ones and leave the others unread.
 		if _, err := s.nodes(); err != nil {
@@ -187,4 +183,9 @@ func offByOne(problem string) bool {
 		return true
 	}
 	return false
+}
+
+// mayHaveAliases reports whether a text may have aliases. A true may be false.
+func mayHaveAliases(text []byte) bool {
+	return bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0
 }

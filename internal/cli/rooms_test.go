@@ -72,7 +72,7 @@ func TestRooms_Library(t *testing.T) {
 		}
 	}
 	for _, name := range library {
-		if all[name] == nil && name != "fieldpath" {
+		if all[name] == nil {
 			t.Errorf("there is no package %s", name)
 		}
 	}
