@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Document is one object of an input: a document of a YAML stream, a JSON value, or an item of a List.
@@ -32,7 +33,7 @@ type Document struct {
 	// Findings are the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
 	Findings finding.List
 
-	source *source
+	source *source.Source
 	at     fieldpath.Path // from the root of the source to the object: nil, or the way to an item of a List
 	// raw is the object's JSON, and read the kind that it is read as; empty for kinds that are not read.
 	raw  []byte
@@ -74,26 +75,26 @@ func (d *Document) Fields() (map[string]any, error) {
 // the path has. It is safe to call from several goroutines.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
-	return s.position(s.find(at, p))
+	return s.Position(s.Find(at, p))
 }
 
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
 func (d *Document) Has(p fieldpath.Path) bool {
 	s, at := d.place()
-	return s.value(at, p) != nil
+	return s.Value(at, p) != nil
 }
 
 // Sets reports whether the file has the field with another value than null, which the API server takes for none.
 func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()
-	value := s.value(at, p)
-	return value != nil && kindOf(value, newReading(s)) != "null"
+	value := s.Value(at, p)
+	return value != nil && source.KindOf(value, source.NewReading(s)) != "null"
 }
 
 // Format is how the document is written: JSON, or YAML.
 func (d *Document) Format() Format {
-	if s, _ := d.place(); s.json {
+	if s, _ := d.place(); s.JSON {
 		return JSON
 	}
 	return YAML
@@ -103,7 +104,7 @@ func (d *Document) Format() Format {
 // file has no such line. Lines count from 1 and end where YAML ends them.
 func (d *Document) SourceLine(line int) string {
 	s, _ := d.place()
-	return s.file.line(line)
+	return s.File.Line(line)
 }
 
 // Release says that the caller is done with the document's places: what Position and Has keep of the text
@@ -111,8 +112,8 @@ func (d *Document) SourceLine(line int) string {
 // released, of which a YAML List has many; asked again, they parse it again. It is safe to call from
 // several goroutines.
 func (d *Document) Release() {
-	if s, _ := d.place(); s.inUse.Add(-1) <= 0 {
-		s.release()
+	if s, _ := d.place(); s.InUse.Add(-1) <= 0 {
+		s.Release()
 	}
 }
 
@@ -120,13 +121,13 @@ func (d *Document) Release() {
 var errNoText = errors.New("the document has no text")
 
 // place returns where the document's object stands: an empty text if nothing was decoded.
-func (d *Document) place() (*source, fieldpath.Path) {
+func (d *Document) place() (*source.Source, fieldpath.Path) {
 	if d == nil || d.source == nil {
-		return &source{file: &file{}}, nil
+		return &source.Source{File: &source.File{}}, nil
 	}
 	return d.source, d.at
 }
 
 // Lines returns a function that gives the lines of a file by their numbers, as Document.SourceLine does,
 // also where the file holds no document. It is safe to call from several goroutines.
-func Lines(data []byte) func(line int) string { return (&file{data: data}).line }
+func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }

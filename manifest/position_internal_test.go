@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // TestHas asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
@@ -32,12 +33,12 @@ func TestHas(t *testing.T) {
 		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true, "a key of a map may be anything"},
 		{"spec: {}", nil, true, true, "the object itself is there"},
 	} {
-		s := &source{file: &file{name: "in", data: []byte(tc.text)}, text: []byte(tc.text), line: 1, column: 1, json: tc.text[0] == '{'}
+		s := &source.Source{File: &source.File{Name: "in", Data: []byte(tc.text)}, Text: []byte(tc.text), Line: 1, Column: 1, JSON: tc.text[0] == '{'}
 		d := &Document{File: "in", source: s}
 		if got := d.Has(tc.path); got != tc.has {
 			t.Errorf("%q has %s: %v, want %v: %s", tc.text, tc.path, got, tc.has, tc.reason)
 		}
-		if got := s.isParsed(); got != tc.parsed {
+		if got := s.IsParsed(); got != tc.parsed {
 			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed, tc.reason)
 		}
 	}

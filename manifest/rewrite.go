@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Rewrite says how fields of an object in a file are to be replaced by another one.
@@ -42,7 +43,7 @@ var (
 // It refuses, with the path of the field, what cannot be edited so: an object in braces, and values that other
 // parts of the file share. Whether the file now says what was meant, the caller sees by decoding it.
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
-	if s, _ := d.place(); s.text == nil {
+	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
 	}
 	e := &encode.Encoder{Structs: jsonfields.Structs{}}
@@ -53,15 +54,15 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 			return nil, err
 		}
 	}
-	root, err := d.source.nodes()
+	root, err := d.source.Nodes()
 	if err != nil || root == nil {
 		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)
 	}
-	w := &rewriter{Rewrite: r, document: d, reading: newReading(d.source), value: v, used: map[*yaml.Node]bool{}}
+	w := &rewriter{Rewrite: r, document: d, Reading: source.NewReading(d.source), value: v, used: map[*yaml.Node]bool{}}
 	if v != nil {
 		w.arrange(v, r.Parent.Append(fieldpath.Field(r.Field)), r.Field)
 	}
-	if d.source.json {
+	if d.source.JSON {
 		return w.json()
 	}
 	return w.yaml()
@@ -70,7 +71,7 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 // rewriter rewrites one object.
 type rewriter struct {
 	Rewrite
-	*reading
+	*source.Reading
 	document *Document
 	value    *encode.Value
 	first    *yaml.Node          // the first key of the parent
@@ -79,12 +80,12 @@ type rewriter struct {
 
 // node is the node of a path in the object: the key of a field and its value, or the item twice.
 func (w *rewriter) node(path fieldpath.Path) (place, value *yaml.Node) {
-	value, err := w.document.source.nodes()
+	value, err := w.document.source.Nodes()
 	if err != nil {
 		return nil, nil
 	}
 	for _, step := range w.document.at.Append(path...) {
-		if place, value = w.step(value, step); value == nil {
+		if place, value = w.Step(value, step); value == nil {
 			return nil, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // arrange gives a new value what it had where it was said before: the order of its keys, its comments and
@@ -69,7 +70,7 @@ func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
 	}
 	for _, origin := range w.Origins(path) {
 		if place, value := w.node(origin); value != nil {
-			places, values = append(places, place), append(values, target(value))
+			places, values = append(places, place), append(values, source.Target(value))
 		}
 	}
 	return places, values
@@ -83,10 +84,10 @@ func (w *rewriter) order(path fieldpath.Path) []string {
 		if n.Kind != yaml.MappingNode {
 			continue
 		}
-		entries, _ := w.entries(n)
+		entries, _ := w.Entries(n)
 		for _, e := range entries {
-			if e.err == nil && !slices.Contains(order, e.name) {
-				order = append(order, e.name)
+			if e.Err == nil && !slices.Contains(order, e.Name) {
+				order = append(order, e.Name)
 			}
 		}
 	}
@@ -111,12 +112,12 @@ func (w *rewriter) noteOf(v *encode.Value, path fieldpath.Path) *encode.Note {
 		w.comment(n, places[i], values[i], v)
 	}
 	if value := values[0]; v.Kind == encode.Text && value.Kind == yaml.ScalarNode {
-		if s, ok := w.text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		if s, ok := w.Text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 			n.Text, n.HasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
 	if name, isField := last.Field(); isField && places[0] != values[0] && encode.IsOneLine(name) {
-		if s, err := w.name(places[0]); err == nil && s == name {
+		if s, err := w.Name(places[0]); err == nil && s == name {
 			n.Key, n.HasKey = places[0].Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}

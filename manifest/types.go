@@ -15,26 +15,27 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // wrongType reports a value that its field does not take.
 func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
-	want, got := expected(t), kindOf(n, d.reading)
+	want, got := expected(t), source.KindOf(n, d.Reading)
 	f := finding.Finding{
 		Code: finding.CodeWrongType, Severity: finding.Error,
-		Message: fmt.Sprintf("must be %s, not %s", want, article(got)),
+		Message: fmt.Sprintf("must be %s, not %s", want, source.Article(got)),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("write %s", want)},
 	}
-	bare := n.Kind == yaml.ScalarNode && !isString(n)
+	bare := n.Kind == yaml.ScalarNode && !source.IsString(n)
 	switch {
 	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
 		// A password may look like anything: it is not repeated.
 		f.Remedy.Text = "put it in double quotes"
-		if !d.json && isAmbiguous(n.Value) {
+		if !d.JSON && source.IsAmbiguous(n.Value) {
 			f.Code = finding.CodeAmbiguousWord
 			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
 		}
-	case bare && !d.json && isAmbiguous(n.Value):
+	case bare && !d.JSON && source.IsAmbiguous(n.Value):
 		f.Code = finding.CodeAmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
 		if takesText(t) {
@@ -44,7 +45,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 	case bare && t.Kind() == reflect.String:
 		f.Remedy.Text = "put it in double quotes"
-	case got == "number" && isInteger(t) && d.isFraction(n):
+	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
 	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
 		// The kind is right and the value is not.

@@ -12,22 +12,23 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // unknownField reports a key that is no field of the struct, and what was probably meant.
-func (d *diagnosis) unknownField(e entry, t reflect.Type) {
-	written := target(e.key).Value
+func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
+	written := source.Target(e.Key).Value
 	f := finding.Finding{
 		Code: finding.CodeUnknownField, Severity: finding.Error,
 		Message: fmt.Sprintf("unknown field %s", quote(written)),
 	}
 	switch {
-	case formerField(t, e.name, &f):
-	case d.unpatchable(e.name, t, &f):
+	case formerField(t, e.Name, &f):
+	case d.unpatchable(e.Name, t, &f):
 	default:
-		f.Remedy = d.suggest(e.name, t)
+		f.Remedy = d.suggest(e.Name, t)
 	}
-	d.add(f, e.key, fieldpath.Field(e.name))
+	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
 // longestName is the length from which a key is no misspelt field, so that none is sought.

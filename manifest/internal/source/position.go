@@ -1,4 +1,4 @@
-package manifest
+package source
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// find returns the node to which the path leads from the object at the end of at: the key of a field, else
+// Find returns the node to which the path leads from the object at the end of at: the key of a field, else
 // the value; or that of the nearest parent that exists. It returns nil if the text cannot be parsed.
-func (s *source) find(at, p fieldpath.Path) *yaml.Node {
+func (s *Source) Find(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, value := s.indexed()
@@ -19,7 +19,7 @@ func (s *source) find(at, p fieldpath.Path) *yaml.Node {
 	}
 	place := value
 	for i, step := range at {
-		p, v := r.step(value, step)
+		p, v := r.Step(value, step)
 		if v == nil {
 			return place
 		}
@@ -29,7 +29,7 @@ func (s *source) find(at, p fieldpath.Path) *yaml.Node {
 		}
 	}
 	for _, step := range p {
-		p, v := r.step(value, step)
+		p, v := r.Step(value, step)
 		if v == nil {
 			break
 		}
@@ -38,8 +38,8 @@ func (s *source) find(at, p fieldpath.Path) *yaml.Node {
 	return place
 }
 
-// value returns the value at the path, nil where a step of it does not exist.
-func (s *source) value(at, p fieldpath.Path) *yaml.Node {
+// Value returns the value at the path, nil where a step of it does not exist.
+func (s *Source) Value(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lacksLast(p) {
@@ -50,7 +50,7 @@ func (s *source) value(at, p fieldpath.Path) *yaml.Node {
 		return nil
 	}
 	for _, step := range at.Append(p...) {
-		if _, value = r.step(value, step); value == nil {
+		if _, value = r.Step(value, step); value == nil {
 			return nil
 		}
 	}
@@ -59,20 +59,20 @@ func (s *source) value(at, p fieldpath.Path) *yaml.Node {
 
 // indexed returns the root and the index of what was looked up below it. The root is nil if the text cannot be
 // parsed. The caller holds the lock.
-func (s *source) indexed() (*reading, *yaml.Node) {
+func (s *Source) indexed() (*Reading, *yaml.Node) {
 	root, err := s.parse()
 	if err != nil {
 		return nil, nil
 	}
 	if s.index == nil {
-		s.index = newReading(s)
+		s.index = NewReading(s)
 	}
 	return s.index, root
 }
 
 // lacksLast reports that the text holds no field of the path's last name, so that it need not be parsed. A false
 // says nothing. The caller holds the lock.
-func (s *source) lacksLast(p fieldpath.Path) bool {
+func (s *Source) lacksLast(p fieldpath.Path) bool {
 	if len(p) == 0 || s.root != nil {
 		return false
 	}
@@ -83,7 +83,7 @@ func (s *source) lacksLast(p fieldpath.Path) bool {
 	lacks, known := s.lacks[name]
 	if !known {
 		// An escape or a tag could spell the name.
-		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.text, []byte(name)) && !bytes.ContainsAny(s.text, `\!`)
+		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
 		if s.lacks == nil {
 			s.lacks = map[string]bool{}
 		}
@@ -92,16 +92,16 @@ func (s *source) lacksLast(p fieldpath.Path) bool {
 	return lacks
 }
 
-// step is one step of a path: the node whose place counts, and the value. Both are nil if the value
+// Step is one step of a path: the node whose place counts, and the value. Both are nil if the value
 // has no such part.
-func (r *reading) step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
-	n = target(n)
+func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
+	n = Target(n)
 	name, ok := step.Field()
 	if !ok {
 		name, ok = step.Key()
 	}
 	if ok {
-		return r.lookup(n, name)
+		return r.Lookup(n, name)
 	}
 	if n.Kind != yaml.SequenceNode {
 		return nil, nil
@@ -131,7 +131,7 @@ type listIndex struct {
 }
 
 // item finds the first item of a list whose key, or which itself, is the text.
-func (r *reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml.Node {
+func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml.Node {
 	at := listIndex{n, key, isItem}
 	known, indexed := r.items[at]
 	if indexed {
@@ -144,11 +144,11 @@ func (r *reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml
 		r.steps++
 		candidate := item
 		if isItem {
-			if _, candidate = r.lookup(target(item), key); candidate == nil {
+			if _, candidate = r.Lookup(Target(item), key); candidate == nil {
 				continue
 			}
 		}
-		text, ok := r.text(candidate)
+		text, ok := r.Text(candidate)
 		switch {
 		case !ok:
 		case known == nil && text == want:
@@ -167,8 +167,8 @@ func (r *reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml
 	return known[want]
 }
 
-// lookup finds a key of a mapping, including one that a merge key brings.
-func (r *reading) lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
+// Lookup finds a key of a mapping, including one that a merge key brings.
+func (r *Reading) Lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		return nil, nil
 	}
@@ -182,9 +182,9 @@ func (r *reading) lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	merges := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		r.steps++
-		if r.isMerge(n.Content[i]) {
+		if r.IsMerge(n.Content[i]) {
 			merges = true
-		} else if text, err := r.name(n.Content[i]); err == nil && text == name {
+		} else if text, err := r.Name(n.Content[i]); err == nil && text == name {
 			return n.Content[i], n.Content[i+1]
 		}
 	}
@@ -197,7 +197,7 @@ func (r *reading) lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 
 // fieldsOf indexes the keys of a mapping with their values. The first of two equal keys counts, and a key of the mapping
 // before one that a merge key brings.
-func (r *reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
+func (r *Reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
 	known := make(map[string][2]*yaml.Node, len(n.Content)/2)
 	add := func(name string, key, value *yaml.Node) {
 		r.steps++
@@ -207,17 +207,17 @@ func (r *reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
 	}
 	merges := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if r.isMerge(n.Content[i]) {
+		if r.IsMerge(n.Content[i]) {
 			merges = true
-		} else if text, err := r.name(n.Content[i]); err == nil {
+		} else if text, err := r.Name(n.Content[i]); err == nil {
 			add(text, n.Content[i], n.Content[i+1])
 		}
 	}
 	if merges {
-		entries, _ := r.entries(n)
+		entries, _ := r.Entries(n)
 		for _, e := range entries {
-			if e.err == nil {
-				add(e.name, e.key, e.value)
+			if e.Err == nil {
+				add(e.Name, e.Key, e.Value)
 			}
 		}
 	}

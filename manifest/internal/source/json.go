@@ -1,4 +1,4 @@
-package manifest
+package source
 
 import (
 	"encoding/json"
@@ -11,7 +11,8 @@ import (
 
 var (
 	errNotJSON = errors.New("not JSON")
-	errTooDeep = errors.New("nested deeper than 1000 levels")
+	// ErrTooDeep refuses a text whose values nest deeper than maxDepth.
+	ErrTooDeep = errors.New("nested deeper than 1000 levels")
 )
 
 // maxDepth is how deep values may nest. Real manifests stay below 40; the libraries below stop at
@@ -38,8 +39,8 @@ func parseJSON(text []byte) (*yaml.Node, error) {
 	return newJSONReader(text, true).value(0)
 }
 
-// checkJSON says whether the text is a run of JSON values: nil, errNotJSON or errTooDeep.
-func checkJSON(text []byte) error {
+// CheckJSON says whether the text is a run of JSON values: nil, errNotJSON or ErrTooDeep.
+func CheckJSON(text []byte) error {
 	r := newJSONReader(text, false)
 	for r.space(); r.pos < len(text); r.space() {
 		if _, err := r.value(0); err != nil {
@@ -49,11 +50,11 @@ func checkJSON(text []byte) error {
 	return nil
 }
 
-// jsonValues are the values of a text that checkJSON passed, each a source of its own.
-func jsonValues(s *source) iter.Seq[*source] {
-	return func(yield func(*source) bool) {
-		r := newJSONReader(s.text, false)
-		for r.space(); r.pos < len(s.text); r.space() {
+// JSONValues are the values of a text that CheckJSON passed, each a source of its own.
+func JSONValues(s *Source) iter.Seq[*Source] {
+	return func(yield func(*Source) bool) {
+		r := newJSONReader(s.Text, false)
+		for r.space(); r.pos < len(s.Text); r.space() {
 			if !yield(r.part(s)) {
 				return
 			}
@@ -61,14 +62,14 @@ func jsonValues(s *source) iter.Seq[*source] {
 	}
 }
 
-// elements are the elements of a JSON array, each a source of its own: so an array of any length needs
+// Elements are the elements of a JSON array, each a source of its own: so an array of any length needs
 // no more memory than its largest element. Of nil there are none.
-func elements(s *source) iter.Seq[*source] {
-	return func(yield func(*source) bool) {
+func Elements(s *Source) iter.Seq[*Source] {
+	return func(yield func(*Source) bool) {
 		if s == nil {
 			return
 		}
-		r := newJSONReader(s.text, false)
+		r := newJSONReader(s.Text, false)
 		if !r.take('[') || r.take(']') {
 			return
 		}
@@ -77,19 +78,19 @@ func elements(s *source) iter.Seq[*source] {
 	}
 }
 
-// lastMember is the value of a key of a JSON object, the last if there are several, or nil.
-func lastMember(s *source, name string) *source {
-	var found *source
-	r := newJSONReader(s.text, false)
+// LastMember is the value of a key of a JSON object, the last if there are several, or nil.
+func LastMember(s *Source, name string) *Source {
+	var found *Source
+	r := newJSONReader(s.Text, false)
 	if !r.take('{') || r.take('}') {
 		return nil
 	}
 	for {
 		var key string
-		if json.Unmarshal(r.part(s).text, &key) != nil || !r.take(':') {
+		if json.Unmarshal(r.part(s).Text, &key) != nil || !r.take(':') {
 			return nil
 		}
-		if v := r.part(s); key == name && v.text[0] == '[' {
+		if v := r.part(s); key == name && v.Text[0] == '[' {
 			found = v
 		}
 		if !r.take(',') {
@@ -99,19 +100,19 @@ func lastMember(s *source, name string) *source {
 }
 
 // part reads the next value of the source's text as a source. The text was checked before.
-func (r *jsonReader) part(s *source) *source {
+func (r *jsonReader) part(s *Source) *Source {
 	r.space()
 	start := r.pos
-	p := &source{file: s.file, json: true}
+	p := &Source{File: s.File, JSON: true}
 	line, column := r.place()
-	p.line, p.column = s.line+line-1, column
+	p.Line, p.Column = s.Line+line-1, column
 	if line == 1 {
-		p.column += s.column - 1
+		p.Column += s.Column - 1
 	}
 	if _, err := r.value(0); err != nil {
 		r.pos = len(r.text)
 	}
-	p.text, p.offset = r.text[start:r.pos], s.offset+start
+	p.Text, p.Offset = r.text[start:r.pos], s.Offset+start
 	return p
 }
 
@@ -119,7 +120,7 @@ func (r *jsonReader) part(s *source) *source {
 func (r *jsonReader) place() (line, column int) {
 	before := r.text[:r.pos]
 	for r.counted < r.pos {
-		end, next := lineEnd(before, r.counted)
+		end, next := LineEnd(before, r.counted)
 		if end == next {
 			r.column += utf8.RuneCount(before[r.counted:])
 		} else {
@@ -170,7 +171,7 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	switch c := r.text[r.pos]; {
 	case c == '{' || c == '[':
 		if depth == maxDepth {
-			return nil, errTooDeep
+			return nil, ErrTooDeep
 		}
 		return r.collection(c, depth)
 	case c == '"':
@@ -297,35 +298,35 @@ func jsonDepth(text []byte) int {
 	return deepest
 }
 
-// jsonMember is a member of an object as it stands in a text: from its key to the end of its value.
-type jsonMember struct {
-	name              string
-	start, value, end int
+// Member is a member of an object as it stands in a text: from its key to the end of its value.
+type Member struct {
+	Name              string
+	Start, Value, End int
 }
 
-// membersAt are the members of the object that begins at or behind the offset. The text was checked before.
-func membersAt(text []byte, offset int) (members []jsonMember) {
+// MembersAt are the members of the object that begins at or behind the offset. The text was checked before.
+func MembersAt(text []byte, offset int) (members []Member) {
 	r := newJSONReader(text, false)
 	r.pos = offset
 	if !r.take('{') || r.take('}') {
 		return nil
 	}
 	for {
-		var m jsonMember
+		var m Member
 		r.space()
-		m.start = r.pos
+		m.Start = r.pos
 		if _, err := r.str(); err != nil {
 			return nil
 		}
-		if json.Unmarshal(text[m.start:r.pos], &m.name) != nil || !r.take(':') {
+		if json.Unmarshal(text[m.Start:r.pos], &m.Name) != nil || !r.take(':') {
 			return nil
 		}
 		r.space()
-		m.value = r.pos
+		m.Value = r.pos
 		if _, err := r.value(0); err != nil {
 			return nil
 		}
-		m.end = r.pos
+		m.End = r.pos
 		if members = append(members, m); !r.take(',') {
 			return members
 		}

@@ -1,4 +1,4 @@
-package manifest
+package source
 
 import (
 	"bytes"
@@ -12,58 +12,58 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// fault returns the position of what the problem is about. The line is that of the YAML library, which reports no
+// Fault returns the position of what the problem is about. The line is that of the YAML library, which reports no
 // columns and often no line: 0.
-func (s *source) fault(line int, err error, problem string) fieldpath.Position {
-	text := s.text
+func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
+	text := s.Text
 	var m []int
-	var trailing trailingError
+	var trailing TrailingError
 	var node nodeError
 	switch {
 	case errors.As(err, &node):
-		return s.position(node.at)
+		return s.Position(node.at)
 	case errors.As(err, &trailing):
 		if m = startOfTemplate().FindSubmatchIndex(text); m != nil && bytes.Count(text[:m[2]], []byte("\n")) < trailing.line {
-			return s.at(m[2]) // a line of a template reads as a value of its own
+			return s.At(m[2]) // a line of a template reads as a value of its own
 		}
 		m = nil
 		if trailing.column > 0 {
-			return s.position(&yaml.Node{Line: trailing.line, Column: trailing.column})
+			return s.Position(&yaml.Node{Line: trailing.line, Column: trailing.column})
 		}
 		line = trailing.line
 	case problem == "control characters are not allowed":
-		return s.at(max(0, indexUnreadable(text)))
-	case strings.HasPrefix(problem, unknownAnchor):
+		return s.At(max(0, indexUnreadable(text)))
+	case strings.HasPrefix(problem, UnknownAnchor):
 		m = regexp.MustCompile(`(?:^|[\s\[{,])(\*` + regexp.QuoteMeta(anchorName(problem)) + `)(?:[\s,\[\]{}]|$)`).FindSubmatchIndex(text)
 	default:
 		m = startOfTemplate().FindSubmatchIndex(text)
 	}
 	if m != nil {
-		return s.at(m[2])
+		return s.At(m[2])
 	}
 	start := 0
-	for range min(max(line, 1), lines(text)) - 1 {
-		_, start = lineEnd(text, start)
+	for range min(max(line, 1), CountLines(text)) - 1 {
+		_, start = LineEnd(text, start)
 	}
-	end, _ := lineEnd(text, start)
-	return s.at(start + columnOf(text[start:end], problem))
+	end, _ := LineEnd(text, start)
+	return s.At(start + columnOf(text[start:end], problem))
 }
 
-// at returns the position of a byte of the text.
-func (s *source) at(offset int) fieldpath.Position {
+// At returns the position of a byte of the text.
+func (s *Source) At(offset int) fieldpath.Position {
 	line, column := 1, 1
 	for i := 0; ; line++ {
-		end, next := lineEnd(s.text, i)
-		if offset < next || next == len(s.text) {
-			column += utf8.RuneCount(bytes.TrimPrefix(s.text[i:min(offset, end)], []byte("\uFEFF")))
+		end, next := LineEnd(s.Text, i)
+		if offset < next || next == len(s.Text) {
+			column += utf8.RuneCount(bytes.TrimPrefix(s.Text[i:min(offset, end)], []byte("\uFEFF")))
 			break
 		}
 		i = next
 	}
 	if line == 1 {
-		column += s.column - 1
+		column += s.Column - 1
 	}
-	return fieldpath.Position{File: s.file.name, Line: s.line + line - 1, Column: column}
+	return fieldpath.Position{File: s.File.Name, Line: s.Line + line - 1, Column: column}
 }
 
 // columnOf returns where the problem is on a line, by what the library's scanner stops at: the first character of the line
@@ -114,13 +114,14 @@ func startOfTemplate() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*(?:- +)*(?:[^\s#'"{][^:\n#]*:[ \t]+|"[^"\n]*":[ \t]+|'[^'\n]*':[ \t]+)?(?:\[[ \t]*)?(\{\{)`)
 }
 
-func templated(text []byte) bool { return startOfTemplate().Match(text) }
+// IsTemplate reports whether a text may be a template.
+func IsTemplate(text []byte) bool { return startOfTemplate().Match(text) }
 
-// unknownAnchor begins the library's words for an alias without an anchor.
-const unknownAnchor = "unknown anchor '"
+// UnknownAnchor begins the library's words for an alias without an anchor.
+const UnknownAnchor = "unknown anchor '"
 
 func anchorName(problem string) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(problem, unknownAnchor), "' referenced")
+	name, _, _ := strings.Cut(strings.TrimPrefix(problem, UnknownAnchor), "' referenced")
 	return name
 }
 
@@ -135,8 +136,8 @@ func indexUnreadable(text []byte) int {
 	})
 }
 
-// unquoted is a problem in the words of a library without what it repeats of the file: that may be a password.
-func unquoted(problem string) string {
+// Unquoted is a problem in the words of a library without what it repeats of the file: that may be a password.
+func Unquoted(problem string) string {
 	for _, known := range []string{"unknown anchor", "invalid map key"} {
 		if strings.HasPrefix(problem, known) {
 			return known

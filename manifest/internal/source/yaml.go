@@ -1,4 +1,4 @@
-package manifest
+package source
 
 import (
 	"bytes"
@@ -13,15 +13,16 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// maxDocument is the size of the largest request that an API server takes (3 MiB, the limit of
+// MaxDocument is the size of the largest request that an API server takes (3 MiB, the limit of
 // k8s.io/apiserver pkg/server/config.go), and so of the largest object worth reading.
-const maxDocument = 3 << 20
+const MaxDocument = 3 << 20
 
+// The errors of texts that are refused although YAML allows them, and of templates.
 var (
-	errBomb     = errors.New("its aliases expand it to more than 3 MiB")
-	errCycle    = errors.New("an alias refers to the value that contains it")
-	errTooLarge = errors.New("larger than 3 MiB")
-	errTemplate = errors.New("{{ }} is an object as the key of an object")
+	ErrBomb     = errors.New("its aliases expand it to more than 3 MiB")
+	ErrCycle    = errors.New("an alias refers to the value that contains it")
+	ErrTooLarge = errors.New("larger than 3 MiB")
+	ErrTemplate = errors.New("{{ }} is an object as the key of an object")
 )
 
 // nodeError is an error about a node.
@@ -32,37 +33,37 @@ type nodeError struct {
 
 func (e nodeError) Unwrap() error { return e.error }
 
-// trailingError reports text behind the value: where it begins, as far as the library tells.
-type trailingError struct{ line, column int }
+// TrailingError reports text behind the value: where it begins, as far as the library tells.
+type TrailingError struct{ line, column int }
 
-func (trailingError) Error() string { return "there is more text after the end of the value" }
+func (TrailingError) Error() string { return "there is more text after the end of the value" }
 
-// toJSON converts the YAML document to the JSON that Kubernetes reads it as.
-func toJSON(s *source) ([]byte, error) {
-	if mayHaveAliases(s.text) || !blockAtMargin(s.text) {
-		// parseYAML refuses alias bombs and text after the value; the conversion below would expand
+// ToJSON converts the YAML document to the JSON that Kubernetes reads it as.
+func ToJSON(s *Source) ([]byte, error) {
+	if MayHaveAliases(s.Text) || !IsBlockAtMargin(s.Text) {
+		// ParseYAML refuses alias bombs and text after the value; the conversion below would expand
 		// the ones and leave the others unread.
-		if _, err := s.nodes(); err != nil {
+		if _, err := s.Nodes(); err != nil {
 			return nil, err
 		}
 	}
 	var converted []byte
 	err := contain(func() (err error) {
-		converted, err = sigsyaml.YAMLToJSONStrict(s.text)
+		converted, err = sigsyaml.YAMLToJSONStrict(s.Text)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if jsonDepth(converted) > maxDepth {
-		return nil, errTooDeep
+		return nil, ErrTooDeep
 	}
 	return converted, nil
 }
 
-// parseYAML parses one YAML document into nodes and refuses what would not be safe to walk. The result
+// ParseYAML parses one YAML document into nodes and refuses what would not be safe to walk. The result
 // is nil if there is no value. expanded is what its aliases add to the text once they are written out.
-func parseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
+func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	var document yaml.Node
 	err = contain(func() error {
 		decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -71,10 +72,10 @@ func parseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 		}
 		var next yaml.Node
 		if err := decoder.Decode(&next); err == nil {
-			return trailingError{line: next.Line, column: next.Column}
+			return TrailingError{line: next.Line, column: next.Column}
 		} else if !errors.Is(err, io.EOF) {
-			line, _ := syntax(err)
-			return trailingError{line: line}
+			line, _ := Syntax(err)
+			return TrailingError{line: line}
 		}
 		return nil
 	})
@@ -93,9 +94,9 @@ func parseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	case err != nil:
 		return nil, 0, err
 	case e.depth > maxDepth:
-		return nil, 0, errTooDeep
-	case e.aliased && e.size > maxDocument:
-		return nil, 0, errBomb
+		return nil, 0, ErrTooDeep
+	case e.aliased && e.size > MaxDocument:
+		return nil, 0, ErrBomb
 	}
 	if e.aliased {
 		expanded = max(1, e.size-len(text))
@@ -130,7 +131,7 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 	if n.Kind == yaml.AliasNode {
 		e := x.seen[n.Alias]
 		if e.size == 0 {
-			return e, nodeError{errCycle, n}
+			return e, nodeError{ErrCycle, n}
 		}
 		e.aliased = true
 		return e, nil
@@ -154,9 +155,9 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 	return e, nil
 }
 
-// syntax takes the error of a YAML library apart: the line within the document, 0 where it is not
+// Syntax takes the error of a YAML library apart: the line within the document, 0 where it is not
 // known, and the problem.
-func syntax(err error) (line int, problem string) {
+func Syntax(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")
 	problem = strings.TrimPrefix(problem, "error converting YAML to JSON: yaml: ")
 	if m := lineInError().FindStringSubmatch(problem); m != nil {
@@ -167,7 +168,7 @@ func syntax(err error) (line int, problem string) {
 		}
 	}
 	if problem == "exceeded max depth of 10000" {
-		problem = errTooDeep.Error()
+		problem = ErrTooDeep.Error()
 	}
 	return line, problem
 }
@@ -185,7 +186,7 @@ func offByOne(problem string) bool {
 	return false
 }
 
-// mayHaveAliases reports whether a text may have aliases. A true may be false.
-func mayHaveAliases(text []byte) bool {
+// MayHaveAliases reports whether a text may have aliases. A true may be false.
+func MayHaveAliases(text []byte) bool {
 	return bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0
 }

@@ -1,10 +1,10 @@
-package manifest
+package source
 
-// doubtfulKeys says whether the text may have a key that is no string to YAML 1.1: a truth value or a
+// HasDoubtfulKeys says whether the text may have a key that is no string to YAML 1.1: a truth value or a
 // number. Such a key is read as another text than it shows, or as the same as another key, and
 // nothing fails; so the document is walked. The answer is cheap, never a false no, and sometimes a false
 // yes: quotes and comments are not told from keys.
-func doubtfulKeys(text []byte) bool {
+func HasDoubtfulKeys(text []byte) bool {
 	for i, c := range text {
 		switch c {
 		case ':':
@@ -47,7 +47,7 @@ func doubtfulKey(key []byte) bool {
 	case "True", "TRUE", "False", "FALSE", "true", "false":
 		return true
 	default:
-		return isAmbiguous(word)
+		return IsAmbiguous(word)
 	}
 }
 

@@ -1,4 +1,4 @@
-package manifest
+package source
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// reading says what Kubernetes reads the nodes of one document as. It asks the library that
+// Reading says what Kubernetes reads the nodes of one document as. It asks the library that
 // Kubernetes uses rather than to know YAML 1.1 a second time.
-type reading struct {
-	json  bool // the document is JSON: a scalar is what it says
+type Reading struct {
+	JSON  bool // the document is JSON: a scalar is what it says
 	memo  map[string]scalar
 	names map[string]scalar
 	// merges remembers the mappings that have a merge key.
@@ -33,16 +33,17 @@ type scalar struct {
 	err  error
 }
 
-func newReading(s *source) *reading {
-	return &reading{json: s.json, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
+// NewReading returns a reading of the nodes of a source.
+func NewReading(s *Source) *Reading {
+	return &Reading{JSON: s.JSON, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
 }
 
-// scalar is the JSON of a scalar node.
-func (r *reading) scalar(n *yaml.Node) ([]byte, error) {
-	if isString(n) {
+// Scalar is the JSON of a scalar node.
+func (r *Reading) Scalar(n *yaml.Node) ([]byte, error) {
+	if IsString(n) {
 		return json.Marshal(n.Value)
 	}
-	if r.json || n.Style == 0 && isInteger10(n.Value) {
+	if r.JSON || n.Style == 0 && isInteger10(n.Value) {
 		return []byte(n.Value), nil
 	}
 	text := spell(n)
@@ -65,13 +66,13 @@ func isInteger10(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// name is the key that the JSON object has for a key node.
-func (r *reading) name(n *yaml.Node) (string, error) {
-	n = target(n)
+// Name is the key that the JSON object has for a key node.
+func (r *Reading) Name(n *yaml.Node) (string, error) {
+	n = Target(n)
 	if n.Kind != yaml.ScalarNode {
-		return "", fmt.Errorf("a key must be a word, not %s", article(kindOf(n, nil)))
+		return "", fmt.Errorf("a key must be a word, not %s", Article(KindOf(n, nil)))
 	}
-	if isString(n) {
+	if IsString(n) {
 		return n.Value, nil
 	}
 	text := spell(n)
@@ -92,10 +93,10 @@ func (r *reading) name(n *yaml.Node) (string, error) {
 	return string(s.json), s.err
 }
 
-// isString says whether the scalar is a string whatever its text is, or one by its first character.
+// IsString says whether the scalar is a string whatever its text is, or one by its first character.
 // YAML 1.1 resolves only what begins as a number, a word of a truth value, or ~
 // (go.yaml.in/yaml/v2 resolve.go).
-func isString(n *yaml.Node) bool {
+func IsString(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle != 0 {
 		switch n.Tag {
 		case "!!str", "!!bool", "!!int", "!!float", "!!null", "!!timestamp", "!!binary":
@@ -121,16 +122,16 @@ func spell(n *yaml.Node) string {
 	return n.Tag + " " + string(quoted)
 }
 
-// text is the scalar as a path names it: strings bare, everything else as JSON.
-func (r *reading) text(n *yaml.Node) (string, bool) {
-	n = target(n)
+// Text is the scalar as a path names it: strings bare, everything else as JSON.
+func (r *Reading) Text(n *yaml.Node) (string, bool) {
+	n = Target(n)
 	if n.Kind != yaml.ScalarNode {
 		return "", false
 	}
-	if isString(n) {
+	if IsString(n) {
 		return n.Value, true
 	}
-	j, err := r.scalar(n)
+	j, err := r.Scalar(n)
 	if err != nil {
 		return "", false
 	}
@@ -141,30 +142,30 @@ func (r *reading) text(n *yaml.Node) (string, bool) {
 	return string(j), true
 }
 
-// convert writes the JSON that Kubernetes reads the node as, keys sorted.
-func (r *reading) convert(b *bytes.Buffer, n *yaml.Node) error {
-	n = target(n)
+// Convert writes the JSON that Kubernetes reads the node as, keys sorted.
+func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
+	n = Target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
-		entries, _ := r.entries(n)
+		entries, _ := r.Entries(n)
 		// As the conversion does: raw JSON within an object is kept byte for byte.
 		entries = slices.Clone(entries)
-		slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+		slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 		b.WriteByte('{')
 		for i, e := range entries {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if e.err != nil {
-				return e.err
+			if e.Err != nil {
+				return e.Err
 			}
-			name, err := json.Marshal(e.name)
+			name, err := json.Marshal(e.Name)
 			if err != nil {
 				return err
 			}
 			b.Write(name)
 			b.WriteByte(':')
-			if err := r.convert(b, e.value); err != nil {
+			if err := r.Convert(b, e.Value); err != nil {
 				return err
 			}
 		}
@@ -175,13 +176,13 @@ func (r *reading) convert(b *bytes.Buffer, n *yaml.Node) error {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if err := r.convert(b, item); err != nil {
+			if err := r.Convert(b, item); err != nil {
 				return err
 			}
 		}
 		b.WriteByte(']')
 	default:
-		j, err := r.scalar(n)
+		j, err := r.Scalar(n)
 		if err != nil {
 			return err
 		}
@@ -190,17 +191,17 @@ func (r *reading) convert(b *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-// target follows an alias to the value that it stands for.
-func target(n *yaml.Node) *yaml.Node {
+// Target follows an alias to the value that it stands for.
+func Target(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-// kindOf is what a value of the input is called. Without a reading, a scalar is a "word".
-func kindOf(n *yaml.Node, r *reading) string {
-	switch target(n).Kind {
+// KindOf is what a value of the input is called. Without a reading, a scalar is a "word".
+func KindOf(n *yaml.Node, r *Reading) string {
+	switch Target(n).Kind {
 	case yaml.MappingNode:
 		return "object"
 	case yaml.SequenceNode:
@@ -209,7 +210,7 @@ func kindOf(n *yaml.Node, r *reading) string {
 	if r == nil {
 		return "word"
 	}
-	j, err := r.scalar(target(n))
+	j, err := r.Scalar(Target(n))
 	switch {
 	case err != nil:
 		return "number" // .inf and .nan have no JSON
@@ -223,7 +224,8 @@ func kindOf(n *yaml.Node, r *reading) string {
 	return "number"
 }
 
-func article(kind string) string {
+// Article returns the name of a kind with its article.
+func Article(kind string) string {
 	switch kind {
 	case "null":
 		return kind
@@ -233,9 +235,9 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// isAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
+// IsAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
 // a truth value there, a text here.
-func isAmbiguous(word string) bool {
+func IsAmbiguous(word string) bool {
 	switch word {
 	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
 		return true
@@ -243,9 +245,9 @@ func isAmbiguous(word string) bool {
 	return false
 }
 
-// isFraction says whether the scalar is a number that is not whole.
-func (r *reading) isFraction(n *yaml.Node) bool {
-	j, err := r.scalar(n)
+// IsFraction says whether the scalar is a number that is not whole.
+func (r *Reading) IsFraction(n *yaml.Node) bool {
+	j, err := r.Scalar(n)
 	if err != nil {
 		return false
 	}
@@ -253,19 +255,20 @@ func (r *reading) isFraction(n *yaml.Node) bool {
 	return err == nil && f != math.Trunc(f)
 }
 
-func (r *reading) isNull(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || isString(n) {
+// IsNull reports whether a scalar is null.
+func (r *Reading) IsNull(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || IsString(n) {
 		return false
 	}
-	j, err := r.scalar(n)
+	j, err := r.Scalar(n)
 	return err == nil && string(j) == "null"
 }
 
-// word is the text of a scalar, "" of anything else.
-func (r *reading) word(n *yaml.Node) string {
-	if n == nil || r.isNull(n) {
+// Word is the text of a scalar, "" of anything else.
+func (r *Reading) Word(n *yaml.Node) string {
+	if n == nil || r.IsNull(n) {
 		return ""
 	}
-	text, _ := r.text(n)
+	text, _ := r.Text(n)
 	return text
 }

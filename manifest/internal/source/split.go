@@ -1,23 +1,23 @@
-package manifest
+package source
 
 import (
 	"bytes"
 	"iter"
 )
 
-// chunk is one document of a YAML stream: YAML, or one or more JSON values.
-type chunk struct {
-	text   []byte
-	line   int // the line of the file on which text begins, from 1
-	offset int // where in the file it begins
+// Chunk is one document of a YAML stream: YAML, or one or more JSON values.
+type Chunk struct {
+	Text   []byte
+	Line   int // the line of the file on which text begins, from 1
+	Offset int // where in the file it begins
 }
 
-// split cuts a YAML stream into its documents and leaves out those without content. The rules are
+// Split cuts a YAML stream into its documents and leaves out those without content. The rules are
 // those of the YAML scanner itself: a marker stands in the first column and white space follows it. So
 // a --- within a block scalar, which is always indented, splits nothing. A document keeps its
 // separator line only if there is content on it.
-func split(data []byte) iter.Seq[chunk] {
-	return func(yield func(chunk) bool) {
+func Split(data []byte) iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
 		start, startLine := 0, 1
 		content := false   // the document has content
 		directive := false // it has a directive, which keeps its separator
@@ -36,11 +36,11 @@ func split(data []byte) iter.Seq[chunk] {
 					break
 				}
 			}
-			end, next := lineEnd(data, i)
+			end, next := LineEnd(data, i)
 			text := data[i:end]
-			switch rest, kind := marker(text); {
+			switch rest, kind := Marker(text); {
 			case kind == separator:
-				if content && !yield(chunk{data[start:i], startLine, start}) {
+				if content && !yield(Chunk{data[start:i], startLine, start}) {
 					return
 				}
 				if directive && !content {
@@ -48,18 +48,18 @@ func split(data []byte) iter.Seq[chunk] {
 				} else {
 					reset(next, line+1, true)
 				}
-				if !blank(rest) {
+				if !IsBlank(rest) {
 					if !directive {
 						start, startLine = i, line
 					}
 					content = true
 				}
 			case kind == terminator:
-				if content && !yield(chunk{data[start:i], startLine, start}) {
+				if content && !yield(Chunk{data[start:i], startLine, start}) {
 					return
 				}
 				reset(next, line+1, false)
-			case blank(text):
+			case IsBlank(text):
 			case text[0] == '%' && !content && !marked:
 				if harmlessDirective(text) && !directive {
 					start, startLine = next, line+1
@@ -72,7 +72,7 @@ func split(data []byte) iter.Seq[chunk] {
 			i = next
 		}
 		if content {
-			yield(chunk{data[start:], startLine, start})
+			yield(Chunk{data[start:], startLine, start})
 		}
 	}
 }
@@ -80,15 +80,15 @@ func split(data []byte) iter.Seq[chunk] {
 type markerKind int
 
 const (
-	noMarker   markerKind = iota
+	NoMarker   markerKind = iota
 	separator             // ---
 	terminator            // ...
 )
 
-// marker recognizes a document marker at the start of a line and returns what follows it.
-func marker(line []byte) (rest []byte, kind markerKind) {
+// Marker recognizes a document marker at the start of a line and returns what follows it.
+func Marker(line []byte) (rest []byte, kind markerKind) {
 	if len(line) < 3 || len(line) > 3 && line[3] != ' ' && line[3] != '\t' {
-		return nil, noMarker
+		return nil, NoMarker
 	}
 	switch string(line[:3]) {
 	case "---":
@@ -96,11 +96,11 @@ func marker(line []byte) (rest []byte, kind markerKind) {
 	case "...":
 		return line[3:], terminator
 	}
-	return nil, noMarker
+	return nil, NoMarker
 }
 
-// blank says whether the line has no content: white space, or a comment.
-func blank(line []byte) bool {
+// IsBlank says whether the line has no content: white space, or a comment.
+func IsBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) == 0 || line[0] == '#'
 }
@@ -116,9 +116,9 @@ func harmlessDirective(line []byte) bool {
 	return (version == "1.1" || version == "1.2") && (len(fields) == 2 || fields[2][0] == '#')
 }
 
-// lineEnd returns where the line that holds offset i ends and where the next begins. Lines end where
+// LineEnd returns where the line that holds offset i ends and where the next begins. Lines end where
 // YAML 1.1 ends them; splitting by other rules than the scanner's would lose documents.
-func lineEnd(data []byte, i int) (end, next int) {
+func LineEnd(data []byte, i int) (end, next int) {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {
 		case c == '\n':
@@ -144,13 +144,13 @@ func bomLength(data []byte) int {
 	return 0
 }
 
-// blockAtMargin says whether the document's content is a block collection that begins in the first column.
+// IsBlockAtMargin says whether the document's content is a block collection that begins in the first column.
 // Such a collection ends only where the document does. Any other content may be followed by more,
 // which a YAML library that is asked for one document leaves unread.
-func blockAtMargin(text []byte) bool {
+func IsBlockAtMargin(text []byte) bool {
 	for i := 0; i < len(text); {
-		end, next := lineEnd(text, i)
-		if line := text[i:end]; !blank(line) {
+		end, next := LineEnd(text, i)
+		if line := text[i:end]; !IsBlank(line) {
 			return !bytes.ContainsRune([]byte(" \t{[&!*|>%"), rune(line[0])) && !bytes.HasPrefix(line, []byte("---"))
 		}
 		i = next
@@ -158,11 +158,11 @@ func blockAtMargin(text []byte) bool {
 	return false
 }
 
-// lines is the number of lines of a text, at least one.
-func lines(text []byte) int {
+// CountLines is the number of lines of a text, at least one.
+func CountLines(text []byte) int {
 	n := 0
 	for i := 0; i < len(text) || n == 0; n++ {
-		_, i = lineEnd(text, i)
+		_, i = LineEnd(text, i)
 	}
 	return n
 }
