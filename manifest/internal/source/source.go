@@ -106,9 +106,6 @@ func (s *Source) parse() (*yaml.Node, error) {
 	return s.root, s.err
 }
 
-// IsParsed reports whether the nodes are there.
-func (s *Source) IsParsed() bool { return s.root != nil }
-
 // Release forgets the nodes: of thousands of documents few are ever asked for positions, and nodes
 // take a hundred times the room of the text.
 func (s *Source) Release() {

@@ -1,15 +1,14 @@
-package manifest
+package source
 
 import (
 	"testing"
 
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// TestHas asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
+// TestValue asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
 // where the text does not tell.
-func TestHas(t *testing.T) {
+func TestValue(t *testing.T) {
 	spec := func(name string) fieldpath.Path { return fieldpath.Fields("spec", name) }
 	for _, tc := range []struct {
 		text   string
@@ -33,12 +32,11 @@ func TestHas(t *testing.T) {
 		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true, "a key of a map may be anything"},
 		{"spec: {}", nil, true, true, "the object itself is there"},
 	} {
-		s := &source.Source{File: &source.File{Name: "in", Data: []byte(tc.text)}, Text: []byte(tc.text), Line: 1, Column: 1, JSON: tc.text[0] == '{'}
-		d := &Document{File: "in", source: s}
-		if got := d.Has(tc.path); got != tc.has {
+		s := &Source{File: &File{Name: "in", Data: []byte(tc.text)}, Text: []byte(tc.text), Line: 1, Column: 1, JSON: tc.text[0] == '{'}
+		if got := s.Value(nil, tc.path) != nil; got != tc.has {
 			t.Errorf("%q has %s: %v, want %v: %s", tc.text, tc.path, got, tc.has, tc.reason)
 		}
-		if got := s.IsParsed(); got != tc.parsed {
+		if got := s.root != nil; got != tc.parsed {
 			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed, tc.reason)
 		}
 	}
