@@ -24,6 +24,8 @@
 // A TrainJob of Trainer 2.1 comes with its overrides (overrides.go), and Migrate says the same in today's API
 // (migrate.go).
 //
+// Package internal/children makes the Jobs, the Service and the Pods, and internal/migration the patch of Migrate.
+//
 // Every function is pure: no clock, no randomness, no environment.
 package render
 
