@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // wholeJob is a valid TrainJob with values of every type that the API has.
@@ -104,10 +105,10 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 		if err != nil {
 			continue // a tree that has no text
 		}
-		s := &source{file: &file{name: "job.yaml"}, text: text, line: 1, column: 1}
-		converted, err := toJSON(s)
+		s := &source.Source{File: &source.File{Name: "job.yaml"}, Text: text, Line: 1, Column: 1}
+		converted, err := source.ToJSON(s)
 		fails := err != nil || !decodes(converted, new(trainer.TrainJob))
-		root, parseErr := s.nodes()
+		root, parseErr := s.Nodes()
 		if parseErr != nil {
 			if !fails {
 				t.Errorf("the decoder takes what cannot be parsed: %v\n%s", parseErr, text)
@@ -134,12 +135,12 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 }
 
 // decodeNodes decodes by way of the nodes, and compares with the fast way.
-func decodeNodes(s *source, root *yaml.Node) error {
+func decodeNodes(s *source.Source, root *yaml.Node) error {
 	fast, slow := new(trainer.TrainJob), new(trainer.TrainJob)
-	if err := new(decoder).decodeNode(newReading(s), root, slow); err != nil {
+	if err := new(decoder).decodeNode(source.NewReading(s), root, slow); err != nil {
 		return err
 	}
-	converted, err := toJSON(s)
+	converted, err := source.ToJSON(s)
 	if err != nil {
 		return err
 	}

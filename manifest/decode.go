@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // maxObjects is how many objects one file may have, so that a hostile one cannot fill the memory with
@@ -60,9 +61,7 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 }
 
 // HasAliases reports whether a file may have YAML aliases. A true may be false.
-func HasAliases(data []byte) bool {
-	return bytes.IndexByte(data, '*') >= 0 && bytes.IndexByte(data, '&') >= 0
-}
+func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
 // Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
 // scans a directory tolerates finding.CodeNotAnObject: other files live there too.
@@ -80,7 +79,7 @@ func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
 
 // decoder reads one file.
 type decoder struct {
-	file      *file
+	file      *source.File
 	documents []*Document
 	findings  finding.List
 	// further are kinds to read besides those of this package.
@@ -94,7 +93,7 @@ type decoder struct {
 }
 
 func newDecoder(name string, data []byte) *decoder {
-	return &decoder{file: &file{name: name, data: data}}
+	return &decoder{file: &source.File{Name: name, Data: data}}
 }
 
 func (d *decoder) stream() {
@@ -102,7 +101,7 @@ func (d *decoder) stream() {
 		d.findings = append(d.findings, *f)
 		return
 	}
-	for c := range split(d.file.data) {
+	for c := range source.Split(d.file.Data) {
 		if d.full() {
 			break
 		}
@@ -128,7 +127,7 @@ func (d *decoder) full() bool {
 	default:
 		return false
 	}
-	f.Code, f.Severity, f.Position = finding.CodeSyntax, finding.Error, fieldpath.Position{File: d.file.name}
+	f.Code, f.Severity, f.Position = finding.CodeSyntax, finding.Error, fieldpath.Position{File: d.file.Name}
 	if n := len(d.findings); n == 0 || d.findings[n-1].Message != f.Message {
 		d.findings = append(d.findings, f)
 	}
@@ -136,23 +135,23 @@ func (d *decoder) full() bool {
 }
 
 // refuse finds what makes a file unfit to be read at all.
-func refuse(f *file) *finding.Finding {
-	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.name}}
-	whole := &source{file: f, text: f.data, line: 1, column: 1}
-	switch nul := bytes.IndexByte(f.data, 0); {
-	case len(f.data) > maxFile:
-		return tooLarge(f.name)
-	case bytes.HasPrefix(f.data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.data, []byte("\xFE\xFF")):
-		finding.Position = whole.at(0)
+func refuse(f *source.File) *finding.Finding {
+	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
+	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
+	switch nul := bytes.IndexByte(f.Data, 0); {
+	case len(f.Data) > maxFile:
+		return tooLarge(f.Name)
+	case bytes.HasPrefix(f.Data, []byte("\xFF\xFE")) || bytes.HasPrefix(f.Data, []byte("\xFE\xFF")):
+		finding.Position = whole.At(0)
 		finding.Message = "is text in UTF-16, not in UTF-8"
 		finding.Remedy.Text = "save it as UTF-8"
 	case nul >= 0:
-		finding.Position = whole.at(nul)
+		finding.Position = whole.At(nul)
 		finding.Message = fmt.Sprintf("is not text: byte %d is NUL", nul+1)
 		finding.Remedy.Text = "name a YAML or JSON file"
-	case !utf8.Valid(f.data):
-		at := invalidAt(f.data)
-		finding.Position = whole.at(at)
+	case !utf8.Valid(f.Data):
+		at := invalidAt(f.Data)
+		finding.Position = whole.At(at)
 		finding.Message = fmt.Sprintf("is not text in UTF-8: byte %d is not part of a character", at+1)
 		finding.Remedy.Text = "save it as UTF-8, or name a YAML or JSON file"
 	default:
@@ -171,37 +170,41 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-func (d *decoder) chunk(c chunk) {
-	s := &source{file: d.file, text: c.text, offset: c.offset, line: c.line, column: 1}
-	if start := bytes.TrimLeft(c.text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		switch err := checkJSON(c.text); err {
+func (d *decoder) chunk(c source.Chunk) {
+	s := &source.Source{File: d.file, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: 1}
+	if start := bytes.TrimLeft(c.Text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		switch err := source.CheckJSON(c.Text); err {
 		case nil:
-			for v := range jsonValues(s) {
+			for v := range source.JSONValues(s) {
 				if d.full() {
 					return
 				}
-				d.value(v, nil, v.text, d.from)
-				v.release()
+				d.value(v, nil, v.Text, d.from)
+				v.Release()
 			}
 			return
-		case errTooDeep:
+		case source.ErrTooDeep:
 			d.syntax(s, err)
 			return
 		}
 		// Flow style: YAML that looks like JSON.
 	}
-	if d.tooLarge(s, len(s.text)) {
+	if d.tooLarge(s, len(s.Text)) {
 		return
 	}
-	defer s.release()
-	converted, err := toJSON(s)
-	if d.expanded += s.expanded; d.expanded > MaxExpanded {
+	defer s.Release()
+	converted, err := source.ToJSON(s)
+	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
 		return // full reports it
 	}
 	if err != nil {
 		d.mend(s, nil, d.from, err)
 		return
 	}
-	s.doubtful = doubtfulKeys(s.text)
+	s.Doubtful = source.HasDoubtfulKeys(s.Text)
 	d.value(s, nil, converted, d.from)
 }
+
+// MaxExpanded is how many bytes the YAML aliases of one file may add to it, once they are written out. It suits a whole
+// run as well.
+const MaxExpanded = 32 << 20

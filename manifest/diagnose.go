@@ -13,6 +13,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -22,10 +24,10 @@ const maxFindings = 20_000
 // diagnosis is the walk over an object that could not be decoded, or that has doubtful keys. It
 // finds what the decoder refuses, all of it, and says where it stands.
 type diagnosis struct {
-	*reading
-	source   *source
+	*source.Reading
+	source   *source.Source
 	object   fieldpath.Object
-	structs  structs
+	structs  jsonfields.Structs
 	findings finding.List
 	room     int            // how many findings may still be added
 	path     fieldpath.Path // of the current value; findings clone it
@@ -40,8 +42,8 @@ type frame struct {
 }
 
 // diagnose walks the node as a value of the type.
-func diagnose(s *source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
-	d := &diagnosis{reading: newReading(s), source: s, object: object, structs: structs{}, room: room}
+func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
+	d := &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
 	d.value(n, t, "")
 	return d.findings
 }
@@ -54,7 +56,7 @@ func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Ste
 	d.room--
 	f.Path = d.path.Append(below...)
 	f.Object = d.object
-	f.Position = d.source.position(at)
+	f.Position = d.source.Position(at)
 	d.findings = append(d.findings, f)
 }
 
@@ -72,20 +74,20 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 		return
 	}
 	// A value behind an alias is reported where it is written.
-	n = target(n)
+	n = source.Target(n)
 	if t != nil {
-		t = concrete(t)
+		t = jsonfields.Concrete(t)
 	}
 	switch {
 	case t == reflect.TypeFor[later]():
 	case t == nil || t.Kind() == reflect.Interface:
 		d.untyped(n)
-	case decodesItself(t):
-		if !d.json && n.Kind != yaml.ScalarNode {
+	case jsonfields.DecodesItself(t):
+		if !d.JSON && n.Kind != yaml.ScalarNode {
 			d.untyped(n)
 		}
 		d.decode(n, t)
-	case d.isNull(n):
+	case d.IsNull(n):
 		// null is the absent value of every type.
 	case t.Kind() == reflect.Struct:
 		if n.Kind != yaml.MappingNode {
@@ -104,7 +106,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 		}
 		for _, e := range d.keys(n, step) {
 			d.doubtfulKey(e, step)
-			d.below(step(e.name), func() { d.value(e.value, t.Elem(), "") })
+			d.below(step(e.Name), func() { d.value(e.Value, t.Elem(), "") })
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
@@ -122,24 +124,16 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	}
 }
 
-func (r *reading) isNull(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || isString(n) {
-		return false
-	}
-	j, err := r.scalar(n)
-	return err == nil && string(j) == "null"
-}
-
 // decode tries the real decoder on the value, so that the walk cannot be of another opinion.
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
-	if text, ok := d.text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
+	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
 			d.add(finding.Finding{Code: finding.CodeWrongType, Severity: finding.Error, Message: err.Error(), Remedy: finding.Remedy{Text: "write " + expected(t)}}, n)
 			return
 		}
 	}
 	var b bytes.Buffer
-	if err := d.convert(&b, n); err != nil {
+	if err := d.Convert(&b, n); err != nil {
 		d.wrongType(n, t)
 		return
 	}
@@ -156,13 +150,13 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 		if d.room == 0 {
 			break
 		}
-		f, ok := d.structs.field(t, e.name)
+		f, ok := d.structs.Field(t, e.Name)
 		if !ok {
 			d.unknownField(e, t)
-			d.below(fieldpath.Field(e.name), func() { d.untyped(e.value) })
+			d.below(fieldpath.Field(e.Name), func() { d.untyped(e.Value) })
 			continue
 		}
-		d.below(fieldpath.Field(e.name), func() { d.value(e.value, f.typ, f.mergeKey) })
+		d.below(fieldpath.Field(e.Name), func() { d.value(e.Value, f.Type, f.MergeKey) })
 	}
 	d.around = d.around[:len(d.around)-1]
 }
@@ -175,19 +169,19 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	if d.room == 0 {
 		return
 	}
-	n = target(n)
+	n = source.Target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		for _, e := range d.keys(n, untypedStep) {
 			d.doubtfulKey(e, untypedStep)
-			d.below(untypedStep(e.name), func() { d.untyped(e.value) })
+			d.below(untypedStep(e.Name), func() { d.untyped(e.Value) })
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
 			d.below(fieldpath.Index(i), func() { d.untyped(item) })
 		}
 	default:
-		if _, err := d.scalar(n); err != nil {
+		if _, err := d.Scalar(n); err != nil {
 			d.add(finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error,
 				Message: "has a value that JSON does not have",
@@ -198,35 +192,35 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 }
 
 // keys are the entries of a mapping that have a name; what is wrong with keys is reported.
-func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry {
-	entries, clashes := d.entries(n)
+func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []source.Entry {
+	entries, clashes := d.Entries(n)
 	for _, c := range clashes {
 		f := finding.Finding{Code: finding.CodeDuplicateKey, Severity: finding.Error}
-		line, written := d.source.position(c.first).Line, target(c.key).Value
+		line, written := d.source.Position(c.First).Line, source.Target(c.Key).Value
 		switch {
-		case c.merge:
-			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.name), line)
+		case c.Merge:
+			f.Message = fmt.Sprintf("%s is set in line %d and again by the merge key behind it; YAML readers differ on which wins", quote(c.Name), line)
 			f.Remedy.Text = `move "<<" in front of the keys that override what it brings`
-		case c.name != written:
-			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.name), line)
+		case c.Name != written:
+			f.Message = fmt.Sprintf("the bare key %s is read as %s, which is already set in line %d", clip(written), quote(c.Name), line)
 			f.Remedy.Text = "quote it: " + quote(written)
 		default:
-			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.name), line)
+			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.Name), line)
 			f.Remedy.Text = "keep one of the two"
 		}
-		d.add(f, c.key, step(c.name))
+		d.add(f, c.Key, step(c.Name))
 	}
-	named := make([]entry, 0, len(entries))
+	named := make([]source.Entry, 0, len(entries))
 	for _, e := range entries {
-		if e.err != nil {
+		if e.Err != nil {
 			help := "write the key as a text in double quotes"
-			if d.isMerge(e.key) {
+			if d.IsMerge(e.Key) {
 				help = `write "<<: *name", where the anchor &name marks an object`
 			}
 			d.add(finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error,
-				Message: firstLine(e.err.Error()), Remedy: finding.Remedy{Text: help},
-			}, e.key)
+				Message: firstLine(e.Err.Error()), Remedy: finding.Remedy{Text: help},
+			}, e.Key)
 			continue
 		}
 		named = append(named, e)
@@ -235,16 +229,16 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []entry
 }
 
 // doubtfulKey warns of a key of a map that is read as another text than it shows.
-func (d *diagnosis) doubtfulKey(e entry, step func(string) fieldpath.Step) {
-	key := target(e.key)
-	if e.name == key.Value || e.merged || e.clashes {
+func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step) {
+	key := source.Target(e.Key)
+	if e.Name == key.Value || e.Merged || e.Clashes {
 		return
 	}
 	d.add(finding.Finding{
 		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
-		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.name)),
+		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.Name)),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
-	}, e.key, step(e.name))
+	}, e.Key, step(e.Name))
 }
 
 // items are the steps from a list to its items: by merge key where the list has one and the item's
@@ -255,9 +249,9 @@ func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
 	count := map[string]int{}
 	if mergeKey != "" {
 		for i, item := range n.Content {
-			if _, v := d.lookup(target(item), mergeKey); v != nil {
-				if kind := kindOf(v, d.reading); kind == "string" || kind == "number" {
-					values[i], _ = d.text(v)
+			if _, v := d.Lookup(source.Target(item), mergeKey); v != nil {
+				if kind := source.KindOf(v, d.Reading); kind == "string" || kind == "number" {
+					values[i], _ = d.Text(v)
 				}
 				count[values[i]]++
 			}
@@ -274,7 +268,7 @@ func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
 }
 
 func firstLine(s string) string {
-	end, _ := lineEnd([]byte(s), 0)
+	end, _ := source.LineEnd([]byte(s), 0)
 	return s[:end]
 }
 

@@ -1,18 +1,15 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
-	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Document is one object of an input: a document of a YAML stream, a JSON value, or an item of a List.
@@ -36,7 +33,7 @@ type Document struct {
 	// Findings are the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
 	Findings finding.List
 
-	source *source
+	source *source.Source
 	at     fieldpath.Path // from the root of the source to the object: nil, or the way to an item of a List
 	// raw is the object's JSON, and read the kind that it is read as; empty for kinds that are not read.
 	raw  []byte
@@ -78,26 +75,26 @@ func (d *Document) Fields() (map[string]any, error) {
 // the path has. It is safe to call from several goroutines.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
-	return s.position(s.find(at, p))
+	return s.Position(s.Find(at, p))
 }
 
 // Has reports whether the file has the field, be its value empty: what a Go value cannot tell from
 // a field that is absent.
 func (d *Document) Has(p fieldpath.Path) bool {
 	s, at := d.place()
-	return s.value(at, p) != nil
+	return s.Value(at, p) != nil
 }
 
 // Sets reports whether the file has the field with another value than null, which the API server takes for none.
 func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()
-	value := s.value(at, p)
-	return value != nil && kindOf(value, newReading(s)) != "null"
+	value := s.Value(at, p)
+	return value != nil && source.KindOf(value, source.NewReading(s)) != "null"
 }
 
 // Format is how the document is written: JSON, or YAML.
 func (d *Document) Format() Format {
-	if s, _ := d.place(); s.json {
+	if s, _ := d.place(); s.JSON {
 		return JSON
 	}
 	return YAML
@@ -107,7 +104,7 @@ func (d *Document) Format() Format {
 // file has no such line. Lines count from 1 and end where YAML ends them.
 func (d *Document) SourceLine(line int) string {
 	s, _ := d.place()
-	return s.file.line(line)
+	return s.File.Line(line)
 }
 
 // Release says that the caller is done with the document's places: what Position and Has keep of the text
@@ -115,8 +112,8 @@ func (d *Document) SourceLine(line int) string {
 // released, of which a YAML List has many; asked again, they parse it again. It is safe to call from
 // several goroutines.
 func (d *Document) Release() {
-	if s, _ := d.place(); s.inUse.Add(-1) <= 0 {
-		s.release()
+	if s, _ := d.place(); s.InUse.Add(-1) <= 0 {
+		s.Release()
 	}
 }
 
@@ -124,115 +121,13 @@ func (d *Document) Release() {
 var errNoText = errors.New("the document has no text")
 
 // place returns where the document's object stands: an empty text if nothing was decoded.
-func (d *Document) place() (*source, fieldpath.Path) {
+func (d *Document) place() (*source.Source, fieldpath.Path) {
 	if d == nil || d.source == nil {
-		return &source{file: &file{}}, nil
+		return &source.Source{File: &source.File{}}, nil
 	}
 	return d.source, d.at
 }
 
 // Lines returns a function that gives the lines of a file by their numbers, as Document.SourceLine does,
 // also where the file holds no document. It is safe to call from several goroutines.
-func Lines(data []byte) func(line int) string { return (&file{data: data}).line }
-
-// file is one input, as text.
-type file struct {
-	name string
-	data []byte
-
-	once   sync.Once
-	starts []int // offset of each line
-}
-
-func (f *file) line(n int) string {
-	f.once.Do(func() {
-		for i := 0; i < len(f.data); {
-			f.starts = append(f.starts, i)
-			_, i = lineEnd(f.data, i)
-		}
-	})
-	if n < 1 || n > len(f.starts) {
-		return ""
-	}
-	start := f.starts[n-1]
-	if n == 1 {
-		start += bomLength(f.data)
-	}
-	end := len(f.data)
-	if n < len(f.starts) {
-		end = f.starts[n]
-	}
-	return string(bytes.TrimSuffix(f.data[start:end], lineBreak(f.data[start:end])))
-}
-
-// lineBreak returns what ends a line.
-func lineBreak(line []byte) []byte {
-	for _, end := range []string{"\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
-		if bytes.HasSuffix(line, []byte(end)) {
-			return line[len(line)-len(end):]
-		}
-	}
-	return nil
-}
-
-// source is one YAML document or JSON value as it stands in its file.
-type source struct {
-	file *file
-	text []byte
-	// offset, line and column are where text begins in the file.
-	offset, line, column int
-	json                 bool
-	// doubtful says that the text may have a key that is read as another text than it shows.
-	doubtful bool
-
-	// inUse counts the documents that have not been released.
-	inUse atomic.Int64
-
-	mu       sync.Mutex
-	expanded int        // see parseYAML
-	root     *yaml.Node // nil until asked for; never changed afterwards
-	err      error
-	index    *reading        // the fields and items that were looked up, nil until asked for
-	lacks    map[string]bool // the names that were sought in the text, and whether it lacks them
-}
-
-// nodes parses the text into nodes, once.
-func (s *source) nodes() (*yaml.Node, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.parse()
-}
-
-// parse is nodes for a caller who holds the lock.
-func (s *source) parse() (*yaml.Node, error) {
-	if s.root == nil && s.err == nil {
-		if len(s.text) > maxDocument {
-			s.err = errTooLarge
-		} else if s.json {
-			s.root, s.err = parseJSON(s.text)
-		} else {
-			s.root, s.expanded, s.err = parseYAML(s.text)
-		}
-	}
-	return s.root, s.err
-}
-
-// release forgets the nodes: of thousands of documents few are ever asked for positions, and nodes
-// take a hundred times the room of the text.
-func (s *source) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.root, s.err, s.index = nil, nil, nil
-}
-
-// position is the place of a node in the file; of nil it is the document's first line.
-func (s *source) position(n *yaml.Node) fieldpath.Position {
-	if n == nil || n.Line == 0 {
-		return fieldpath.Position{File: s.file.name, Line: s.line}
-	}
-	p := fieldpath.Position{File: s.file.name, Line: s.line + n.Line - 1, Column: n.Column}
-	if n.Line == 1 {
-		p.Column += s.column - 1
-	}
-	return p
-}
+func Lines(data []byte) func(line int) string { return (&source.File{Data: data}).Line }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Edit says that a stretch of a file's text is to be replaced: the bytes from Start up to End.
@@ -34,22 +36,22 @@ var errNotAlone = errors.New("it is one of several objects in a List or an array
 // array, and text for a document of JSON beside which nothing else can stand.
 func (d *Document) Replace(text []byte) (Edit, error) {
 	s, at := d.place()
-	if s.text == nil {
+	if s.Text == nil {
 		return Edit{}, errNoText
 	}
-	if len(at) > 0 || s.json && !s.alone() {
+	if len(at) > 0 || s.JSON && !isAlone(s) {
 		return Edit{}, errNotAlone
 	}
-	start, end := 0, len(s.text)
-	if !s.json {
-		start, end = contentOf(s.text)
+	start, end := 0, len(s.Text)
+	if !s.JSON {
+		start, end = contentOf(s.Text)
 	}
-	return Edit{s.offset + start, s.offset + end, text}, nil
+	return Edit{s.Offset + start, s.Offset + end, text}, nil
 }
 
-// alone reports whether a JSON value is not an element of an array or a List.
-func (s *source) alone() bool {
-	before := bytes.TrimRight(s.file.data[:s.offset], " \t\r\n")
+// isAlone reports whether a JSON value is not an element of an array or a List.
+func isAlone(s *source.Source) bool {
+	before := bytes.TrimRight(s.File.Data[:s.Offset], " \t\r\n")
 	return len(before) == 0 || before[len(before)-1] != '[' && before[len(before)-1] != ','
 }
 
@@ -58,9 +60,9 @@ func (s *source) alone() bool {
 func contentOf(text []byte) (start, end int) {
 	start = -1
 	for i := 0; i < len(text); {
-		lineEnd, next := lineEnd(text, i)
+		lineEnd, next := source.LineEnd(text, i)
 		line := text[i:lineEnd]
-		if rest, kind := marker(line); !blank(line) && (kind == noMarker || !blank(rest)) {
+		if rest, kind := source.Marker(line); !source.IsBlank(line) && (kind == source.NoMarker || !source.IsBlank(rest)) {
 			if start < 0 {
 				start = i
 			}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
+
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
 // Format is how objects are written.
@@ -63,7 +65,7 @@ type Encoder struct {
 	// KeepStatus keeps the status of objects that have one.
 	KeepStatus bool
 
-	structs structs
+	structs jsonfields.Structs
 }
 
 // Encode writes objects as the function [Encode] does.
@@ -72,14 +74,14 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 		e = &Encoder{}
 	}
 	if e.structs == nil {
-		e.structs = structs{}
+		e.structs = jsonfields.Structs{}
 	}
 	if w == nil {
 		return errors.New("there is no writer")
 	}
-	values := make([]*value, len(objects))
+	values := make([]*encode.Value, len(objects))
 	for i, object := range objects {
-		v, err := (&encoder{structs: e.structs}).object(object, e.KeepStatus)
+		v, err := (&encode.Encoder{Structs: e.structs}).Object(object, e.KeepStatus)
 		if err != nil {
 			return fmt.Errorf("object %d, a %T: %w", i+1, object, err)
 		}
@@ -92,48 +94,18 @@ func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 			if i > 0 {
 				b.WriteString("---\n")
 			}
-			(&yamlWriter{Buffer: &b}).document(v)
+			encode.YAML(&b, v)
 		}
 	case JSON:
-		v := listOf(values)
+		v := encode.List(values)
 		if len(values) == 1 {
 			v = values[0]
 		}
-		writeJSON(&b, v, 0)
+		encode.JSON(&b, v, 0)
 		b.WriteByte('\n')
 	default:
 		return fmt.Errorf("unknown format %v", format)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-// listOf is a v1 List.
-func listOf(items []*value) *value {
-	return &value{kind: object, entries: []member{
-		{"apiVersion", &value{kind: text, text: "v1"}},
-		{"items", &value{kind: array, items: items}},
-		{"kind", &value{kind: text, text: "List"}},
-	}}
-}
-
-// object encodes a whole object, without its status unless that is kept.
-func (e *encoder) object(o any, status bool) (*value, error) {
-	if o == nil {
-		return nil, errors.New("there is no object")
-	}
-	v, err := e.value(reflect.ValueOf(o))
-	if err != nil {
-		return nil, err
-	}
-	if v.kind != object {
-		return nil, errors.New("it is no object")
-	}
-	for i, m := range v.entries {
-		if m.key == "status" && !status {
-			v.entries = append(v.entries[:i:i], v.entries[i+1:]...)
-			break
-		}
-	}
-	return v, nil
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // mend reads what the fast way could not: it finds what is wrong with the value at the path, or reads it
 // after all. The cause is why the document could not be converted to JSON, nil if it could.
-func (d *decoder) mend(s *source, at fieldpath.Path, from origin, cause error) {
-	root, err := s.nodes()
-	if errors.Is(err, errTooLarge) {
-		d.tooLarge(s, len(s.text))
+func (d *decoder) mend(s *source.Source, at fieldpath.Path, from origin, cause error) {
+	root, err := s.Nodes()
+	if errors.Is(err, source.ErrTooLarge) {
+		d.tooLarge(s, len(s.Text))
 		return
 	}
 	if err != nil {
@@ -33,14 +34,14 @@ func (d *decoder) mend(s *source, at fieldpath.Path, from origin, cause error) {
 	if root == nil {
 		return
 	}
-	if cause != nil && strings.HasPrefix(cause.Error(), "yaml: invalid map key") && bytes.Contains(s.text, []byte("{{")) {
-		d.syntax(s, errTemplate)
+	if cause != nil && strings.HasPrefix(cause.Error(), "yaml: invalid map key") && bytes.Contains(s.Text, []byte("{{")) {
+		d.syntax(s, source.ErrTemplate)
 		return
 	}
-	r := newReading(s)
+	r := source.NewReading(s)
 	n := root
 	for _, step := range at {
-		if _, n = r.step(n, step); n == nil {
+		if _, n = r.Step(n, step); n == nil {
 			d.syntax(s, fmt.Errorf("the value at %s cannot be found again", at))
 			return
 		}
@@ -66,49 +67,49 @@ func (d *decoder) mend(s *source, at fieldpath.Path, from origin, cause error) {
 
 // refuses says whether the text could be parsed and is refused all the same.
 func refuses(err error) bool {
-	return errors.Is(err, errTooDeep) || errors.Is(err, errBomb) || errors.Is(err, errCycle) || errors.As(err, new(trailingError))
+	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
 }
 
 // node reads a value from its nodes.
-func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, from origin) {
-	n = target(n)
+func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
+	n = source.Target(n)
 	switch {
 	case n.Kind == yaml.SequenceNode && from.lists == 0:
 		d.items(len(n.Content), at, func(i int, p fieldpath.Path) { d.node(s, r, p, n.Content[i], origin{lists: 1}) })
 		return
 	case n.Kind != yaml.MappingNode:
-		if kind := kindOf(n, r); from.lists > 0 || kind != "null" {
-			d.notAnObject(s, at, fmt.Sprintf("is %s, not an object", article(kind)))
+		if kind := source.KindOf(n, r); from.lists > 0 || kind != "null" {
+			d.notAnObject(s, at, fmt.Sprintf("is %s, not an object", source.Article(kind)))
 		}
 		return
 	}
-	id := r.identity(n).within(from.identity)
-	_, items := r.lookup(n, "items")
+	id := identityOf(r, n).within(from.identity)
+	_, items := r.Lookup(n, "items")
 	if is, known := isList(id, nodeItems(items), d.further); is {
 		if known {
 			d.findings = append(d.findings, diagnose(s, id.object(), n, reflect.TypeFor[list](), d.room())...)
 		}
 		if from.lists == maxLists {
 			d.tooManyLists(s, at)
-		} else if items != nil && target(items).Kind == yaml.SequenceNode {
-			d.items(len(target(items).Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
-				d.node(s, r, p, target(items).Content[i], origin{id.item(), from.lists + 1})
+		} else if items != nil && source.Target(items).Kind == yaml.SequenceNode {
+			d.items(len(source.Target(items).Content), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
+				d.node(s, r, p, source.Target(items).Content[i], origin{id.item(), from.lists + 1})
 			})
 		}
 		return
 	}
-	_, manager := r.lookup(n, "manager")
-	kind, f := d.recognize(&id, r.word(manager))
+	_, manager := r.Lookup(n, "manager")
+	kind, f := d.recognize(&id, r.Word(manager))
 	document := d.add(s, at, id, f, nil)
 	if kind == nil {
 		return
 	}
 	var j bytes.Buffer
-	if err := r.convert(&j, n); err == nil {
+	if err := r.Convert(&j, n); err == nil {
 		document.raw, document.read = j.Bytes(), kind
 	}
 	object := kind.make()
-	if _, ok := object.(*trainer.TrainJob); ok && r.isOld(n) {
+	if _, ok := object.(*trainer.TrainJob); ok && isOld(r, n) {
 		object = new(legacy.TrainJob)
 		d.findings = append(d.findings, oldAPI(document))
 	}
@@ -117,8 +118,8 @@ func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, f
 		if err := d.decodeNode(r, n, object); err != nil {
 			found = append(found, finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
-				Position: s.position(n),
-				Message:  "cannot be decoded: " + firstLine(unquoted(err.Error())),
+				Position: s.Position(n),
+				Message:  "cannot be decoded: " + firstLine(source.Unquoted(err.Error())),
 				Remedy:   finding.Remedy{Text: "compare it with the API reference of " + id.kind},
 			})
 		}
@@ -136,41 +137,32 @@ func (d *decoder) node(s *source, r *reading, at fieldpath.Path, n *yaml.Node, f
 func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
 
 // decodeNode decodes the node strictly.
-func (d *decoder) decodeNode(r *reading, n *yaml.Node, into any) error {
+func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, into any) error {
 	var b bytes.Buffer
-	if err := r.convert(&b, n); err != nil {
+	if err := r.Convert(&b, n); err != nil {
 		return err
 	}
 	return unmarshalStrict(b.Bytes(), into)
 }
 
-// identity reads what tells objects apart from nodes, as far as it is text.
-func (r *reading) identity(n *yaml.Node) identity {
+// identityOf reads what tells objects apart from nodes, as far as it is text.
+func identityOf(r *source.Reading, n *yaml.Node) identity {
 	field := func(n *yaml.Node, name string) string {
-		_, v := r.lookup(n, name)
-		return r.word(v)
+		_, v := r.Lookup(n, name)
+		return r.Word(v)
 	}
 	id := identity{apiVersion: field(n, "apiVersion"), kind: field(n, "kind")}
-	if _, meta := r.lookup(n, "metadata"); meta != nil {
-		id.name, id.namespace = field(target(meta), "name"), field(target(meta), "namespace")
+	if _, meta := r.Lookup(n, "metadata"); meta != nil {
+		id.name, id.namespace = field(source.Target(meta), "name"), field(source.Target(meta), "namespace")
 	}
 	return id
-}
-
-// word is the text of a scalar, "" of anything else.
-func (r *reading) word(n *yaml.Node) string {
-	if n == nil || r.isNull(n) {
-		return ""
-	}
-	text, _ := r.text(n)
-	return text
 }
 
 func nodeItems(items *yaml.Node) listItems {
 	if items == nil {
 		return noItems
 	}
-	items = target(items)
+	items = source.Target(items)
 	switch {
 	case items.Kind == yaml.ScalarNode && items.Tag == "!!null":
 		return noItems
@@ -180,41 +172,32 @@ func nodeItems(items *yaml.Node) listItems {
 		return noItems
 	}
 	for _, item := range items.Content {
-		if target(item).Kind != yaml.MappingNode {
+		if source.Target(item).Kind != yaml.MappingNode {
 			return otherItems
 		}
 	}
 	return objectItems
 }
 
-// lines is the number of lines of a text, at least one.
-func lines(text []byte) int {
-	n := 0
-	for i := 0; i < len(text) || n == 0; n++ {
-		_, i = lineEnd(text, i)
-	}
-	return n
-}
-
 // syntax reports text that cannot be parsed.
-func (d *decoder) syntax(s *source, err error) {
-	line, problem := syntax(err)
+func (d *decoder) syntax(s *source.Source, err error) {
+	line, problem := source.Syntax(err)
 	f := finding.Finding{
 		Code: finding.CodeSyntax, Severity: finding.Error,
-		Position: s.fault(line, err, problem),
-		Message:  "cannot be parsed: " + clip(unquoted(problem)),
+		Position: s.Fault(line, err, problem),
+		Message:  "cannot be parsed: " + clip(source.Unquoted(problem)),
 		Remedy:   finding.Remedy{Text: "check the indentation and the quotes in this line and the ones before it"},
 	}
 	switch {
-	case errors.Is(err, errTooDeep), problem == errTooDeep.Error():
+	case errors.Is(err, source.ErrTooDeep), problem == source.ErrTooDeep.Error():
 		f.Message, f.Remedy.Text = "is "+problem, "take levels out of it; manifests need fewer than 40"
-	case errors.Is(err, errBomb), errors.Is(err, errCycle):
+	case errors.Is(err, source.ErrBomb), errors.Is(err, source.ErrCycle):
 		f.Message, f.Remedy.Text = "is refused: "+problem, "write the values out instead of using YAML aliases"
-	case errors.Is(err, errTemplate), templated(s.text):
+	case errors.Is(err, source.ErrTemplate), source.IsTemplate(s.Text):
 		f.Remedy.Text = "if it is a template, render it first"
-	case errors.As(err, new(trailingError)):
+	case errors.As(err, new(source.TrailingError)):
 		f.Remedy.Text = `put "---" between two documents, and begin the lines of one at the same column`
-	case strings.HasPrefix(problem, unknownAnchor):
+	case strings.HasPrefix(problem, source.UnknownAnchor):
 		f.Remedy.Text = "quote a text that begins with *, or define the anchor before this alias"
 	case problem == "control characters are not allowed":
 		f.Remedy.Text = "remove the character, or write it as an escape in double quotes"

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // header is what tells objects apart, and the items of a List.
@@ -49,20 +50,20 @@ type origin struct {
 const maxLists = 8
 
 // value reads one JSON value: that of the source's node at the path.
-func (d *decoder) value(s *source, at fieldpath.Path, j []byte, from origin) {
+func (d *decoder) value(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	j = bytes.TrimLeft(j, " \t\r\n")
 	switch {
 	case j[0] == '{':
 		d.object(s, at, j, from)
 	case j[0] == '[' && from.lists > 0:
 		d.notAnObject(s, at, "is a list, not an object")
-	case j[0] == '[' && s.json:
-		for item := range elements(s) {
+	case j[0] == '[' && s.JSON:
+		for item := range source.Elements(s) {
 			if d.full() {
 				return
 			}
-			d.value(item, nil, item.text, origin{lists: 1})
-			item.release()
+			d.value(item, nil, item.Text, origin{lists: 1})
+			item.Release()
 		}
 	case j[0] == '[':
 		var items []json.RawMessage
@@ -89,7 +90,7 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 }
 
 // object reads an object the fast way, and leaves it to mend if that fails.
-func (d *decoder) object(s *source, at fieldpath.Path, j []byte, from origin) {
+func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
 		d.mend(s, at, from, nil)
@@ -105,13 +106,13 @@ func (d *decoder) object(s *source, at fieldpath.Path, j []byte, from origin) {
 		switch {
 		case from.lists == maxLists:
 			d.tooManyLists(s, at)
-		case s.json:
-			for e := range elements(lastMember(s, "items")) {
+		case s.JSON:
+			for e := range source.Elements(source.LastMember(s, "items")) {
 				if d.full() {
 					return
 				}
-				d.value(e, nil, e.text, item)
-				e.release()
+				d.value(e, nil, e.Text, item)
+				e.Release()
 			}
 		default:
 			d.items(len(h.Items), at.Append(fieldpath.Field("items")), func(i int, p fieldpath.Path) {
@@ -129,7 +130,7 @@ func (d *decoder) object(s *source, at fieldpath.Path, j []byte, from origin) {
 		return
 	}
 	object := kind.make()
-	if s.doubtful || !decodes(j, object) && !d.decodesOld(j, &object) {
+	if s.Doubtful || !decodes(j, object) && !d.decodesOld(j, &object) {
 		d.mend(s, at, from, nil)
 		return
 	}
@@ -201,48 +202,48 @@ func notAnObject(message string) *finding.Finding {
 }
 
 // notAnObject reports a value that is no object at all.
-func (d *decoder) notAnObject(s *source, at fieldpath.Path, message string) {
+func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message string) {
 	f := notAnObject(message)
-	if f.Position = s.position(s.find(at, nil)); f.Position.Column == 0 {
-		f.Position = s.at(len(s.text) - len(bytes.TrimLeft(s.text, " \t\r\n"))) // a value that only one library reads
+	if f.Position = s.Position(s.Find(at, nil)); f.Position.Column == 0 {
+		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one library reads
 	}
 	d.findings = append(d.findings, *f)
 }
 
 // add appends a document and what was found of its kind. The object is nil where it is not read.
-func (d *decoder) add(s *source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
+func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
 	document := &Document{
-		File: d.file.name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
+		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
 	}
 	if f != nil {
 		f.Object = document.ID
-		f.Position = s.position(s.find(at, f.Path))
+		f.Position = s.Position(s.Find(at, f.Path))
 		d.findings = append(d.findings, *f)
 		document.Broken = f.Severity == finding.Error
 	}
 	if id.kind != "" {
-		s.inUse.Add(1)
+		s.InUse.Add(1)
 		d.documents = append(d.documents, document)
 	}
 	return document
 }
 
 // tooLarge refuses what is larger than an API server takes.
-func (d *decoder) tooLarge(s *source, size int) bool {
-	if size <= maxDocument {
+func (d *decoder) tooLarge(s *source.Source, size int) bool {
+	if size <= source.MaxDocument {
 		return false
 	}
 	d.findings = append(d.findings, finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(nil),
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(nil),
 		Message: fmt.Sprintf("a document of %.1f MiB is larger than the 3 MiB that an API server takes", float64(size)/(1<<20)),
 		Remedy:  finding.Remedy{Text: `split it with "---" lines, or write a large List as JSON`},
 	})
 	return true
 }
 
-func (d *decoder) tooManyLists(s *source, at fieldpath.Path) {
+func (d *decoder) tooManyLists(s *source.Source, at fieldpath.Path) {
 	d.findings = append(d.findings, finding.Finding{
-		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.position(s.find(at, nil)),
+		Code: finding.CodeSyntax, Severity: finding.Error, Position: s.Position(s.Find(at, nil)),
 		Message: fmt.Sprintf("has Lists in each other, more than %d deep", maxLists),
 		Remedy:  finding.Remedy{Text: "write the items into one List"},
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // decodesOld decodes a TrainJob that says something in the fields which Trainer 2.2 took away.
@@ -38,13 +39,13 @@ func withoutOld(fields map[string]any, read *readable) {
 }
 
 // isOld reports whether a TrainJob's spec has one of these fields.
-func (r *reading) isOld(n *yaml.Node) bool {
-	_, spec := r.lookup(n, "spec")
+func isOld(r *source.Reading, n *yaml.Node) bool {
+	_, spec := r.Lookup(n, "spec")
 	if spec == nil {
 		return false
 	}
 	for _, name := range legacy.Fields() {
-		if key, _ := r.lookup(target(spec), name); key != nil {
+		if key, _ := r.Lookup(source.Target(spec), name); key != nil {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	if mirror == nil {
 		return false
 	}
-	if _, ok := d.structs.field(mirror, name); !ok {
+	if _, ok := d.structs.Field(mirror, name); !ok {
 		return false
 	}
 	f.Code = finding.CodeUnpatchable
@@ -105,8 +105,8 @@ const trainerContainer = "node"
 // container is the name of the container that the walk is in, and the list it stands in.
 func (d *diagnosis) container() (name, list string) {
 	current := d.around[len(d.around)-1]
-	if _, v := d.lookup(current.node, "name"); v != nil {
-		name, _ = d.text(v)
+	if _, v := d.Lookup(current.node, "name"); v != nil {
+		name, _ = d.Text(v)
 	}
 	if n := len(d.path); n >= 2 {
 		list, _ = d.path[n-2].Field()

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Quotes returns a function that gives the lines of a file as far as a report may repeat them, and whether it may. Reports
@@ -27,10 +28,10 @@ import (
 //
 // With values, the second and the third do not hold. The function is safe to call from several goroutines.
 func Quotes(data []byte) func(line int, values bool) (string, bool) {
-	f := &file{data: data}
+	f := &source.File{Data: data}
 	find := sync.OnceValue(func() *quotes { return quotesOf(f) })
 	return func(line int, values bool) (string, bool) {
-		text := f.line(line)
+		text := f.Line(line)
 		if text == "" {
 			return "", false
 		}
@@ -86,15 +87,15 @@ func (r ranges) merged() ranges {
 	return out
 }
 
-func quotesOf(f *file) *quotes {
+func quotesOf(f *source.File) *quotes {
 	q := &quotes{cut: map[int]int{}}
 	if refuse(f) != nil {
 		return q
 	}
-	for c := range split(f.data) {
-		s := &source{file: f, text: c.text, offset: c.offset, line: c.line, column: 1}
-		if start := bytes.TrimLeft(c.text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') && checkJSON(c.text) == nil {
-			for v := range jsonValues(s) {
+	for c := range source.Split(f.Data) {
+		s := &source.Source{File: f, Text: c.Text, Offset: c.Offset, Line: c.Line, Column: 1}
+		if start := bytes.TrimLeft(c.Text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') && source.CheckJSON(c.Text) == nil {
+			for v := range source.JSONValues(s) {
 				q.document(v)
 			}
 			continue
@@ -106,22 +107,22 @@ func quotesOf(f *file) *quotes {
 }
 
 // document notes what may be repeated of one document.
-func (q *quotes) document(s *source) {
-	root, err := s.nodes()
-	s.release()
-	last := s.line + lines(s.text) - 1
+func (q *quotes) document(s *source.Source) {
+	root, err := s.Nodes()
+	s.Release()
+	last := s.Line + source.CountLines(s.Text) - 1
 	switch {
 	case err != nil:
-		if blockAtMargin(s.text) && namesKind().Match(s.text) && namesVersion().Match(s.text) {
-			q.objects.add(s.line, last)
+		if source.IsBlockAtMargin(s.Text) && namesKind().Match(s.Text) && namesVersion().Match(s.Text) {
+			q.objects.add(s.Line, last)
 			q.broken(s)
 		}
 	case root != nil:
 		q.seen = map[*yaml.Node]bool{}
-		end := yaml.Node{Line: last - s.line + 2}
-		w := quoteWalk{quotes: q, source: s, reading: newReading(s)}
+		end := yaml.Node{Line: last - s.Line + 2}
+		w := quoteWalk{quotes: q, source: s, reading: source.NewReading(s)}
 		if w.isObject(root) {
-			q.objects.add(s.line, last)
+			q.objects.add(s.Line, last)
 		}
 		w.value(root, &end)
 		q.seen = nil
@@ -139,25 +140,25 @@ func namesKind() *regexp.Regexp {
 // quoteWalk goes over the nodes of a document.
 type quoteWalk struct {
 	*quotes
-	source  *source
-	reading *reading
+	source  *source.Source
+	reading *source.Reading
 }
 
 // isObject reports whether a value is an object, a patch, or a list of such.
 func (w quoteWalk) isObject(n *yaml.Node) bool {
-	n = target(n)
+	n = source.Target(n)
 	if n.Kind == yaml.SequenceNode {
 		return len(n.Content) > 0 && !slices.ContainsFunc(n.Content, func(item *yaml.Node) bool {
-			return target(item).Kind != yaml.MappingNode || !w.isObject(item)
+			return source.Target(item).Kind != yaml.MappingNode || !w.isObject(item)
 		})
 	}
 	if n.Kind != yaml.MappingNode {
 		return false
 	}
-	if id := w.reading.identity(n); id.apiVersion != "" && id.kind != "" {
+	if id := identityOf(w.reading, n); id.apiVersion != "" && id.kind != "" {
 		return true
 	}
-	_, patch := w.reading.lookup(n, "trainingRuntimeSpec")
+	_, patch := w.reading.Lookup(n, "trainingRuntimeSpec")
 	return patch != nil
 }
 
@@ -182,9 +183,9 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			switch {
-			case isSecretKey(target(key).Value):
+			case isSecretKey(source.Target(key).Value):
 				w.hide(key, value, behind(i+1))
-			case target(key).Value == "items" && value.Kind == yaml.SequenceNode:
+			case source.Target(key).Value == "items" && value.Kind == yaml.SequenceNode:
 				w.items(value, behind(i+1))
 			default:
 				w.value(value, behind(i+1))
@@ -200,7 +201,7 @@ func (w quoteWalk) items(n, next *yaml.Node) {
 		if i+1 < len(n.Content) {
 			behind = n.Content[i+1]
 		}
-		if t := target(item); t.Kind != yaml.MappingNode {
+		if t := source.Target(item); t.Kind != yaml.MappingNode {
 			w.hideLines(item, behind)
 		}
 		w.value(item, behind)
@@ -209,8 +210,8 @@ func (w quoteWalk) items(n, next *yaml.Node) {
 
 // hide hides a value and what its aliases stand for. The line of its key ends behind the key.
 func (w quoteWalk) hide(key, value, next *yaml.Node) {
-	line := w.source.position(key)
-	text := []rune(w.source.file.line(line.Line))
+	line := w.source.Position(key)
+	text := []rune(w.source.File.Line(line.Line))
 	at := line.Column - 1
 	if from := min(at+utf8.RuneCountInString(key.Value), len(text)); key.Kind == yaml.ScalarNode {
 		if colon := slices.Index(text[from:], ':'); colon >= 0 {
@@ -227,13 +228,13 @@ func (w quoteWalk) hide(key, value, next *yaml.Node) {
 }
 
 func (w quoteWalk) hideLines(n, next *yaml.Node) {
-	w.hidden.add(w.source.position(n).Line, w.lastLine(n, next))
+	w.hidden.add(w.source.Position(n).Line, w.lastLine(n, next))
 }
 
 // lastLine returns the last line of a value: of that on which the next node begins, there may be the end of it.
 func (w quoteWalk) lastLine(n, next *yaml.Node) int {
-	last := w.source.line + next.Line - 1
-	text := []rune(w.source.file.line(last))
+	last := w.source.Line + next.Line - 1
+	text := []rune(w.source.File.Line(last))
 	if before := text[:min(max(next.Column-1, 0), len(text))]; strings.Trim(string(before), " \t-?") == "" || next.Line == n.Line {
 		last--
 	}
@@ -245,7 +246,7 @@ func (w quoteWalk) aliases(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode && !w.seen[n.Alias] {
 		w.seen[n.Alias] = true
 		first, last := extentOf(n.Alias)
-		first, last = w.source.line+first-1, w.source.line+last-1
+		first, last = w.source.Line+first-1, w.source.Line+last-1
 		w.hidden.add(first, last)
 		w.aliases(n.Alias)
 	}
@@ -276,13 +277,13 @@ func isSecretKey(name string) bool {
 func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
 
 // broken hides, in a document that cannot be parsed, what is indented below a key of a secret or follows it.
-func (q *quotes) broken(s *source) {
+func (q *quotes) broken(s *source.Source) {
 	const none = -1
 	below := none
-	line := s.line
-	for i := 0; i < len(s.text); line++ {
-		end, next := lineEnd(s.text, i)
-		text := string(s.text[i:end])
+	line := s.Line
+	for i := 0; i < len(s.Text); line++ {
+		end, next := source.LineEnd(s.Text, i)
+		text := string(s.Text[i:end])
 		i = next
 		indent := len(text) - len(strings.TrimLeft(text, " "))
 		content := text[indent:]

@@ -9,6 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // Rewrite says how fields of an object in a file are to be replaced by another one.
@@ -40,26 +43,26 @@ var (
 // It refuses, with the path of the field, what cannot be edited so: an object in braces, and values that other
 // parts of the file share. Whether the file now says what was meant, the caller sees by decoding it.
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
-	if s, _ := d.place(); s.text == nil {
+	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
 	}
-	e := &encoder{structs: structs{}}
-	var v *value
+	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	var v *encode.Value
 	if r.Value != nil {
 		var err error
-		if v, err = e.value(reflect.ValueOf(r.Value)); err != nil {
+		if v, err = e.Value(reflect.ValueOf(r.Value)); err != nil {
 			return nil, err
 		}
 	}
-	root, err := d.source.nodes()
+	root, err := d.source.Nodes()
 	if err != nil || root == nil {
 		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)
 	}
-	w := &rewriter{Rewrite: r, document: d, reading: newReading(d.source), value: v, used: map[*yaml.Node]bool{}}
+	w := &rewriter{Rewrite: r, document: d, Reading: source.NewReading(d.source), value: v, used: map[*yaml.Node]bool{}}
 	if v != nil {
 		w.arrange(v, r.Parent.Append(fieldpath.Field(r.Field)), r.Field)
 	}
-	if d.source.json {
+	if d.source.JSON {
 		return w.json()
 	}
 	return w.yaml()
@@ -68,21 +71,21 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 // rewriter rewrites one object.
 type rewriter struct {
 	Rewrite
-	*reading
+	*source.Reading
 	document *Document
-	value    *value
+	value    *encode.Value
 	first    *yaml.Node          // the first key of the parent
 	used     map[*yaml.Node]bool // the keys and items whose comments have a place in the new text
 }
 
 // node is the node of a path in the object: the key of a field and its value, or the item twice.
 func (w *rewriter) node(path fieldpath.Path) (place, value *yaml.Node) {
-	value, err := w.document.source.nodes()
+	value, err := w.document.source.Nodes()
 	if err != nil {
 		return nil, nil
 	}
 	for _, step := range w.document.at.Append(path...) {
-		if place, value = w.step(value, step); value == nil {
+		if place, value = w.Step(value, step); value == nil {
 			return nil, nil
 		}
 	}
@@ -97,13 +100,4 @@ func (w *rewriter) place(has func(name string) bool) string {
 		}
 	}
 	return ""
-}
-
-func (v *value) member(name string) *value {
-	for _, m := range v.entries {
-		if m.key == name {
-			return m.value
-		}
-	}
-	return nil
 }

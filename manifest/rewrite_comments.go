@@ -8,14 +8,16 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // arrange gives a new value what it had where it was said before: the order of its keys, its comments and
 // quotes. The list is the name of the nearest field, which tells the merge key of a list's items.
-func (w *rewriter) arrange(v *value, path fieldpath.Path, list string) {
-	v.note = w.noteOf(v, path)
-	switch v.kind {
-	case object:
+func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string) {
+	v.Note = w.noteOf(v, path)
+	switch v.Kind {
+	case encode.Object:
 		order := w.order(path)
 		at := func(key string) int {
 			if i := slices.Index(order, key); i >= 0 {
@@ -23,14 +25,14 @@ func (w *rewriter) arrange(v *value, path fieldpath.Path, list string) {
 			}
 			return len(order)
 		}
-		slices.SortStableFunc(v.entries, func(a, b member) int {
-			return cmp.Or(cmp.Compare(at(a.key), at(b.key)), cmp.Compare(rank(a.key), rank(b.key)))
+		slices.SortStableFunc(v.Entries, func(a, b encode.Member) int {
+			return cmp.Or(cmp.Compare(at(a.Key), at(b.Key)), cmp.Compare(rank(a.Key), rank(b.Key)))
 		})
-		for _, m := range v.entries {
-			w.arrange(m.value, path.Append(fieldpath.Field(m.key)), m.key)
+		for _, m := range v.Entries {
+			w.arrange(m.Value, path.Append(fieldpath.Field(m.Key)), m.Key)
 		}
-	case array:
-		for i, item := range v.items {
+	case encode.Array:
+		for i, item := range v.Items {
 			w.arrange(item, path.Append(stepTo(item, list, i)), list)
 		}
 	}
@@ -45,7 +47,7 @@ func rank(key string) int {
 }
 
 // stepTo is the step to an item of a list of a patch: by its merge key, where the list has one.
-func stepTo(item *value, list string, i int) fieldpath.Step {
+func stepTo(item *encode.Value, list string, i int) fieldpath.Step {
 	key := ""
 	switch list {
 	case "runtimePatches":
@@ -55,8 +57,8 @@ func stepTo(item *value, list string, i int) fieldpath.Step {
 	case "volumeMounts":
 		key = "mountPath"
 	}
-	if name := item.member(key); name != nil {
-		return fieldpath.Item(key, name.text)
+	if name := item.Member(key); name != nil {
+		return fieldpath.Item(key, name.Text)
 	}
 	return fieldpath.Index(i)
 }
@@ -68,7 +70,7 @@ func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
 	}
 	for _, origin := range w.Origins(path) {
 		if place, value := w.node(origin); value != nil {
-			places, values = append(places, place), append(values, target(value))
+			places, values = append(places, place), append(values, source.Target(value))
 		}
 	}
 	return places, values
@@ -82,10 +84,10 @@ func (w *rewriter) order(path fieldpath.Path) []string {
 		if n.Kind != yaml.MappingNode {
 			continue
 		}
-		entries, _ := w.entries(n)
+		entries, _ := w.Entries(n)
 		for _, e := range entries {
-			if e.err == nil && !slices.Contains(order, e.name) {
-				order = append(order, e.name)
+			if e.Err == nil && !slices.Contains(order, e.Name) {
+				order = append(order, e.Name)
 			}
 		}
 	}
@@ -95,54 +97,54 @@ func (w *rewriter) order(path fieldpath.Path) []string {
 // noteOf gathers how a value was written. A value that several origins say together has the comments of all;
 // one that the first alone says, a text or an item of a list without a key, only those of that one. No comment is
 // taken twice, where one origin is for several values.
-func (w *rewriter) noteOf(v *value, path fieldpath.Path) *note {
+func (w *rewriter) noteOf(v *encode.Value, path fieldpath.Path) *encode.Note {
 	places, values := w.origins(path)
 	if len(places) == 0 {
 		return nil
 	}
-	n := &note{}
+	n := &encode.Note{}
 	last := path[len(path)-1]
 	_, isIndex := last.Index()
 	for i := range places {
-		if i > 0 && (v.kind == text || v.kind == literal || isIndex) {
+		if i > 0 && (v.Kind == encode.Text || v.Kind == encode.Literal || isIndex) {
 			break
 		}
-		n.add(w, places[i], values[i], v)
+		w.comment(n, places[i], values[i], v)
 	}
-	if value := values[0]; v.kind == text && value.Kind == yaml.ScalarNode {
-		if s, ok := w.text(value); ok && s == v.text && isOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-			n.text, n.hasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
+	if value := values[0]; v.Kind == encode.Text && value.Kind == yaml.ScalarNode {
+		if s, ok := w.Text(value); ok && s == v.Text && encode.IsOneLine(s) && value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+			n.Text, n.HasText = value.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
-	if name, isField := last.Field(); isField && places[0] != values[0] && isOneLine(name) {
-		if s, err := w.name(places[0]); err == nil && s == name {
-			n.key, n.hasKey = places[0].Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
+	if name, isField := last.Field(); isField && places[0] != values[0] && encode.IsOneLine(name) {
+		if s, err := w.Name(places[0]); err == nil && s == name {
+			n.Key, n.HasKey = places[0].Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle), true
 		}
 	}
 	return n
 }
 
-// add takes the comments of a key and its value, or of an item.
-func (n *note) add(w *rewriter, place, value *yaml.Node, v *value) {
+// comment gives a note the comments of a key and its value, or of an item.
+func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Value) {
 	if w.used[place] {
 		return
 	}
 	w.used[place] = true
 	behind := place.LineComment
-	n.head = append(n.head, commentLines(place.HeadComment)...)
+	n.Head = append(n.Head, commentLines(place.HeadComment)...)
 	if place != value {
-		n.head = append(n.head, commentLines(value.HeadComment)...)
+		n.Head = append(n.Head, commentLines(value.HeadComment)...)
 		behind = cmp.Or(behind, value.LineComment)
 	}
 	// Behind an item that is an object nothing can stand, and one comment only behind anything else.
-	if lines := commentLines(behind); len(lines) == 1 && n.line == "" && !(place == value && v.kind == object) {
-		n.line = lines[0]
+	if lines := commentLines(behind); len(lines) == 1 && n.Line == "" && !(place == value && v.Kind == encode.Object) {
+		n.Line = lines[0]
 	} else {
-		n.head = append(n.head, lines...)
+		n.Head = append(n.Head, lines...)
 	}
-	n.foot = append(n.foot, commentLines(place.FootComment)...)
+	n.Foot = append(n.Foot, commentLines(place.FootComment)...)
 	if place != value {
-		n.foot = append(n.foot, commentLines(value.FootComment)...)
+		n.Foot = append(n.Foot, commentLines(value.FootComment)...)
 	}
 }
 

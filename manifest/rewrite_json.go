@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// jsonMember is a member of an object as it stands in a text: from its key to the end of its value.
-type jsonMember struct {
-	name              string
-	start, value, end int
-}
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
+)
 
 // json rewrites the members of the object: JSON has no comments, and the rest of the text stays as it is.
 func (w *rewriter) json() ([]Edit, error) {
@@ -20,76 +17,47 @@ func (w *rewriter) json() ([]Edit, error) {
 	at := 0
 	for _, step := range w.Parent {
 		name, _ := step.Field()
-		members := membersAt(s.text, at)
-		i := slices.IndexFunc(members, func(m jsonMember) bool { return m.name == name })
+		members := source.MembersAt(s.Text, at)
+		i := slices.IndexFunc(members, func(m source.Member) bool { return m.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("%s is not there", w.Parent)
 		}
-		at = members[i].value
+		at = members[i].Value
 	}
-	members := membersAt(s.text, at)
+	members := source.MembersAt(s.Text, at)
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%s is not there", w.Parent)
 	}
 	place := w.place(func(name string) bool {
-		return slices.ContainsFunc(members, func(m jsonMember) bool { return m.name == name })
+		return slices.ContainsFunc(members, func(m source.Member) bool { return m.Name == name })
 	})
 	var out bytes.Buffer
 	for i, m := range members {
-		text := s.text[m.start:m.end]
+		text := s.Text[m.Start:m.End]
 		switch {
-		case m.name == place && w.value != nil:
-			text = w.jsonMember(s.text, at, m)
-		case slices.Contains(w.Remove, m.name):
+		case m.Name == place && w.value != nil:
+			text = w.jsonMember(s.Text, at, m)
+		case slices.Contains(w.Remove, m.Name):
 			continue
 		}
 		if out.Len() > 0 && i > 0 {
-			out.Write(s.text[members[i-1].end:m.start]) // the comma, and the space around it
+			out.Write(s.Text[members[i-1].End:m.Start]) // the comma, and the space around it
 		}
 		out.Write(text)
 	}
-	return []Edit{{s.offset + members[0].start, s.offset + members[len(members)-1].end, out.Bytes()}}, nil
-}
-
-// membersAt are the members of the object that begins at or behind the offset. The text was checked before.
-func membersAt(text []byte, offset int) (members []jsonMember) {
-	r := newJSONReader(text, false)
-	r.pos = offset
-	if !r.take('{') || r.take('}') {
-		return nil
-	}
-	for {
-		var m jsonMember
-		r.space()
-		m.start = r.pos
-		if _, err := r.str(); err != nil {
-			return nil
-		}
-		if json.Unmarshal(text[m.start:r.pos], &m.name) != nil || !r.take(':') {
-			return nil
-		}
-		r.space()
-		m.value = r.pos
-		if _, err := r.value(0); err != nil {
-			return nil
-		}
-		m.end = r.pos
-		if members = append(members, m); !r.take(',') {
-			return members
-		}
-	}
+	return []Edit{{s.Offset + members[0].Start, s.Offset + members[len(members)-1].End, out.Bytes()}}, nil
 }
 
 // jsonMember is the new member, on one line or on several, as the object has its members.
-func (w *rewriter) jsonMember(text []byte, object int, m jsonMember) []byte {
+func (w *rewriter) jsonMember(text []byte, object int, m source.Member) []byte {
 	var key, value, out bytes.Buffer
-	writeQuoted(&key, w.Field)
-	writeJSON(&value, w.value, 0)
-	if bytes.IndexByte(text[object:m.start], '\n') < 0 {
+	encode.Quoted(&key, w.Field)
+	encode.JSON(&value, w.value, 0)
+	if bytes.IndexByte(text[object:m.Start], '\n') < 0 {
 		_ = json.Compact(&out, value.Bytes()) // what writeJSON writes is JSON
 		return append(append(key.Bytes(), ": "...), out.Bytes()...)
 	}
-	prefix := indentOf(text, m.start)
+	prefix := indentOf(text, m.Start)
 	indent := strings.TrimPrefix(prefix, indentOf(text, object))
 	_ = json.Indent(&out, value.Bytes(), prefix, indent)
 	return append(append(key.Bytes(), ": "...), out.Bytes()...)

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // region is the text of one field: its lines, from the first of them up to End, the first that is not.
@@ -30,10 +33,10 @@ func (w *rewriter) yaml() ([]Edit, error) {
 	}
 	w.first = parent.Content[0]
 	s := w.document.source
-	lines := linesOf(s.text)
+	lines := linesOf(s.Text)
 	var regions []*region
 	for _, name := range w.Remove {
-		key, value := w.lookup(parent, name)
+		key, value := w.Lookup(parent, name)
 		if key == nil {
 			continue
 		}
@@ -60,7 +63,7 @@ func (w *rewriter) yaml() ([]Edit, error) {
 func linesOf(text []byte) [][]byte {
 	var lines [][]byte
 	for i := 0; i < len(text); {
-		_, next := lineEnd(text, i)
+		_, next := source.LineEnd(text, i)
 		lines = append(lines, text[i:next])
 		i = next
 	}
@@ -118,7 +121,7 @@ func (w *rewriter) refuseAnchors(regions []*region) error {
 		collect(r.key, r)
 		collect(r.value, r)
 	}
-	root, err := w.document.source.nodes()
+	root, err := w.document.source.Nodes()
 	if err != nil {
 		return err
 	}
@@ -163,7 +166,7 @@ func (w *rewriter) edits(regions []*region, lines [][]byte, extra []string) []Ed
 				end++ // of two blank lines that would meet, or of one before the first field
 			}
 		}
-		base := w.document.source.offset
+		base := w.document.source.Offset
 		edits = append(edits, Edit{base + offsets[start], base + offsets[end], text})
 	}
 	return edits
@@ -175,10 +178,10 @@ func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	indent := r.key.Column - 1
 	b := &bytes.Buffer{}
-	out := &yamlWriter{Buffer: b, lists: w.lists(), more: 0}
-	out.indent(indent)
-	out.comments(extra, indent)
-	out.entries(&value{kind: object, entries: []member{{w.Field, w.value}}}, indent)
+	out := &encode.Writer{Buffer: b, Lists: w.lists()}
+	out.Indent(indent)
+	out.Comments(extra, indent)
+	out.Entries(&encode.Value{Kind: encode.Object, Entries: []encode.Member{{Key: w.Field, Value: w.value}}}, indent)
 	text := b.Bytes()
 	last := lines[r.end-1]
 	if bytes.HasSuffix(last, []byte("\r\n")) {
@@ -191,7 +194,7 @@ func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 
 // lists is how far the document indents lists below their keys: as it does first.
 func (w *rewriter) lists() int {
-	root, err := w.document.source.nodes()
+	root, err := w.document.source.Nodes()
 	if err != nil {
 		return 0
 	}
@@ -220,15 +223,15 @@ func (w *rewriter) missing(edits []Edit) []string {
 	s := w.document.source
 	local := make([]Edit, len(edits))
 	for i, e := range edits {
-		local[i] = Edit{e.Start - s.offset, e.End - s.offset, e.Text}
+		local[i] = Edit{e.Start - s.Offset, e.End - s.Offset, e.Text}
 	}
 	before, after := map[string]int{}, map[string]int{}
-	root, err := s.nodes()
+	root, err := s.Nodes()
 	if err != nil {
 		return nil
 	}
 	lines := comments(root, before)
-	edited, _, err := parseYAML(ApplyEdits(s.text, local))
+	edited, _, err := source.ParseYAML(ApplyEdits(s.Text, local))
 	if err != nil {
 		return nil // whoever decodes the text says so
 	}

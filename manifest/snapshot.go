@@ -7,9 +7,11 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/internal/quantity"
 	corev1 "k8s.io/api/core/v1"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 const (
@@ -45,12 +47,12 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	switch {
 	case !ok:
 		return nil, errors.New("there is no such key")
-	case len(text) > maxDocument:
-		return nil, errTooLarge
+	case len(text) > source.MaxDocument:
+		return nil, source.ErrTooLarge
 	}
-	j, err := toJSON(&source{file: &file{}, text: []byte(text), line: 1, column: 1})
+	j, err := source.ToJSON(&source.Source{File: &source.File{}, Text: []byte(text), Line: 1, Column: 1})
 	if err != nil {
-		return nil, fmt.Errorf("cannot be parsed: %s", unquoted(err.Error()))
+		return nil, fmt.Errorf("cannot be parsed: %s", source.Unquoted(err.Error()))
 	}
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
@@ -65,7 +67,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 		switch object.(type) {
 		case *trainer.TrainingRuntime, *trainer.ClusterTrainingRuntime:
 			if err := quantity.Unmarshal(j, object, kjson.UnmarshalCaseSensitivePreserveInts); err != nil {
-				return nil, fmt.Errorf("cannot be decoded: %s", unquoted(err.Error()))
+				return nil, fmt.Errorf("cannot be decoded: %s", source.Unquoted(err.Error()))
 			}
 			kind.name(object)
 			return object, nil

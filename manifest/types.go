@@ -5,7 +5,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,26 +14,28 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // wrongType reports a value that its field does not take.
 func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
-	want, got := expected(t), kindOf(n, d.reading)
+	want, got := expected(t), source.KindOf(n, d.Reading)
 	f := finding.Finding{
 		Code: finding.CodeWrongType, Severity: finding.Error,
-		Message: fmt.Sprintf("must be %s, not %s", want, article(got)),
+		Message: fmt.Sprintf("must be %s, not %s", want, source.Article(got)),
 		Remedy:  finding.Remedy{Text: fmt.Sprintf("write %s", want)},
 	}
-	bare := n.Kind == yaml.ScalarNode && !isString(n)
+	bare := n.Kind == yaml.ScalarNode && !source.IsString(n)
 	switch {
 	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
 		// A password may look like anything: it is not repeated.
 		f.Remedy.Text = "put it in double quotes"
-		if !d.json && isAmbiguous(n.Value) {
+		if !d.JSON && source.IsAmbiguous(n.Value) {
 			f.Code = finding.CodeAmbiguousWord
 			f.Message = "must be a string; Kubernetes reads this bare word as a boolean"
 		}
-	case bare && !d.json && isAmbiguous(n.Value):
+	case bare && !d.JSON && source.IsAmbiguous(n.Value):
 		f.Code = finding.CodeAmbiguousWord
 		f.Message = fmt.Sprintf("must be %s; Kubernetes reads the bare word %s as the boolean %t", want, n.Value, isYes(n.Value))
 		if takesText(t) {
@@ -44,9 +45,9 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = fmt.Sprintf("quote it: %s", quote(n.Value))
 	case bare && t.Kind() == reflect.String:
 		f.Remedy.Text = "put it in double quotes"
-	case got == "number" && isInteger(t) && d.isFraction(n):
+	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
-	case got == "string" && takesText(t), got == "number" && (isInteger(t) || decodesItself(t)):
+	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
 		// The kind is right and the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
@@ -64,16 +65,6 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}
 	d.add(f, n)
-}
-
-// isFraction says whether the scalar is a number that is not whole.
-func (r *reading) isFraction(n *yaml.Node) bool {
-	j, err := r.scalar(n)
-	if err != nil {
-		return false
-	}
-	f, err := strconv.ParseFloat(string(j), 64)
-	return err == nil && f != math.Trunc(f)
 }
 
 // expected is what a value of the type is called, with its article.
@@ -128,7 +119,7 @@ func isInteger(t reflect.Type) bool {
 func isCollection(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return !decodesItself(t)
+		return !jsonfields.DecodesItself(t)
 	case reflect.Slice:
 		return t.Elem().Kind() != reflect.Uint8
 	}
@@ -137,52 +128,7 @@ func isCollection(t reflect.Type) bool {
 
 // takesText says whether a quoted word can be a value of the type.
 func takesText(t reflect.Type) bool {
-	return t.Kind() == reflect.String || decodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
-}
-
-// kindOf is what a value of the input is called. Without a reading, a scalar is a "word".
-func kindOf(n *yaml.Node, r *reading) string {
-	switch target(n).Kind {
-	case yaml.MappingNode:
-		return "object"
-	case yaml.SequenceNode:
-		return "list"
-	}
-	if r == nil {
-		return "word"
-	}
-	j, err := r.scalar(target(n))
-	switch {
-	case err != nil:
-		return "number" // .inf and .nan have no JSON
-	case j[0] == '"':
-		return "string"
-	case j[0] == 't', j[0] == 'f':
-		return "boolean"
-	case j[0] == 'n':
-		return "null"
-	}
-	return "number"
-}
-
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return kind
-	case "object", "integer":
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
-// isAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
-// a truth value there, a text here.
-func isAmbiguous(word string) bool {
-	switch word {
-	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
-		return true
-	}
-	return false
+	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
 func isYes(word string) bool {

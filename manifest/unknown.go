@@ -11,22 +11,24 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // unknownField reports a key that is no field of the struct, and what was probably meant.
-func (d *diagnosis) unknownField(e entry, t reflect.Type) {
-	written := target(e.key).Value
+func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
+	written := source.Target(e.Key).Value
 	f := finding.Finding{
 		Code: finding.CodeUnknownField, Severity: finding.Error,
 		Message: fmt.Sprintf("unknown field %s", quote(written)),
 	}
 	switch {
-	case formerField(t, e.name, &f):
-	case d.unpatchable(e.name, t, &f):
+	case formerField(t, e.Name, &f):
+	case d.unpatchable(e.Name, t, &f):
 	default:
-		f.Remedy = d.suggest(e.name, t)
+		f.Remedy = d.suggest(e.Name, t)
 	}
-	d.add(f, e.key, fieldpath.Field(e.name))
+	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
 // longestName is the length from which a key is no misspelt field, so that none is sought.
@@ -38,7 +40,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	if len(name) > longestName {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
-	names := d.structs.names(t)
+	names := d.structs.Names(t)
 	near := finding.Nearest(name, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
 		return rename(near)
@@ -47,7 +49,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 		return finding.Remedy{Text: fmt.Sprintf("did you mean %s?", where)}
 	}
 	if mirror := mirrored(t); mirror != nil {
-		if meant := finding.Nearest(name, d.structs.names(mirror)); meant != "" && !slices.Contains(names, meant) {
+		if meant := finding.Nearest(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
 			return finding.Remedy{Text: fmt.Sprintf("did you mean %q? No patch may set that: %s", meant, d.setter(meant, mirror))}
 		}
 	}
@@ -74,7 +76,7 @@ func rename(meant string) finding.Remedy {
 func (d *diagnosis) nearby(name string, t reflect.Type) string {
 	for i := len(d.around) - 2; i >= 0; i-- {
 		f := d.around[i]
-		if _, ok := d.structs.field(f.typ, name); ok {
+		if _, ok := d.structs.Field(f.typ, name); ok {
 			return d.path[:f.deep].Append(fieldpath.Field(name)).String()
 		}
 	}
@@ -95,18 +97,18 @@ func (d *diagnosis) under(name string, t reflect.Type) string {
 	for range 6 {
 		var next []place
 		for _, p := range level {
-			for _, f := range d.structs.of(p.typ) {
-				way := p.way + f.name
-				child := concrete(f.typ)
+			for _, f := range d.structs.Of(p.typ) {
+				way := p.way + f.Name
+				child := jsonfields.Concrete(f.Type)
 				if child.Kind() == reflect.Slice {
-					child = concrete(child.Elem())
+					child = jsonfields.Concrete(child.Elem())
 					way += "[]"
 				}
-				if child.Kind() != reflect.Struct || decodesItself(child) || seen[child] || f.name == "status" || f.name == "metadata" {
+				if child.Kind() != reflect.Struct || jsonfields.DecodesItself(child) || seen[child] || f.Name == "status" || f.Name == "metadata" {
 					continue
 				}
 				seen[child] = true
-				if _, ok := d.structs.field(child, name); ok {
+				if _, ok := d.structs.Field(child, name); ok {
 					return way + "." + name
 				}
 				next = append(next, place{child, way + "."})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -24,7 +25,7 @@ func (r *renderer) companions(j *policy.Job, opts Options) {
 	if opts.As == Stored {
 		r.out.JobSet = DefaultJobSet(r.out.JobSet)
 		for _, object := range objects {
-			defaultCompanion(object)
+			defaults.Companion(object)
 		}
 	}
 	if opts.OwnerReferences {

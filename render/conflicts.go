@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // Conflicts returns what the managers of a TrainJob disagree on, and nothing else that JobSet would find:
@@ -67,7 +68,7 @@ func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) b
 	for i := range template.Spec.ReplicatedJobs {
 		job := &template.Spec.ReplicatedJobs[i]
 		pod := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
-		for list, container := range podContainers(&job.Template.Spec.Template.Spec) {
+		for list, container := range defaults.Containers(&job.Template.Spec.Template.Spec) {
 			if !within.HasPrefix(pod.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name))) {
 				continue
 			}

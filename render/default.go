@@ -2,11 +2,11 @@ package render
 
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
 // The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).
@@ -23,18 +23,18 @@ func DefaultTrainJob(job *trainer.TrainJob) {
 		return
 	}
 	spec := &job.Spec
-	setDefaultPointer(&spec.Suspend, false)
-	setDefaultPointer(&spec.ManagedBy, trainerController)
-	setDefaultPointer(&spec.RuntimeRef.APIGroup, trainerGroup)
-	setDefaultPointer(&spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind)
+	defaults.SetPointer(&spec.Suspend, false)
+	defaults.SetPointer(&spec.ManagedBy, trainerController)
+	defaults.SetPointer(&spec.RuntimeRef.APIGroup, trainerGroup)
+	defaults.SetPointer(&spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind)
 	if spec.Trainer != nil {
-		defaultEnv(spec.Trainer.Env)
+		defaults.Env(spec.Trainer.Env)
 	}
 	if i := spec.Initializer; i != nil && i.Dataset != nil {
-		defaultEnv(i.Dataset.Env)
+		defaults.Env(i.Dataset.Env)
 	}
 	if i := spec.Initializer; i != nil && i.Model != nil {
-		defaultEnv(i.Model.Env)
+		defaults.Env(i.Model.Env)
 	}
 	DefaultPatches(spec.RuntimePatches)
 }
@@ -54,11 +54,11 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 			}
 			pod := job.Spec.Template.Spec
 			for k := range pod.Volumes {
-				defaultVolumeSource(&pod.Volumes[k].VolumeSource)
+				defaults.VolumeSource(&pod.Volumes[k].VolumeSource)
 			}
 			for _, list := range [][]trainer.ContainerPatch{pod.InitContainers, pod.Containers} {
 				for k := range list {
-					defaultEnv(list[k].Env)
+					defaults.Env(list[k].Env)
 				}
 			}
 		}
@@ -80,32 +80,32 @@ func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(fieldpath.Pa
 	for i := range template.ReplicatedJobs {
 		job := &template.ReplicatedJobs[i]
 		if written == nil || job.Replicas != 0 || !written(jobs.Append(fieldpath.Item("name", job.Name), fieldpath.Field("replicas"))) {
-			setDefault(&job.Replicas, 1)
+			defaults.Set(&job.Replicas, 1)
 		}
 		if written == nil || job.GroupName != "" || !written(jobs.Append(fieldpath.Item("name", job.Name), fieldpath.Field("groupName"))) {
-			setDefault(&job.GroupName, "default")
+			defaults.Set(&job.GroupName, "default")
 		}
 		pod := &job.Template.Spec.Template.Spec
-		defaultPodTemplate(pod)
-		defaultPortProtocols(pod, jobs.Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...), written)
+		defaults.PodTemplate(pod)
+		defaults.PortProtocols(pod, jobs.Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...), written)
 	}
 	if template.FailurePolicy != nil {
-		setDefault(&template.FailurePolicy.RestartStrategy, jobset.Recreate)
+		defaults.Set(&template.FailurePolicy.RestartStrategy, jobset.Recreate)
 	}
 	for i := range template.VolumeClaimPolicies {
 		// Only within a retentionPolicy that is there: the JobSet webhook adds the policy itself.
 		if policy := template.VolumeClaimPolicies[i].RetentionPolicy; policy != nil {
-			setDefaultPointer(&policy.WhenDeleted, jobset.RetentionPolicyDelete)
+			defaults.SetPointer(&policy.WhenDeleted, jobset.RetentionPolicyDelete)
 		}
 	}
 	defaultMLPolicy(spec.MLPolicy)
 	if policy := spec.PodGroupPolicy; policy != nil {
 		if policy.Coscheduling != nil {
-			setDefaultPointer(&policy.Coscheduling.ScheduleTimeoutSeconds, 60)
+			defaults.SetPointer(&policy.Coscheduling.ScheduleTimeoutSeconds, 60)
 		}
 		if policy.Volcano != nil && policy.Volcano.NetworkTopology != nil {
-			setDefault(&policy.Volcano.NetworkTopology.Mode, volcano.HardNetworkTopologyMode)
-			setDefaultPointer(&policy.Volcano.NetworkTopology.HighestTierAllowed, 1)
+			defaults.Set(&policy.Volcano.NetworkTopology.Mode, volcano.HardNetworkTopologyMode)
+			defaults.SetPointer(&policy.Volcano.NetworkTopology.HighestTierAllowed, 1)
 		}
 	}
 }
@@ -115,20 +115,33 @@ func defaultMLPolicy(policy *trainer.MLPolicy) {
 		return
 	}
 	if policy.MPI != nil {
-		setDefaultPointer(&policy.MPI.NumProcPerNode, 1)
-		setDefaultPointer(&policy.MPI.MPIImplementation, trainer.MPIImplementationOpenMPI)
-		setDefaultPointer(&policy.MPI.SSHAuthMountPath, "/root/.ssh")
-		setDefaultPointer(&policy.MPI.RunLauncherAsNode, false)
+		defaults.SetPointer(&policy.MPI.NumProcPerNode, 1)
+		defaults.SetPointer(&policy.MPI.MPIImplementation, trainer.MPIImplementationOpenMPI)
+		defaults.SetPointer(&policy.MPI.SSHAuthMountPath, "/root/.ssh")
+		defaults.SetPointer(&policy.MPI.RunLauncherAsNode, false)
 	}
 	if policy.Flux != nil {
-		setDefaultPointer(&policy.Flux.NumProcPerNode, 1)
+		defaults.SetPointer(&policy.Flux.NumProcPerNode, 1)
 	}
 }
 
-func defaultEnv(env []corev1.EnvVar) {
-	for i := range env {
-		if from := env[i].ValueFrom; from != nil && from.FileKeyRef != nil {
-			setDefaultPointer(&from.FileKeyRef.Optional, false)
-		}
+// DefaultJobSet returns a copy of the JobSet with everything filled in that the cluster fills in
+// when the JobSet is created: first what its CRD defaults, then what its mutating webhook does
+// (JobSet v0.12.0 config/components/crd and pkg/webhooks). It does not change js.
+//
+// The Go types cannot tell an explicit `replicas: 0` or `groupName: ""` from an absent one, so both
+// become the default. A JobSet that is defaulted already comes back equal.
+func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet {
+	if js == nil {
+		js = &jobset.JobSet{}
 	}
+	js = js.DeepCopy()
+	js.APIVersion, js.Kind = jobset.SchemeGroupVersion.String(), "JobSet"
+	defaults.JobSetSpec(&js.Spec)
+	for i := range js.Spec.ReplicatedJobs {
+		spec := &js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+		defaults.PodTemplate(spec)
+		defaults.PortProtocols(spec, nil, nil)
+	}
+	return js
 }

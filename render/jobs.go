@@ -1,17 +1,14 @@
 package render
 
 import (
-	"fmt"
-
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
@@ -65,10 +62,6 @@ type ChildJob struct {
 	WaitsFor []jobset.DependsOn
 }
 
-// maxJobs is how many Jobs one JobSet may have here. Far fewer fit into a cluster; without a limit
-// a mistyped number of replicas would take all memory.
-const maxJobs = 100_000
-
 // Jobs returns the child Jobs, the headless Service and the volume claims that the controller of
 // JobSet 0.12.0 makes of a JobSet (JobSet v0.12.0 pkg/controllers). The JobSet may stand as its
 // author wrote it: what its CRD and webhook would fill in is filled in, as DefaultJobSet does, but
@@ -83,23 +76,23 @@ const maxJobs = 100_000
 // The error is the findings of severity Error; the output is there all the same, except for a
 // JobSet that is nil or has no name. The output shares no memory with js.
 func Jobs(js *jobset.JobSet, opts JobsOptions) (*JobsOutput, error) {
-	family, err := newJobFamily(js, opts)
+	family, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
 	}
-	out := &JobsOutput{Service: family.service(), Claims: family.claims(), Findings: family.findings()}
-	if family.tooManyJobs() {
+	out := &JobsOutput{Service: family.Service(), Claims: family.Claims(), Findings: family.Findings()}
+	if family.TooManyJobs() {
 		return out, out.Findings.Err()
 	}
-	for _, members := range family.members {
+	for _, members := range family.Members {
 		for index := range int(members.Replicas) {
 			child := ChildJob{
-				Job:           members.job(index).DeepCopy(),
+				Job:           members.Job(index).DeepCopy(),
 				ReplicatedJob: members.Name,
 				Index:         index,
-				WaitsFor:      members.waitsFor,
+				WaitsFor:      members.WaitsFor,
 			}
-			if members.presence == present {
+			if members.IsPresent() {
 				out.Jobs = append(out.Jobs, child)
 			} else {
 				out.Later = append(out.Later, child)
@@ -108,74 +101,3 @@ func Jobs(js *jobset.JobSet, opts JobsOptions) (*JobsOutput, error) {
 	}
 	return out, out.Findings.Err()
 }
-
-// jobFamily is what the child Jobs of one JobSet have in common, worked out once.
-type jobFamily struct {
-	*jobset.JobSet // a copy, defaulted
-	opts           JobsOptions
-	uid            types.UID
-	subdomain      string // empty when DNS hostnames are off
-	globalReplicas int    // of all replicated jobs together
-	members        []*jobMembers
-}
-
-func newJobFamily(js *jobset.JobSet, opts JobsOptions) (*jobFamily, error) {
-	if js == nil {
-		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
-	}
-	if js.Name == "" {
-		return nil, finding.List{{
-			Code: finding.CodeNoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
-			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
-			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
-			Remedy:  finding.Remedy{Text: "give it one"},
-		}}
-	}
-	f := &jobFamily{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
-	if f.uid == "" {
-		f.uid = js.UID
-	}
-	if f.Namespace == "" {
-		f.Namespace = metav1.NamespaceDefault
-	}
-	defaultJobSetSpec(&f.Spec)
-	if *f.Spec.Network.EnableDNSHostnames {
-		f.subdomain = f.Spec.Network.Subdomain
-		if f.subdomain == "" {
-			f.subdomain = f.Name
-		}
-	}
-	inGroup := map[string]int{}
-	for i := range f.Spec.ReplicatedJobs {
-		rjob := &f.Spec.ReplicatedJobs[i]
-		f.members = append(f.members, &jobMembers{
-			ReplicatedJob: rjob, family: f,
-			firstOfAll: f.globalReplicas, firstInGroup: inGroup[rjob.GroupName],
-		})
-		f.globalReplicas += int(rjob.Replicas)
-		inGroup[rjob.GroupName] += int(rjob.Replicas)
-	}
-	for _, members := range f.members {
-		members.groupReplicas = inGroup[members.GroupName]
-	}
-	f.resolveWaits()
-	return f, nil
-}
-
-// owner is the reference by which the JobSet owns what its controller makes.
-func (f *jobFamily) owner() []metav1.OwnerReference {
-	if !f.opts.OwnerReferences {
-		return nil
-	}
-	return controlledBy(jobset.SchemeGroupVersion.String(), "JobSet", f.Name, f.uid)
-}
-
-func controlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerReference {
-	yes := true
-	return []metav1.OwnerReference{{
-		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes,
-	}}
-}
-
-// suspended tells whether the JobSet is suspended, and so its Jobs.
-func (f *jobFamily) suspended() bool { return f.Spec.Suspend != nil && *f.Spec.Suspend }

@@ -1,14 +1,9 @@
 package render
 
 import (
-	"fmt"
-	"reflect"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/engine"
@@ -16,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/migration"
 )
 
 // Migration is what a TrainJob of Trainer 2.1 says in today's API.
@@ -77,7 +73,7 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 			m.refuse(overrides, found)
 			return m
 		}
-		if found = differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
+		if found = migration.Differences(ObjectOf(in.TrainJob), before.JobSet, after.JobSet, manager); found == nil {
 			m.TrainJob, m.Proved = job, true
 			return m
 		}
@@ -97,7 +93,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 		out, _ = JobSet(in, Options{})
 	} else {
 		patches := overrides.Patches()
-		out = &Output{Findings: append(overrides.Check(), check.Patches(skeleton(patches), patches)...)}
+		out = &Output{Findings: append(overrides.Check(), check.Patches(migration.Skeleton(patches), patches)...)}
 		for i := range out.Findings {
 			f := &out.Findings[i]
 			f.Object = ObjectOf(in.TrainJob)
@@ -156,34 +152,21 @@ func (m *Migration) refuse(overrides *legacy.Overrides, found finding.List) {
 		if f.Severity < finding.Error {
 			continue
 		}
-		f.Path = sourceOf(overrides, f.Path)
+		f.Path = migration.SourceOf(overrides, f.Path)
 		f.Claims = nil // they are the patch's, which is in no file
 		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
 	}
 }
 
-// sourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
-// position in the patch's list is none in an override's.
-func sourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
-	depth := len(merge.PatchPath(""))
-	if len(path) <= depth {
-		return path
-	}
-	in := path[depth:]
-	if at := slices.IndexFunc(in, func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }); at >= 0 {
-		in = in[:at]
-	}
-	if sources := overrides.SourcesOf(in); len(sources) > 0 {
-		return sources[0]
-	}
-	return path
-}
-
 // migrated is the TrainJob with the patch.
 func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.TrainJob, finding.List) {
 	job := *in.TrainJob
-	patch, err := fold(in, overrides)
+	var template *trainer.JobSetTemplateSpec
+	if in.Runtime != nil {
+		template = &in.Runtime.Template
+	}
+	patch, err := migration.Fold(template, overrides)
 	if err != nil {
 		// check.Patches reports what makes a merge fail; this is for what it may have missed.
 		return nil, finding.List{{
@@ -202,7 +185,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	// The patch must stand on its own: over a runtime that has just the jobs and containers that it names.
 	var found finding.List
-	for _, f := range check.Patches(skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
+	for _, f := range check.Patches(migration.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
 		if f.Severity >= finding.Error {
 			f.Object = ObjectOf(in.TrainJob)
 			found = append(found, f)
@@ -211,136 +194,4 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	m := &Migration{}
 	m.refuse(overrides, found)
 	return &job, m.Findings
-}
-
-// fold is the patch that says what the overrides say one after the other; nil where they say nothing.
-func fold(in Input, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
-	// What the overrides make of jobs in which nothing is set is what they say.
-	var bare, base trainer.JobSetTemplateSpec
-	for _, name := range overrides.Targets() {
-		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
-	}
-	said, err := merge.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), merge.Options{})
-	if err != nil {
-		return nil, err
-	}
-	patch := &trainer.JobSetTemplatePatch{}
-	if m := metadataOf(&said.Template.ObjectMeta); m != nil {
-		patch.Metadata = m
-	}
-	if in.Runtime != nil {
-		base = in.Runtime.Template
-	} else {
-		base = bare
-	}
-	over, err := merge.Apply(&base, overrides.PatchesOf(base.Spec.ReplicatedJobs), merge.Options{})
-	if err != nil {
-		return nil, err
-	}
-	for i := range said.Template.Spec.ReplicatedJobs {
-		job := &said.Template.Spec.ReplicatedJobs[i]
-		pod := podPatch(&job.Template.Spec.Template)
-		if name := overrides.ServiceAccountName(job.Name); name != nil { // an empty one takes the runtime's away
-			if pod.Spec == nil {
-				pod.Spec = &trainer.PodSpecPatch{}
-			}
-			pod.Spec.ServiceAccountName = name
-		}
-		if reflect.DeepEqual(pod, &trainer.PodTemplatePatch{}) {
-			continue
-		}
-		at := slices.IndexFunc(over.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool { return j.Name == job.Name })
-		if at >= 0 {
-			order(pod, &base.Spec.ReplicatedJobs[at].Template.Spec.Template, &over.Template.Spec.ReplicatedJobs[at].Template.Spec.Template)
-		}
-		if patch.Spec == nil {
-			patch.Spec = &trainer.JobSetSpecPatch{}
-		}
-		patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
-			Name: job.Name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
-		})
-	}
-	if patch.Metadata == nil && patch.Spec == nil {
-		return nil, nil
-	}
-	return patch, nil
-}
-
-func metadataOf(m *metav1.ObjectMeta) *metav1.ObjectMeta {
-	if len(m.Labels)+len(m.Annotations) == 0 {
-		return nil
-	}
-	return &metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}
-}
-
-// podPatch is a patch that sets what the template sets, but for the service account's name, of which a template
-// cannot say that it is empty.
-func podPatch(t *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
-	spec := trainer.PodSpecPatch{
-		NodeSelector:     t.Spec.NodeSelector,
-		Affinity:         t.Spec.Affinity,
-		Tolerations:      t.Spec.Tolerations,
-		Volumes:          t.Spec.Volumes,
-		InitContainers:   containerPatches(t.Spec.InitContainers),
-		Containers:       containerPatches(t.Spec.Containers),
-		SchedulingGates:  t.Spec.SchedulingGates,
-		ImagePullSecrets: t.Spec.ImagePullSecrets,
-	}
-	patch := &trainer.PodTemplatePatch{Metadata: metadataOf(&t.ObjectMeta)}
-	if !reflect.DeepEqual(spec, trainer.PodSpecPatch{}) {
-		patch.Spec = &spec
-	}
-	return patch
-}
-
-func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
-	var patches []trainer.ContainerPatch
-	for _, c := range containers {
-		patches = append(patches, trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
-	}
-	return patches
-}
-
-// skeleton is a template that has just the jobs and containers which the patches name.
-func skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
-	template := &trainer.JobSetTemplateSpec{}
-	jobs := &template.Spec.ReplicatedJobs
-	for _, patch := range patches {
-		spec := patch.TrainingRuntimeSpec.Template.Spec
-		if spec == nil {
-			continue
-		}
-		for _, p := range spec.ReplicatedJobs {
-			at := slices.IndexFunc(*jobs, func(j jobset.ReplicatedJob) bool { return j.Name == p.Name })
-			if at < 0 {
-				at = len(*jobs)
-				*jobs = append(*jobs, jobset.ReplicatedJob{Name: p.Name})
-			}
-			if named := p.Template.Spec.Template.Spec; named != nil {
-				pod := &(*jobs)[at].Template.Spec.Template.Spec
-				pod.Containers = withNames(pod.Containers, named.Containers)
-				pod.InitContainers = withNames(pod.InitContainers, named.InitContainers)
-			}
-		}
-	}
-	return template
-}
-
-func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) []corev1.Container {
-	for _, p := range patches {
-		if !slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == p.Name }) {
-			containers = append(containers, corev1.Container{Name: p.Name})
-		}
-	}
-	return containers
-}
-
-// notSame is a field in which the two forms' JobSets differ.
-func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
-	return finding.Finding{
-		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
-		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
-		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
-		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
-	}
 }

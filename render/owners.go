@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // ChildOwners tells who set each field of the Jobs and Pods that are made of a JobSet. A field that
@@ -23,8 +25,8 @@ import (
 type ChildOwners struct {
 	js     *jobset.JobSet
 	owners *merge.Ownership
-	plain  *jobFamily // as the controller sends its Jobs
-	asked  *jobFamily // as they were asked for
+	plain  *children.Family // as the controller sends its Jobs
+	asked  *children.Family // as they were asked for
 
 	last    string // the name of the Job whose owners are kept: Pods come Job by Job
 	lastJob *ownedJob
@@ -40,12 +42,12 @@ type ownedJob struct {
 // OwnersOfChildren takes a JobSet with its owners, as JobSet returned both, and the options with which
 // its Jobs or Pods are made. It changes neither. It refuses what Jobs refuses.
 func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptions) (*ChildOwners, error) {
-	asked, err := newJobFamily(js, opts)
+	asked, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
 	}
 	opts.Stored = false
-	plain, err := newJobFamily(js, opts)
+	plain, err := children.New(js, children.Options(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +86,9 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 	}))
 	// First what the Job controller makes, then what the API server fills in, and last JobSet's webhook.
 	made := now
-	made.Labels = without(now.Labels, podPriorityKey)
-	if _, set := before.Labels[podPriorityKey]; set {
-		made.Labels[podPriorityKey] = before.Labels[podPriorityKey]
+	made.Labels = without(now.Labels, children.PriorityKey)
+	if _, set := before.Labels[children.PriorityKey]; set {
+		made.Labels[children.PriorityKey] = before.Labels[children.PriorityKey]
 	}
 	made.Spec.Affinity, made.Spec.Priority = before.Spec.Affinity, before.Spec.Priority
 	made.Spec.TopologySpreadConstraints = before.Spec.TopologySpreadConstraints
@@ -96,7 +98,7 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 	owners.WriteChanges(merge.JobLayer, at, before, made)
 	filled := now
 	filled.Labels = made.Labels
-	if webhookPlaces(now.Annotations) {
+	if children.WebhookPlaces(now.Annotations) {
 		filled.Spec.Affinity = before.Spec.Affinity
 	}
 	owners.WriteChanges(merge.DefaultLayer, at, made, filled)
@@ -124,17 +126,17 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 		return nil, fmt.Errorf("it has no label %s that is a number", jobset.JobIndexKey)
 	}
 	at := slices.IndexFunc(c.js.Spec.ReplicatedJobs, func(r jobset.ReplicatedJob) bool { return r.Name == replicatedJob })
-	if at < 0 || index < 0 || index >= int(c.asked.members[at].Replicas) {
+	if at < 0 || index < 0 || index >= int(c.asked.Members[at].Replicas) {
 		return nil, fmt.Errorf("JobSet %s/%s has no Job %d of a replicated job %q", c.asked.Namespace, c.js.Name, index, replicatedJob)
 	}
-	name := c.asked.members[at].jobName(index)
+	name := c.asked.Members[at].JobName(index)
 	if c.lastJob != nil && c.last == name {
 		return c.lastJob, nil
 	}
 	path := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", replicatedJob), fieldpath.Field("template")}
-	sent, stored := templateOf(c.plain.members[at].job(index)), templateOf(c.asked.members[at].job(index))
+	sent, stored := templateOf(c.plain.Members[at].Job(index)), templateOf(c.asked.Members[at].Job(index))
 	owners := c.owners.Fork(c.with(path, func(t *batchv1.JobTemplateSpec) { *t = stored }))
-	defaulted := c.plain.members[at].Template
+	defaulted := c.plain.Members[at].Template
 	owners.WriteChanges(merge.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
 	owners.WriteChanges(merge.JobSetLayer, path, defaulted, sent)
 	// What the Job API itself writes: the labels by which a Job finds its Pods.
@@ -165,7 +167,7 @@ func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSp
 }
 
 func without(labels map[string]string, key string) map[string]string {
-	rest := overlay(labels)
+	rest := maps.Clone(labels)
 	delete(rest, key)
 	return rest
 }

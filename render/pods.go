@@ -5,14 +5,13 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
@@ -36,6 +35,16 @@ type PodsOptions struct {
 // IndexRange is the indexes from First to Last, both included.
 type IndexRange struct{ First, Last int }
 
+// selected returns the children of a JobSet, and the selection of their Pods. It refuses one that cannot be meant.
+func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.Selection, error) {
+	s := children.Selection{Job: opts.Job, Indexes: (*children.IndexRange)(opts.Indexes), AllIndexes: opts.AllIndexes}
+	family, err := children.New(js, children.Options(opts.JobsOptions))
+	if err == nil {
+		err = s.Check(family)
+	}
+	return family, s, err
+}
+
 // Pods returns the Pods that the Job controller of Kubernetes 1.36 makes of a JobSet's child Jobs, as
 // its API server and JobSet's Pod webhook let them through: generateName, hostname, completion index,
 // tracking finalizer, priority label, affinities of exclusive placement. They come in the order of
@@ -54,20 +63,16 @@ type IndexRange struct{ First, Last int }
 // asked for, or the range is none.
 func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	return func(yield func(*corev1.Pod, error) bool) {
-		family, err := newJobFamily(js, opts.JobsOptions)
-		if err == nil {
-			err = opts.check(family)
-		}
+		family, selected, err := opts.selected(js)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for members, indexes := range opts.members(family) {
-			first, last := indexes.First, indexes.Last
-			for index := range opts.jobs(members) {
-				pods := newJobPods(members.job(index), family.opts)
-				for i := first; i <= last; i++ {
-					if !yield(pods.pod(i), nil) {
+		for members, indexes := range selected.Members(family) {
+			for index := range selected.Jobs(members) {
+				pods := members.Pods(index)
+				for i := indexes.First; i <= indexes.Last; i++ {
+					if !yield(pods.Pod(i), nil) {
 						return
 					}
 				}
@@ -87,18 +92,15 @@ type PodRange struct {
 // PodRanges yields a range for each Job of which [Pods] yields Pods, in their order.
 func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 	return func(yield func(PodRange, error) bool) {
-		family, err := newJobFamily(js, opts.JobsOptions)
-		if err == nil {
-			err = opts.check(family)
-		}
+		family, selected, err := opts.selected(js)
 		if err != nil {
 			yield(PodRange{}, err)
 			return
 		}
-		for members, indexes := range opts.members(family) {
-			for index := range opts.jobs(members) {
-				pods := newJobPods(members.job(index), family.opts)
-				if !yield(PodRange{pods.pod(indexes.First), indexes}, nil) {
+		for members, indexes := range selected.Members(family) {
+			for index := range selected.Jobs(members) {
+				pods := members.Pods(index)
+				if !yield(PodRange{pods.Pod(indexes.First), IndexRange(indexes)}, nil) {
 					return
 				}
 			}
@@ -112,19 +114,16 @@ const MaxPods = 1_000_000
 // CountPods returns how many Pods [Pods] yields with the same arguments. It makes none of them, and takes as many
 // steps as there are replicated jobs.
 func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
-	family, err := newJobFamily(js, opts.JobsOptions)
-	if err == nil {
-		err = opts.check(family)
-	}
+	family, selected, err := opts.selected(js)
 	if err != nil {
 		return 0, err
 	}
 	count := int64(0)
-	for members, indexes := range opts.members(family) {
+	for members, indexes := range selected.Members(family) {
 		jobs := int64(max(0, members.Replicas))
 		if opts.Job != "" && opts.Job != members.Name {
 			jobs = 0
-			for range opts.jobs(members) {
+			for range selected.Jobs(members) {
 				jobs++
 			}
 		}
@@ -153,22 +152,6 @@ func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
 	return finding.List{f}
 }
 
-// members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.
-func (opts PodsOptions) members(f *jobFamily) iter.Seq2[*jobMembers, IndexRange] {
-	return func(yield func(*jobMembers, IndexRange) bool) {
-		for _, members := range f.members {
-			spec := &members.Template.Spec
-			if members.presence == never || isManagedElsewhere(spec) || isPastDeadline(spec) {
-				continue
-			}
-			first, last := opts.indexes(spec)
-			if first <= last && !yield(members, IndexRange{first, last}) {
-				return
-			}
-		}
-	}
-}
-
 // HasEphemeralVolumes reports whether a Pod of the JobSet may have a volume of which the cluster makes a claim.
 func HasEphemeralVolumes(js *jobset.JobSet) bool {
 	return js != nil && slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
@@ -176,75 +159,17 @@ func HasEphemeralVolumes(js *jobset.JobSet) bool {
 	})
 }
 
-// check refuses a selection that cannot be meant.
-func (opts PodsOptions) check(f *jobFamily) error {
-	if r := opts.Indexes; r != nil && (r.First < 0 || r.Last < r.First) {
-		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0", r.First, r.Last)
-	}
-	if opts.Job == "" {
-		return nil
-	}
-	var names []string
-	for _, members := range f.members {
-		for range opts.jobs(members) {
-			return nil
-		}
-		names = append(names, members.Name)
-	}
-	return fmt.Errorf("JobSet %s/%s has no Job %q: name one of its replicated jobs (%s), or one of their Jobs, such as %q",
-		f.Namespace, f.Name, opts.Job, quoted(names), f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
+// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes
+// of one Pod (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). Their names hold the Pod's, which
+// ends in characters that only the cluster chooses: suffix stands for them and is the caller's
+// choice. Where the Pod has owner references, the claims refer to the Pod, without its uid.
+//
+// The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
+// quantities in already.
+func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
+	return children.EphemeralClaims(pod, suffix)
 }
 
-// jobs are the indexes of the child Jobs that the selection holds.
-func (opts PodsOptions) jobs(members *jobMembers) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for index := range int(members.Replicas) {
-			if opts.Job != "" && opts.Job != members.Name && opts.Job != members.jobName(index) {
-				continue
-			}
-			if !yield(index) {
-				return
-			}
-		}
-	}
-}
-
-// indexes are the first and the last index that the selection holds of a Job's Pods.
-func (opts PodsOptions) indexes(spec *batchv1.JobSpec) (first, last int) {
-	counts := newPodCounts(spec)
-	last = counts.atStart - 1
-	if opts.AllIndexes {
-		last = counts.all - 1
-	}
-	if opts.Indexes != nil {
-		first, last = opts.Indexes.First, min(last, opts.Indexes.Last)
-	}
-	return first, last
-}
-
-// isManagedElsewhere reports whether a controller other than Kubernetes' own manages the Job.
-func isManagedElsewhere(spec *batchv1.JobSpec) bool {
-	return spec.ManagedBy != nil && *spec.ManagedBy != batchv1.JobControllerName
-}
-
-// isPastDeadline reports whether the Job controller finds the deadline exceeded before it creates Pods: a deadline
-// of zero, or one that overflows a duration to a negative one.
-func isPastDeadline(spec *batchv1.JobSpec) bool {
-	return spec.ActiveDeadlineSeconds != nil && time.Duration(*spec.ActiveDeadlineSeconds)*time.Second <= 0
-}
-
-// podCounts are how many Pods a Job creates at its start, and until it is complete when none fails.
-type podCounts struct{ atStart, all int }
-
-// newPodCounts counts as the Job controller does: at most as many at a time as parallelism says, and
-// no more than there are completions left. Without completions, as many as parallelism says.
-func newPodCounts(spec *batchv1.JobSpec) podCounts {
-	counted := batchv1.JobSpec{Parallelism: spec.Parallelism, Completions: spec.Completions}
-	setDefaultCounts(&counted)
-	parallelism := max(0, int(*counted.Parallelism))
-	if counted.Completions == nil {
-		return podCounts{atStart: parallelism, all: parallelism}
-	}
-	completions := max(0, int(*counted.Completions))
-	return podCounts{atStart: min(parallelism, completions), all: completions}
-}
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It returns
+// false for other classes.
+func SystemPriority(class string) (priority int32, known bool) { return children.SystemPriority(class) }

@@ -16,12 +16,15 @@
 //	render/policy       counts, and what the runtime's policies write
 //	build.go            what the TrainJob's own sections write over all that: the JobSet
 //	companions.go       the ConfigMaps, Secrets and PodGroups beside it
-//	stored.go           what the API server fills in when it stores them
-//	jobs.go, service.go the JobSet controller's Jobs and Service
+//	internal/defaults   what the API server fills in when it stores them
+//	jobs.go             the JobSet controller's Jobs and Service
 //	pods.go             the Job controller's Pods
+//	owners.go           who set the fields of Jobs and Pods
 //
 // A TrainJob of Trainer 2.1 comes with its layers (layers.go), and Migrate says the same in today's API
 // (migrate.go).
+//
+// Package internal/children makes the Jobs, the Service and the Pods, and internal/migration the patch of Migrate.
 //
 // Every function is pure: no clock, no randomness, no environment.
 package render

@@ -48,6 +48,37 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// library are the packages that programs link, and the rooms within them, in the order in which they import one another.
+var library = []string{
+	"fieldpath", "schema", "engine", "finding", "docs", "conflict", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
+	"manifest/internal/jsonfields", "manifest/internal/encode", "manifest/internal/source", "manifest",
+	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
+	"render/explain", "render/diff", "render/blame", "render/golden",
+	"render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission",
+}
+
+// TestRooms_Library holds that each package of the library imports only those of the library that come before it.
+func TestRooms_Library(t *testing.T) {
+	all := packages(t)
+	for name, imports := range all {
+		rank := slices.Index(library, name)
+		folder, _, _ := strings.Cut(name, "/")
+		if rank < 0 && slices.Contains(library, folder) && name != "render/admission/generate" {
+			t.Errorf("%s is not in the table of the library", name)
+		}
+		for _, used := range imports {
+			if rank >= 0 && slices.Index(library, used) > rank {
+				t.Errorf("%s imports %s, which comes after it", name, used)
+			}
+		}
+	}
+	for _, name := range library {
+		if all[name] == nil {
+			t.Errorf("there is no package %s", name)
+		}
+	}
+}
+
 // TestRooms_Flags holds that the library declares no flags of commands.
 func TestRooms_Flags(t *testing.T) {
 	for name, imports := range packages(t) {

@@ -17,7 +17,9 @@
 //	trainjob.go         the Trainer's webhook for TrainJobs: the time stamp, the runtime's jobs
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
-//	job.go, pod.go …    the Jobs: what the Job API refuses of them and of their Pods' templates
+//	children.go         the Jobs, Pods and volume claims
+//	internal/jobapi     the Job API
+//	internal/podapi     the Pod API
 //	update.go           all that again, for a change
 //	warnings.go         what the cluster takes and its author hardly meant
 //

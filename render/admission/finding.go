@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
 // findings are gathered in the order in which they are found, each once.
@@ -313,11 +315,11 @@ func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	case err.Type == field.ErrorTypeRequired:
 		f.Message, f.Remedy.Text = "the object has no name", "set metadata.name"
 	case err.Detail != "":
-		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), brief(err.Detail))
+		f.Message = fmt.Sprintf("%s: %s", quoted(f.Path, err.BadValue), apirule.Brief(err.Detail))
 		f.Path = o.entry(f.Path, fmt.Sprint(err.BadValue))
 	}
 	if f.Path.String() == ".metadata.name" && err.Type != field.ErrorTypeRequired {
-		f.Remedy.Text = subdomainHelp
+		f.Remedy.Text = apirule.SubdomainHelp
 	}
 	return f
 }
@@ -332,22 +334,12 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	if !ok {
 		return path
 	}
-	for _, key := range sortedKeys(entries) {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if key == text || entries[key] == text {
 			return path.Append(fieldpath.Key(key))
 		}
 	}
 	return path
-}
-
-// brief leaves out the examples and the regular expressions of Kubernetes' messages.
-func brief(problems ...string) string {
-	short := make([]string, len(problems))
-	for i, problem := range problems {
-		short[i], _, _ = strings.Cut(problem, " (e.g. ")
-		short[i], _, _ = strings.Cut(short[i], " (regex used")
-	}
-	return strings.Join(short, "; ")
 }
 
 // ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object

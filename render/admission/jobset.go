@@ -16,10 +16,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 )
-
-// reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
-type reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
 // jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
 // read.
@@ -87,7 +86,7 @@ func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
 			c.change(cause.finding, func(earlier *finding.Finding) {
-				earlier.Path = asPrinted(f.Code, earlier.Path.Append(path[len(cause.at):]...))
+				earlier.Path = jobapi.PrintedPath(f.Code, earlier.Path.Append(path[len(cause.at):]...))
 			})
 			cause.sharp = true
 		}
@@ -273,7 +272,7 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobSet is the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha
 // feature gates off, but for what the definition's schema says already.
-func checkJobSet(js *jobset.JobSet, report reporter) {
+func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
@@ -281,7 +280,7 @@ func checkJobSet(js *jobset.JobSet, report reporter) {
 	}
 	checkNetwork(spec.Network, report)
 	if spec.ManagedBy != nil {
-		checkManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
+		apirule.ManagedBy(*spec.ManagedBy, fieldpath.Fields("spec", "managedBy"), finding.CodeJobSetManagedBy, report)
 	}
 	earlier := map[string]bool{}
 	for i := range spec.ReplicatedJobs {
@@ -300,27 +299,14 @@ func checkJobSet(js *jobset.JobSet, report reporter) {
 	checkClaims(js, report)
 }
 
-func checkNetwork(network *jobset.Network, report reporter) {
+func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	if network == nil || network.Subdomain == "" {
 		return
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
 		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
-			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, brief(problems...)),
+			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
-	}
-}
-
-// longestManagedBy is the limit of both JobSet and Job.
-const longestManagedBy = 63
-
-func checkManagedBy(name string, path fieldpath.Path, code finding.Code, report reporter) {
-	const help = `write a domain and a path, such as "acme.example.com/controller"`
-	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
-		report(code, path, fmt.Sprintf("%q names no controller: %s", name, brief(err.Detail)), help)
-	}
-	if len(name) > longestManagedBy {
-		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
 	}
 }
 
@@ -328,7 +314,7 @@ func checkManagedBy(name string, path fieldpath.Path, code finding.Code, report 
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the names that JobSet makes of a job's: the longest ones.
-func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporter) {
+func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
@@ -337,7 +323,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
 		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
-			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, brief(problems...)),
+			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)
@@ -351,12 +337,12 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report reporte
 }
 
 // checkGenerated checks the name of a Job or Pod that JobSet will create.
-func checkGenerated(kind, name string, path fieldpath.Path, report reporter) bool {
+func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
 	problems := validation.IsDNS1035Label(name)
 	if len(problems) == 0 {
 		return true
 	}
-	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, brief(problems...))
+	message := fmt.Sprintf("a %s would be called %q: %s", kind, name, apirule.Brief(problems...))
 	help := "rename the replicated job in the runtime: lower-case letters, digits and dashes only"
 	if over := len(name) - validation.DNS1035LabelMaxLength; over > 0 {
 		message = fmt.Sprintf("a %s would be called %q, which has %d characters, and may have %d", kind, name, len(name), validation.DNS1035LabelMaxLength)
@@ -366,7 +352,7 @@ func checkGenerated(kind, name string, path fieldpath.Path, report reporter) boo
 	return false
 }
 
-func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report reporter) {
+func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
 		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")

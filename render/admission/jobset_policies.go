@@ -13,9 +13,10 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-func checkSuccessPolicy(spec *jobset.JobSetSpec, report reporter) {
+func checkSuccessPolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	if spec.SuccessPolicy == nil {
 		return
 	}
@@ -23,7 +24,7 @@ func checkSuccessPolicy(spec *jobset.JobSetSpec, report reporter) {
 	checkTargets(spec, spec.SuccessPolicy.TargetReplicatedJobs, path, report)
 }
 
-func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, report reporter) {
+func checkTargets(spec *jobset.JobSetSpec, targets []string, path fieldpath.Path, report apirule.Reporter) {
 	for i, target := range targets {
 		if replicatedJob(spec.ReplicatedJobs, target) == nil {
 			report(finding.CodeJobSetPolicy, path.Append(fieldpath.Index(i)), fmt.Sprintf("there is no replicated job %q", target), "name one of "+jobNames(spec))
@@ -44,7 +45,7 @@ var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 const longestRuleName = 128
 
-func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
+func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	path := fieldpath.Fields("spec", "failurePolicy", "rules")
 	rules := spec.FailurePolicy.Rules
 	for i := range rules {
@@ -78,7 +79,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report reporter) {
 	}
 }
 
-func checkCoordinator(js *jobset.JobSet, report reporter) {
+func checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
 	refuse := func(field, message, help string) {
 		report(finding.CodeJobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
@@ -102,7 +103,7 @@ func checkCoordinator(js *jobset.JobSet, report reporter) {
 	}
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, brief(problems...)),
+		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, apirule.Brief(problems...)),
 			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
 	}
 }
@@ -110,7 +111,7 @@ func checkCoordinator(js *jobset.JobSet, report reporter) {
 // longestClaim is how long the name of a volume claim may be that JobSet makes.
 const longestClaim = 63
 
-func checkClaims(js *jobset.JobSet, report reporter) {
+func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 	seen := map[string]bool{}
 	for i := range js.Spec.VolumeClaimPolicies {
 		templates := js.Spec.VolumeClaimPolicies[i].Templates
@@ -124,7 +125,7 @@ func checkClaims(js *jobset.JobSet, report reporter) {
 			}
 			seen[name] = true
 			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, brief(problems...)), "use lower-case letters, digits, dashes and dots")
+				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
 			}
 			if n := len(name + "-" + js.Name); n > longestClaim {
 				refuse(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")
@@ -135,7 +136,7 @@ func checkClaims(js *jobset.JobSet, report reporter) {
 }
 
 // checkClaimUse asks for a container that mounts the claim, and for no other volume of its name.
-func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path, report reporter) {
+func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path, report apirule.Reporter) {
 	mounted := false
 	for i := range jobs {
 		pod := &jobs[i].Template.Spec.Template.Spec

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -82,7 +83,7 @@ func hasTarget(jobs []jobset.ReplicatedJob, job, container string) bool {
 		return false
 	}
 	pod := &target.Template.Spec.Template.Spec
-	return hasContainer(pod.Containers, container) || hasContainer(pod.InitContainers, container)
+	return podapi.HasContainer(pod.Containers, container) || podapi.HasContainer(pod.InitContainers, container)
 }
 
 // torchTuneModels are those that the Trainer has recipes for. The name of a runtime tells its model.
@@ -252,7 +253,7 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
-	if hasContainer(pod.InitContainers, fluxInstaller) {
+	if podapi.HasContainer(pod.InitContainers, fluxInstaller) {
 		path := jobPath(job.Name).Append(fieldpath.Fields("template", "spec", "template", "spec", "initContainers")...).Append(fieldpath.Item("name", fluxInstaller))
 		c.add(finding.Finding{
 			Code: finding.CodeFlux, Severity: finding.Error, Object: c.job.id, Path: fieldpath.Fields("spec", "trainer", "initContainers"),

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -147,7 +147,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
-		if !hasContainer(pod.Containers, container) {
+		if !podapi.HasContainer(pod.Containers, container) {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
 				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),
@@ -156,13 +156,4 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 	}
-}
-
-func hasContainer(containers []corev1.Container, name string) bool {
-	for i := range containers {
-		if containers[i].Name == name {
-			return true
-		}
-	}
-	return false
 }

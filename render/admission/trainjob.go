@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -58,7 +59,7 @@ func (c *checker) initializer(section, name string) {
 		return
 	}
 	pod := &job.Template.Spec.Template.Spec
-	if !hasContainer(pod.Containers, name) && !hasContainer(pod.InitContainers, name) {
+	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
 		refuse(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
 			fmt.Sprintf("call the container that fetches the %s %q", section, name))
 		return

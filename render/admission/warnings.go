@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -124,7 +125,7 @@ func (c *checker) containerPowers(patches []trainer.ContainerPatch, before []cor
 		}
 		path := list.Append(fieldpath.Item("name", patches[i].Name), fieldpath.Field("securityContext"))
 		const help = "let the runtime say so, where whoever answers for it can see it"
-		if privileged(s) && !privileged(had) {
+		if podapi.IsPrivileged(s) && !podapi.IsPrivileged(had) {
 			c.about(finding.CodePrivilegedPatch, finding.Warning, path.Append(fieldpath.Field("privileged")),
 				fmt.Sprintf("the patch makes container %q privileged: it can do on its node what it likes", patches[i].Name), help)
 		}

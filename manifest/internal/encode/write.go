@@ -1,0 +1,300 @@
+package encode
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// JSON writes the value as JSON, indented by four spaces a level.
+func JSON(b *bytes.Buffer, v *Value, level int) {
+	line := func(level int) {
+		b.WriteByte('\n')
+		for range level {
+			b.WriteString("    ")
+		}
+	}
+	switch {
+	case v.Kind == Text:
+		Quoted(b, v.Text)
+	case v.Kind == Literal:
+		b.WriteString(v.Text)
+	case v.Kind == Array && len(v.Items) == 0:
+		b.WriteString("[]")
+	case v.Kind == Object && len(v.Entries) == 0:
+		b.WriteString("{}")
+	case v.Kind == Array:
+		b.WriteByte('[')
+		for i, item := range v.Items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			line(level + 1)
+			JSON(b, item, level+1)
+		}
+		line(level)
+		b.WriteByte(']')
+	default:
+		b.WriteByte('{')
+		for i, m := range v.Entries {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			line(level + 1)
+			Quoted(b, m.Key)
+			b.WriteString(": ")
+			JSON(b, m.Value, level+1)
+		}
+		line(level)
+		b.WriteByte('}')
+	}
+}
+
+// Quoted writes a JSON string, which is also a YAML one.
+func Quoted(b *bytes.Buffer, s string) {
+	start := b.Len()
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)  // a command of "a && b" is to be read
+	if encoder.Encode(s) == nil { // a string cannot fail
+		b.Truncate(b.Len() - 1) // the line break
+	}
+	// YAML takes these for line breaks or refuses them, and JSON allows to escape them.
+	written := b.Bytes()[start:]
+	if bytes.ContainsFunc(written, isSpecial) {
+		escaped := make([]byte, 0, len(written)+16)
+		for _, r := range string(written) {
+			if isSpecial(r) {
+				escaped = append(escaped, '\\', 'u')
+				for shift := 12; shift >= 0; shift -= 4 {
+					escaped = append(escaped, "0123456789abcdef"[r>>shift&0xF])
+				}
+			} else {
+				escaped = utf8.AppendRune(escaped, r)
+			}
+		}
+		b.Truncate(start)
+		b.Write(escaped)
+	}
+}
+
+// isSpecial finds the characters below U+10000 that are not printable to YAML, that it reads as line breaks, or that turn
+// the direction of writing or do not show. JSON's encoder has escaped those below the space.
+func isSpecial(r rune) bool {
+	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
+}
+
+// Writer writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
+// indented below their key.
+type Writer struct {
+	*bytes.Buffer
+	Lists int // how far lists are indented below their key
+}
+
+// YAML writes a document in kubectl's style.
+func YAML(b *bytes.Buffer, v *Value) {
+	if len(v.Entries) == 0 {
+		b.WriteString("{}\n")
+		return
+	}
+	(&Writer{Buffer: b}).Entries(v, 0)
+}
+
+// Indent writes n spaces.
+func (w *Writer) Indent(n int) {
+	for range n {
+		w.WriteByte(' ')
+	}
+}
+
+// Entries writes an object's entries, each on a line indented by n, but the first where the cursor is.
+func (w *Writer) Entries(v *Value, n int) {
+	for i, m := range v.Entries {
+		if i > 0 {
+			w.Indent(n)
+		}
+		w.Comments(m.Value.Note.before(), n)
+		if w.key(m.Key, m.Value.Note) {
+			w.WriteByte('\n')
+			w.Indent(n)
+		}
+		w.WriteByte(':')
+		switch {
+		case m.Value.Kind == Object && len(m.Value.Entries) > 0:
+			w.endLine(m.Value.Note)
+			w.Indent(n + 2)
+			w.Entries(m.Value, n+2)
+		case m.Value.Kind == Array && len(m.Value.Items) > 0:
+			w.endLine(m.Value.Note)
+			w.Indent(n + w.Lists)
+			w.items(m.Value, n+w.Lists)
+		default:
+			w.WriteByte(' ')
+			w.scalar(m.Value, n+2)
+		}
+		w.after(m.Value.Note, n)
+	}
+}
+
+// items writes an array's items, each on a line indented by n, but the first where the cursor is.
+func (w *Writer) items(v *Value, n int) {
+	for i, item := range v.Items {
+		if i > 0 {
+			w.Indent(n)
+		}
+		w.Comments(item.Note.before(), n)
+		w.WriteString("- ")
+		switch {
+		case item.Kind == Object && len(item.Entries) > 0:
+			w.Entries(item, n+2)
+		case item.Kind == Array && len(item.Items) > 0:
+			w.items(item, n+2)
+		default:
+			w.scalar(item, n+2)
+		}
+		w.after(item.Note, n)
+	}
+}
+
+// before and after are the comments around a value.
+func (n *Note) before() []string {
+	if n == nil {
+		return nil
+	}
+	return n.Head
+}
+
+func (w *Writer) after(note *Note, n int) {
+	if note == nil {
+		return
+	}
+	for _, line := range note.Foot {
+		w.Indent(n)
+		w.WriteString(line + "\n")
+	}
+}
+
+// Comments writes lines where the cursor is, and brings it to the same column below them.
+func (w *Writer) Comments(lines []string, n int) {
+	for _, line := range lines {
+		w.WriteString(line + "\n")
+		w.Indent(n)
+	}
+}
+
+// endLine ends a line, with its comment.
+func (w *Writer) endLine(n *Note) {
+	if n != nil && n.Line != "" {
+		w.WriteString(" " + n.Line)
+	}
+	w.WriteByte('\n')
+}
+
+// longestKey is the length from which YAML wants a key announced: its readers look ahead 1024
+// characters for the colon.
+const longestKey = 1000
+
+// key writes a key and says whether it had to be announced by "?".
+func (w *Writer) key(key string, n *Note) (announced bool) {
+	start := w.Len()
+	switch {
+	case n != nil && n.HasKey:
+		w.styled(key, n.Key)
+	case isPlain(key):
+		w.WriteString(key)
+	default:
+		w.quoted(key)
+	}
+	if w.Len()-start < longestKey {
+		return false
+	}
+	written := string(w.Bytes()[start:])
+	w.Truncate(start)
+	w.WriteString("? ")
+	w.WriteString(written)
+	return true
+}
+
+// scalar writes a value that is one line, or a literal block whose lines are indented by n, and ends the line.
+func (w *Writer) scalar(v *Value, n int) {
+	switch {
+	case v.Kind == Object:
+		w.WriteString("{}")
+	case v.Kind == Array:
+		w.WriteString("[]")
+	case v.Kind == Literal:
+		w.WriteString(v.Text)
+	case v.Note != nil && v.Note.HasText && !strings.ContainsFunc(v.Text, isSpecial):
+		w.styled(v.Text, v.Note.Text)
+	case isPlain(v.Text):
+		w.WriteString(v.Text)
+	case isBlock(v.Text):
+		w.block(v.Text, n)
+		return
+	default:
+		w.quoted(v.Text)
+	}
+	w.endLine(v.Note)
+}
+
+// styled writes a text of one line in the quotes that it had.
+func (w *Writer) styled(s string, style yaml.Style) {
+	switch style {
+	case yaml.SingleQuotedStyle:
+		w.WriteString("'" + strings.ReplaceAll(s, "'", "''") + "'")
+	case yaml.DoubleQuotedStyle:
+		Quoted(w.Buffer, s)
+	default:
+		w.WriteString(s)
+	}
+}
+
+// quoted writes a string in the quotes that need fewer escapes.
+func (w *Writer) quoted(s string) {
+	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && IsOneLine(s) {
+		w.WriteByte('\'')
+		w.WriteString(s)
+		w.WriteByte('\'')
+		return
+	}
+	Quoted(w.Buffer, s)
+}
+
+// IsOneLine reports whether a string can be written on one line.
+func IsOneLine(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || isSpecial(r) || !unicode.IsPrint(r) })
+}
+
+// isBlock says whether the text can be a literal block: several lines, the first of which shows the
+// indentation, and nothing that a block cannot hold.
+func isBlock(s string) bool {
+	if !strings.Contains(s, "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' && r != '\n' && r != '\t' || isSpecial(r) || r == utf8.RuneError
+	})
+}
+
+func (w *Writer) block(s string, n int) {
+	body := strings.TrimRight(s, "\n")
+	switch len(s) - len(body) {
+	case 0:
+		w.WriteString("|-\n")
+	case 1:
+		w.WriteString("|\n")
+	default:
+		w.WriteString("|+\n")
+		body = s[:len(s)-1]
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		if line != "" {
+			w.Indent(n)
+			w.WriteString(line)
+		}
+		w.WriteByte('\n')
+	}
+}

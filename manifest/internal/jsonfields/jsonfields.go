@@ -1,0 +1,136 @@
+// Package jsonfields lists the fields of Go structs as encoding/json sees them: their names, those of inlined structs, and the keys by
+// which lists merge.
+package jsonfields
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/legacy"
+)
+
+// Field is one field of a struct as encoding/json sees it, fields of inlined structs among them.
+type Field struct {
+	Name                string
+	Index               []int
+	Type                reflect.Type
+	OmitEmpty, OmitZero bool
+	Reference           bool   // the name of a LocalObjectReference
+	MergeKey            string // of a list-map
+}
+
+// Structs holds the fields of the struct types that one call met. It is no package variable, so that
+// nothing is shared between calls.
+type Structs map[reflect.Type][]Field
+
+// Of are the fields of a struct type, sorted by name.
+func (s Structs) Of(t reflect.Type) []Field {
+	if fields, ok := s[t]; ok {
+		return fields
+	}
+	fields := fieldsOf(t)
+	s[t] = fields
+	return fields
+}
+
+// Field finds a field by its exact name.
+func (s Structs) Field(t reflect.Type, name string) (Field, bool) {
+	fields := s.Of(t)
+	i, ok := slices.BinarySearchFunc(fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
+	if !ok {
+		return Field{}, false
+	}
+	return fields[i], true
+}
+
+func (s Structs) Names(t reflect.Type) []string {
+	var names []string
+	for _, f := range s.Of(t) {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func fieldsOf(t reflect.Type) []Field {
+	fields := make([]Field, 0, t.NumField())
+	var inlined []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" && options == "":
+			continue
+		case f.Anonymous && name == "" && Concrete(f.Type).Kind() == reflect.Struct:
+			inlined = append(inlined, f)
+			continue
+		case !f.IsExported():
+			continue
+		case name == "":
+			name = f.Name
+		}
+		field := Field{Name: name, Index: f.Index, Type: f.Type, Reference: t == reflect.TypeFor[corev1.LocalObjectReference]() && name == "name"}
+		for option := range strings.SplitSeq(options, ",") {
+			field.OmitEmpty = field.OmitEmpty || option == "omitempty"
+			field.OmitZero = field.OmitZero || option == "omitzero"
+		}
+		if f.Type.Kind() == reflect.Slice {
+			if field.MergeKey = f.Tag.Get("patchMergeKey"); field.MergeKey == "" {
+				field.MergeKey = patchMergeKey(f.Type.Elem())
+			}
+		}
+		fields = append(fields, field)
+	}
+	// A field of the struct itself hides one of the same name in a struct that it inlines.
+	for _, outer := range inlined {
+		for _, f := range fieldsOf(Concrete(outer.Type)) {
+			if !slices.ContainsFunc(fields, func(g Field) bool { return g.Name == f.Name }) {
+				f.Index = append(slices.Clone(outer.Index), f.Index...)
+				fields = append(fields, f)
+			}
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// patchMergeKey is the merge key of the Trainer's own list-maps, whose Go types have no such tag
+// (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, +listMapKey), and which merge as the lists that they mirror.
+func patchMergeKey(item reflect.Type) string {
+	switch item {
+	case reflect.TypeFor[trainer.RuntimePatch]():
+		return "manager"
+	case reflect.TypeFor[trainer.ReplicatedJobPatch](), reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[trainer.JobStatus](),
+		reflect.TypeFor[legacy.ContainerOverride]():
+		return "name"
+	}
+	switch item.PkgPath() + "." + item.Name() {
+	case "k8s.io/api/core/v1.VolumeMount":
+		return "mountPath"
+	case "k8s.io/api/core/v1.EnvVar", "k8s.io/api/core/v1.Volume", "k8s.io/api/core/v1.PodSchedulingGate",
+		"k8s.io/api/core/v1.LocalObjectReference":
+		return "name"
+	case "k8s.io/apimachinery/pkg/apis/meta/v1.Condition":
+		return "type"
+	}
+	return ""
+}
+
+// Concrete is the type without its pointers.
+func Concrete(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// DecodesItself says whether values of the type bring their own decoder, as quantities and times do.
+func DecodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}

@@ -1,0 +1,334 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"iter"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var (
+	errNotJSON = errors.New("not JSON")
+	// ErrTooDeep refuses a text whose values nest deeper than maxDepth.
+	ErrTooDeep = errors.New("nested deeper than 1000 levels")
+)
+
+// maxDepth is how deep values may nest. Real manifests stay below 40; the libraries below stop at
+// 10,000 of their own, and aliases could take them far beyond.
+const maxDepth = 1000
+
+// jsonReader reads JSON values and knows their places. A YAML parser could not do it: it refuses
+// JSON's surrogate pairs and long keys.
+type jsonReader struct {
+	text []byte
+	pos  int
+	// The place of offset counted, kept so that one long line is not counted again for every value.
+	counted, line, column int
+	// build says whether to make nodes; without, values are only skipped.
+	build bool
+}
+
+func newJSONReader(text []byte, build bool) *jsonReader {
+	return &jsonReader{text: text, line: 1, column: 1, build: build}
+}
+
+// parseJSON parses text that holds exactly one value.
+func parseJSON(text []byte) (*yaml.Node, error) {
+	return newJSONReader(text, true).value(0)
+}
+
+// CheckJSON says whether the text is a run of JSON values: nil, errNotJSON or ErrTooDeep.
+func CheckJSON(text []byte) error {
+	r := newJSONReader(text, false)
+	for r.space(); r.pos < len(text); r.space() {
+		if _, err := r.value(0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// JSONValues are the values of a text that CheckJSON passed, each a source of its own.
+func JSONValues(s *Source) iter.Seq[*Source] {
+	return func(yield func(*Source) bool) {
+		r := newJSONReader(s.Text, false)
+		for r.space(); r.pos < len(s.Text); r.space() {
+			if !yield(r.part(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Elements are the elements of a JSON array, each a source of its own: so an array of any length needs
+// no more memory than its largest element. Of nil there are none.
+func Elements(s *Source) iter.Seq[*Source] {
+	return func(yield func(*Source) bool) {
+		if s == nil {
+			return
+		}
+		r := newJSONReader(s.Text, false)
+		if !r.take('[') || r.take(']') {
+			return
+		}
+		for yield(r.part(s)) && r.take(',') {
+		}
+	}
+}
+
+// LastMember is the value of a key of a JSON object, the last if there are several, or nil.
+func LastMember(s *Source, name string) *Source {
+	var found *Source
+	r := newJSONReader(s.Text, false)
+	if !r.take('{') || r.take('}') {
+		return nil
+	}
+	for {
+		var key string
+		if json.Unmarshal(r.part(s).Text, &key) != nil || !r.take(':') {
+			return nil
+		}
+		if v := r.part(s); key == name && v.Text[0] == '[' {
+			found = v
+		}
+		if !r.take(',') {
+			return found
+		}
+	}
+}
+
+// part reads the next value of the source's text as a source. The text was checked before.
+func (r *jsonReader) part(s *Source) *Source {
+	r.space()
+	start := r.pos
+	p := &Source{File: s.File, JSON: true}
+	line, column := r.place()
+	p.Line, p.Column = s.Line+line-1, column
+	if line == 1 {
+		p.Column += s.Column - 1
+	}
+	if _, err := r.value(0); err != nil {
+		r.pos = len(r.text)
+	}
+	p.Text, p.Offset = r.text[start:r.pos], s.Offset+start
+	return p
+}
+
+// place moves the count of lines and characters up to the current offset.
+func (r *jsonReader) place() (line, column int) {
+	before := r.text[:r.pos]
+	for r.counted < r.pos {
+		end, next := LineEnd(before, r.counted)
+		if end == next {
+			r.column += utf8.RuneCount(before[r.counted:])
+		} else {
+			r.line++
+			r.column = 1
+		}
+		r.counted = next
+	}
+	return r.line, r.column
+}
+
+func (r *jsonReader) space() {
+	for r.pos < len(r.text) {
+		switch r.text[r.pos] {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+// take consumes c, which white space may precede.
+func (r *jsonReader) take(c byte) bool {
+	r.space()
+	if r.pos < len(r.text) && r.text[r.pos] == c {
+		r.pos++
+		return true
+	}
+	return false
+}
+
+func (r *jsonReader) node(kind yaml.Kind, tag string) *yaml.Node {
+	if !r.build {
+		return nil
+	}
+	n := &yaml.Node{Kind: kind, Tag: tag}
+	n.Line, n.Column = r.place()
+	return n
+}
+
+// value reads the next value; depth is the number of collections around it.
+func (r *jsonReader) value(depth int) (*yaml.Node, error) {
+	r.space()
+	if r.pos == len(r.text) {
+		return nil, errNotJSON
+	}
+	switch c := r.text[r.pos]; {
+	case c == '{' || c == '[':
+		if depth == maxDepth {
+			return nil, ErrTooDeep
+		}
+		return r.collection(c, depth)
+	case c == '"':
+		return r.str()
+	case c == '-' || '0' <= c && c <= '9':
+		return r.number()
+	}
+	for _, word := range [...]struct{ text, tag string }{{"true", "!!bool"}, {"false", "!!bool"}, {"null", "!!null"}} {
+		if len(r.text)-r.pos >= len(word.text) && string(r.text[r.pos:r.pos+len(word.text)]) == word.text {
+			n := r.node(yaml.ScalarNode, word.tag)
+			r.pos += len(word.text)
+			if n != nil {
+				n.Value = word.text
+			}
+			return n, nil
+		}
+	}
+	return nil, errNotJSON
+}
+
+func (r *jsonReader) collection(open byte, depth int) (*yaml.Node, error) {
+	kind, tag, closing := yaml.MappingNode, "!!map", byte('}')
+	if open == '[' {
+		kind, tag, closing = yaml.SequenceNode, "!!seq", ']'
+	}
+	n := r.node(kind, tag)
+	r.pos++
+	if r.take(closing) {
+		return n, nil
+	}
+	for {
+		if kind == yaml.MappingNode {
+			if r.space(); r.pos == len(r.text) || r.text[r.pos] != '"' {
+				return nil, errNotJSON
+			}
+			key, err := r.str()
+			if err != nil {
+				return nil, err
+			}
+			if !r.take(':') {
+				return nil, errNotJSON
+			}
+			if n != nil {
+				n.Content = append(n.Content, key)
+			}
+		}
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if n != nil {
+			n.Content = append(n.Content, v)
+		}
+		if r.take(closing) {
+			return n, nil
+		}
+		if !r.take(',') {
+			return nil, errNotJSON
+		}
+	}
+}
+
+func (r *jsonReader) str() (*yaml.Node, error) {
+	n := r.node(yaml.ScalarNode, "!!str")
+	start := r.pos
+	for r.pos++; r.pos < len(r.text); r.pos++ {
+		switch c := r.text[r.pos]; {
+		case c == '\\':
+			r.pos++ // encoding/json judges the escape
+		case c < ' ':
+			return nil, errNotJSON
+		case c == '"':
+			r.pos++
+			if n != nil {
+				n.Style = yaml.DoubleQuotedStyle
+				if err := json.Unmarshal(r.text[start:r.pos], &n.Value); err != nil {
+					return nil, errNotJSON
+				}
+			}
+			return n, nil
+		}
+	}
+	return nil, errNotJSON
+}
+
+func (r *jsonReader) number() (*yaml.Node, error) {
+	n := r.node(yaml.ScalarNode, "!!float")
+	start := r.pos
+	for ; r.pos < len(r.text); r.pos++ {
+		switch c := r.text[r.pos]; {
+		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
+			continue
+		}
+		break
+	}
+	text := r.text[start:r.pos]
+	if !json.Valid(text) {
+		return nil, errNotJSON
+	}
+	if n != nil {
+		n.Value = string(text)
+	}
+	return n, nil
+}
+
+// jsonDepth is how deep the JSON text nests. The text must be valid.
+func jsonDepth(text []byte) int {
+	depth, deepest := 0, 0
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// Member is a member of an object as it stands in a text: from its key to the end of its value.
+type Member struct {
+	Name              string
+	Start, Value, End int
+}
+
+// MembersAt are the members of the object that begins at or behind the offset. The text was checked before.
+func MembersAt(text []byte, offset int) (members []Member) {
+	r := newJSONReader(text, false)
+	r.pos = offset
+	if !r.take('{') || r.take('}') {
+		return nil
+	}
+	for {
+		var m Member
+		r.space()
+		m.Start = r.pos
+		if _, err := r.str(); err != nil {
+			return nil
+		}
+		if json.Unmarshal(text[m.Start:r.pos], &m.Name) != nil || !r.take(':') {
+			return nil
+		}
+		r.space()
+		m.Value = r.pos
+		if _, err := r.value(0); err != nil {
+			return nil
+		}
+		m.End = r.pos
+		if members = append(members, m); !r.take(',') {
+			return members
+		}
+	}
+}

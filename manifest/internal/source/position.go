@@ -1,0 +1,229 @@
+package source
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+)
+
+// Find returns the node to which the path leads from the object at the end of at: the key of a field, else
+// the value; or that of the nearest parent that exists. It returns nil if the text cannot be parsed.
+func (s *Source) Find(at, p fieldpath.Path) *yaml.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, value := s.indexed()
+	if value == nil {
+		return nil
+	}
+	place := value
+	for i, step := range at {
+		p, v := r.Step(value, step)
+		if v == nil {
+			return place
+		}
+		place, value = p, v
+		if i == len(at)-1 {
+			place = v
+		}
+	}
+	for _, step := range p {
+		p, v := r.Step(value, step)
+		if v == nil {
+			break
+		}
+		place, value = p, v
+	}
+	return place
+}
+
+// Value returns the value at the path, nil where a step of it does not exist.
+func (s *Source) Value(at, p fieldpath.Path) *yaml.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lacksLast(p) {
+		return nil
+	}
+	r, value := s.indexed()
+	if value == nil {
+		return nil
+	}
+	for _, step := range at.Append(p...) {
+		if _, value = r.Step(value, step); value == nil {
+			return nil
+		}
+	}
+	return value
+}
+
+// indexed returns the root and the index of what was looked up below it. The root is nil if the text cannot be
+// parsed. The caller holds the lock.
+func (s *Source) indexed() (*Reading, *yaml.Node) {
+	root, err := s.parse()
+	if err != nil {
+		return nil, nil
+	}
+	if s.index == nil {
+		s.index = NewReading(s)
+	}
+	return s.index, root
+}
+
+// lacksLast reports that the text holds no field of the path's last name, so that it need not be parsed. A false
+// says nothing. The caller holds the lock.
+func (s *Source) lacksLast(p fieldpath.Path) bool {
+	if len(p) == 0 || s.root != nil {
+		return false
+	}
+	name, ok := p[len(p)-1].Field()
+	if !ok {
+		return false
+	}
+	lacks, known := s.lacks[name]
+	if !known {
+		// An escape or a tag could spell the name.
+		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
+		if s.lacks == nil {
+			s.lacks = map[string]bool{}
+		}
+		s.lacks[name] = lacks
+	}
+	return lacks
+}
+
+// Step is one step of a path: the node whose place counts, and the value. Both are nil if the value
+// has no such part.
+func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
+	n = Target(n)
+	name, ok := step.Field()
+	if !ok {
+		name, ok = step.Key()
+	}
+	if ok {
+		return r.Lookup(n, name)
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, nil
+	}
+	if i, ok := step.Index(); ok {
+		if i >= 0 && i < len(n.Content) {
+			return n.Content[i], n.Content[i]
+		}
+		return nil, nil
+	}
+	key, want, isItem := step.Item()
+	if !isItem {
+		want, _ = step.Element()
+	}
+	item := r.item(n, key, isItem, want)
+	return item, item
+}
+
+// fewest is the number of entries from which an index of a mapping or list pays.
+const fewest = 8
+
+// listIndex names an index of a list: by a key of its items, or by the items themselves.
+type listIndex struct {
+	list   *yaml.Node
+	key    string
+	isItem bool
+}
+
+// item finds the first item of a list whose key, or which itself, is the text.
+func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml.Node {
+	at := listIndex{n, key, isItem}
+	known, indexed := r.items[at]
+	if indexed {
+		return known[want]
+	}
+	if len(n.Content) >= fewest {
+		known = make(map[string]*yaml.Node, len(n.Content))
+	}
+	for _, item := range n.Content {
+		r.steps++
+		candidate := item
+		if isItem {
+			if _, candidate = r.Lookup(Target(item), key); candidate == nil {
+				continue
+			}
+		}
+		text, ok := r.Text(candidate)
+		switch {
+		case !ok:
+		case known == nil && text == want:
+			return item
+		case known != nil && known[text] == nil:
+			known[text] = item
+		}
+	}
+	if known == nil {
+		return nil
+	}
+	if r.items == nil {
+		r.items = map[listIndex]map[string]*yaml.Node{}
+	}
+	r.items[at] = known
+	return known[want]
+}
+
+// Lookup finds a key of a mapping, including one that a merge key brings.
+func (r *Reading) Lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	if known, indexed := r.fields[n]; indexed {
+		return known[name][0], known[name][1]
+	}
+	if len(n.Content) >= 2*fewest {
+		known := r.fieldsOf(n)
+		return known[name][0], known[name][1]
+	}
+	merges := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		r.steps++
+		if r.IsMerge(n.Content[i]) {
+			merges = true
+		} else if text, err := r.Name(n.Content[i]); err == nil && text == name {
+			return n.Content[i], n.Content[i+1]
+		}
+	}
+	if merges {
+		known := r.fieldsOf(n)
+		return known[name][0], known[name][1]
+	}
+	return nil, nil
+}
+
+// fieldsOf indexes the keys of a mapping with their values. The first of two equal keys counts, and a key of the mapping
+// before one that a merge key brings.
+func (r *Reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
+	known := make(map[string][2]*yaml.Node, len(n.Content)/2)
+	add := func(name string, key, value *yaml.Node) {
+		r.steps++
+		if _, ok := known[name]; !ok {
+			known[name] = [2]*yaml.Node{key, value}
+		}
+	}
+	merges := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if r.IsMerge(n.Content[i]) {
+			merges = true
+		} else if text, err := r.Name(n.Content[i]); err == nil {
+			add(text, n.Content[i], n.Content[i+1])
+		}
+	}
+	if merges {
+		entries, _ := r.Entries(n)
+		for _, e := range entries {
+			if e.Err == nil {
+				add(e.Name, e.Key, e.Value)
+			}
+		}
+	}
+	if r.fields == nil {
+		r.fields = map[*yaml.Node]map[string][2]*yaml.Node{}
+	}
+	r.fields[n] = known
+	return known
+}

@@ -1,0 +1,274 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Reading says what Kubernetes reads the nodes of one document as. It asks the library that
+// Kubernetes uses rather than to know YAML 1.1 a second time.
+type Reading struct {
+	JSON  bool // the document is JSON: a scalar is what it says
+	memo  map[string]scalar
+	names map[string]scalar
+	// merges remembers the mappings that have a merge key.
+	merges map[*yaml.Node]mapping
+	// fields and items are the mappings and lists that were searched, by what is sought in them.
+	fields map[*yaml.Node]map[string][2]*yaml.Node
+	items  map[listIndex]map[string]*yaml.Node
+	// steps counts the nodes that searches have looked at.
+	steps int
+}
+
+type scalar struct {
+	json []byte
+	err  error
+}
+
+// NewReading returns a reading of the nodes of a source.
+func NewReading(s *Source) *Reading {
+	return &Reading{JSON: s.JSON, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
+}
+
+// Scalar is the JSON of a scalar node.
+func (r *Reading) Scalar(n *yaml.Node) ([]byte, error) {
+	if IsString(n) {
+		return json.Marshal(n.Value)
+	}
+	if r.JSON || n.Style == 0 && isInteger10(n.Value) {
+		return []byte(n.Value), nil
+	}
+	text := spell(n)
+	s, ok := r.memo[text]
+	if !ok {
+		s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("- " + text))
+		if s.err == nil {
+			s.json = bytes.TrimSuffix(bytes.TrimPrefix(s.json, []byte("[")), []byte("]"))
+		}
+		r.memo[text] = s
+	}
+	return s.json, s.err
+}
+
+// isInteger10 recognizes the numbers that nobody doubts, so that a list of them need not be asked about.
+func isInteger10(s string) bool {
+	if s == "" || len(s) > 15 || s[0] == '0' {
+		return s == "0"
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// Name is the key that the JSON object has for a key node.
+func (r *Reading) Name(n *yaml.Node) (string, error) {
+	n = Target(n)
+	if n.Kind != yaml.ScalarNode {
+		return "", fmt.Errorf("a key must be a word, not %s", Article(KindOf(n, nil)))
+	}
+	if IsString(n) {
+		return n.Value, nil
+	}
+	text := spell(n)
+	s, ok := r.names[text]
+	if !ok {
+		s.json, s.err = sigsyaml.YAMLToJSONStrict([]byte("? " + text + "\n: 0\n"))
+		if s.err == nil {
+			var object map[string]int
+			s.err = json.Unmarshal(s.json, &object)
+			for key := range object { // it has one
+				s.json = []byte(key)
+			}
+		} else {
+			s.err = fmt.Errorf("a key must be a word, not null: %w", s.err)
+		}
+		r.names[text] = s
+	}
+	return string(s.json), s.err
+}
+
+// IsString says whether the scalar is a string whatever its text is, or one by its first character.
+// YAML 1.1 resolves only what begins as a number, a word of a truth value, or ~
+// (go.yaml.in/yaml/v2 resolve.go).
+func IsString(n *yaml.Node) bool {
+	if n.Style&yaml.TaggedStyle != 0 {
+		switch n.Tag {
+		case "!!str", "!!bool", "!!int", "!!float", "!!null", "!!timestamp", "!!binary":
+			return false
+		}
+		return true // a tag that the library does not know leaves the text as it is
+	}
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return true
+	}
+	if n.Value == "" {
+		return false
+	}
+	return strings.IndexByte("0123456789+-.yYnNtTfFoO~", n.Value[0]) < 0 || strings.ContainsAny(n.Value, "\n")
+}
+
+// spell writes the scalar on one line, so that it is read as where it stands.
+func spell(n *yaml.Node) string {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return n.Value
+	}
+	quoted, _ := json.Marshal(n.Value) // a string always has a JSON, and that is YAML
+	return n.Tag + " " + string(quoted)
+}
+
+// Text is the scalar as a path names it: strings bare, everything else as JSON.
+func (r *Reading) Text(n *yaml.Node) (string, bool) {
+	n = Target(n)
+	if n.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	if IsString(n) {
+		return n.Value, true
+	}
+	j, err := r.Scalar(n)
+	if err != nil {
+		return "", false
+	}
+	var s string
+	if json.Unmarshal(j, &s) == nil && j[0] == '"' {
+		return s, true
+	}
+	return string(j), true
+}
+
+// Convert writes the JSON that Kubernetes reads the node as, keys sorted.
+func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
+	n = Target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		entries, _ := r.Entries(n)
+		// As the conversion does: raw JSON within an object is kept byte for byte.
+		entries = slices.Clone(entries)
+		slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+		b.WriteByte('{')
+		for i, e := range entries {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if e.Err != nil {
+				return e.Err
+			}
+			name, err := json.Marshal(e.Name)
+			if err != nil {
+				return err
+			}
+			b.Write(name)
+			b.WriteByte(':')
+			if err := r.Convert(b, e.Value); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := r.Convert(b, item); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	default:
+		j, err := r.Scalar(n)
+		if err != nil {
+			return err
+		}
+		b.Write(j)
+	}
+	return nil
+}
+
+// Target follows an alias to the value that it stands for.
+func Target(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// KindOf is what a value of the input is called. Without a reading, a scalar is a "word".
+func KindOf(n *yaml.Node, r *Reading) string {
+	switch Target(n).Kind {
+	case yaml.MappingNode:
+		return "object"
+	case yaml.SequenceNode:
+		return "list"
+	}
+	if r == nil {
+		return "word"
+	}
+	j, err := r.Scalar(Target(n))
+	switch {
+	case err != nil:
+		return "number" // .inf and .nan have no JSON
+	case j[0] == '"':
+		return "string"
+	case j[0] == 't', j[0] == 'f':
+		return "boolean"
+	case j[0] == 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// Article returns the name of a kind with its article.
+func Article(kind string) string {
+	switch kind {
+	case "null":
+		return kind
+	case "object", "integer":
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// IsAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
+// a truth value there, a text here.
+func IsAmbiguous(word string) bool {
+	switch word {
+	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
+		return true
+	}
+	return false
+}
+
+// IsFraction says whether the scalar is a number that is not whole.
+func (r *Reading) IsFraction(n *yaml.Node) bool {
+	j, err := r.Scalar(n)
+	if err != nil {
+		return false
+	}
+	f, err := strconv.ParseFloat(string(j), 64)
+	return err == nil && f != math.Trunc(f)
+}
+
+// IsNull reports whether a scalar is null.
+func (r *Reading) IsNull(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || IsString(n) {
+		return false
+	}
+	j, err := r.Scalar(n)
+	return err == nil && string(j) == "null"
+}
+
+// Word is the text of a scalar, "" of anything else.
+func (r *Reading) Word(n *yaml.Node) string {
+	if n == nil || r.IsNull(n) {
+		return ""
+	}
+	text, _ := r.Text(n)
+	return text
+}

@@ -1,0 +1,149 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// jobs is what becomes of the JobSet's Jobs.
+func (c *checker) jobs(js *jobset.JobSet) {
+	known := c.set()
+	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
+		if known.Supersedes(f) {
+			continue
+		}
+		if f.Object.Kind == "ConfigMap" {
+			// It is the policy's own, of which the runtime says most.
+			f.Claims = append(f.Claims, engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
+			c.add(f)
+			continue
+		}
+		c.late(f, f.Path)
+	}
+	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
+	checkJobs(js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+}
+
+// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Other findings report numNodes,
+// and not every address of such a Pod.
+func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
+	if t := c.typed.Spec.Trainer; t == nil || t.NumNodes == nil || *t.NumNodes > 0 {
+		return js
+	}
+	filled, one := js.DeepCopy(), int32(1)
+	for i := range filled.Spec.ReplicatedJobs {
+		if job := &filled.Spec.ReplicatedJobs[i]; c.takesNumNodes(job) {
+			job.Template.Spec.Parallelism, job.Template.Spec.Completions = &one, &one
+		}
+	}
+	return filled
+}
+
+// takesNumNodes reports whether spec.trainer.numNodes counts the Pods of a replicated job.
+func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
+	if p := c.in.Runtime.spec.MLPolicy; p != nil && p.MPI != nil {
+		return job.Name == policy.Node
+	}
+	return job.Template.Labels[policy.Ancestor] == policy.Trainer
+}
+
+// jobFindings are package render's on the Jobs, but for what only a reader of its output needs to know.
+func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
+	out, _ := render.Jobs(oneOfEach(js), opts)
+	if out == nil {
+		return nil
+	}
+	return slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
+		switch f.Code {
+		case finding.CodeNoSuchPod, finding.CodeNeverCreated, finding.CodeManagedElsewhere:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// oneOfEach is the JobSet with one replica of each of its jobs: all others are alike.
+func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
+	small := js.DeepCopy()
+	for i := range small.Spec.ReplicatedJobs {
+		small.Spec.ReplicatedJobs[i].Replicas = min(1, small.Spec.ReplicatedJobs[i].Replicas)
+	}
+	return small
+}
+
+// checkJobs says what the API server refuses when the JobSet controller creates the JobSet's Jobs and
+// volume claims, and the Job controller their Pods. The add function gets findings whose objects are
+// those Jobs, and beside them the field of the JobSet.
+func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Stored: true})
+	if out == nil {
+		return
+	}
+	suspended := js.Spec.Suspend != nil && *js.Spec.Suspend
+	if leftToOthers(js) {
+		report := add
+		add = func(f finding.Finding, path fieldpath.Path) {
+			f.Severity = finding.Warning // this cluster's controllers create nothing
+			report(f, path)
+		}
+	}
+	for i, child := range slices.Concat(out.Jobs, out.Later) {
+		at := jobPath(child.ReplicatedJob).Append(fieldpath.Field("template"))
+		object := fieldpath.Object{Kind: "Job", Namespace: id.Namespace, Name: child.Job.Name}
+		severity := finding.Error
+		if suspended && i >= len(out.Jobs) {
+			severity = finding.Warning // the controller creates the Job after the JobSet is resumed
+		}
+		jobapi.Check(child.Job, func(code finding.Code, path fieldpath.Path, message, help string) {
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+		})
+	}
+	checkPods(js, id, add)
+	for i := range js.Spec.VolumeClaimPolicies {
+		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
+			claim := out.Claims[0]
+			out.Claims = out.Claims[1:]
+			at := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j))
+			object := fieldpath.Object{Kind: "PersistentVolumeClaim", Namespace: id.Namespace, Name: claim.Name}
+			podapi.CheckClaim(claim, func(code finding.Code, path fieldpath.Path, message, help string) {
+				add(finding.Finding{Code: code, Severity: finding.Error, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+			})
+		}
+	}
+}
+
+// leftToOthers reports whether JobSet's own controller makes nothing of the JobSet.
+func leftToOthers(js *jobset.JobSet) bool {
+	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
+}
+
+// checkPods says what the API server refuses when the Job controller creates the first Pod of each Job. A suspended
+// JobSet gets its Pods later, so its findings are warnings.
+func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+	severity := finding.Error
+	if js.Spec.Suspend != nil && *js.Spec.Suspend {
+		severity = finding.Warning
+	}
+	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{Indexes: &render.IndexRange{}}) {
+		if err != nil {
+			return
+		}
+		object := fieldpath.Object{Kind: "Pod", Namespace: id.Namespace, Name: strings.TrimSuffix(pod.GenerateName, "-")}
+		at := jobPath(pod.Labels[jobset.ReplicatedJobNameKey]).Append(fieldpath.Fields("template", "spec", "template")...)
+		podapi.CheckPod(pod, func(code finding.Code, path fieldpath.Path, message, help string) {
+			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: path, Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
+		})
+	}
+}

@@ -1,0 +1,131 @@
+// Package apirule holds the rules that recur in the APIs of Jobs, Pods and JobSets. They concern required values, sets of values, ranges,
+// names, selectors and metadata.
+//
+// A rule gets the field and its code, and calls a Reporter for each mistake. It knows nothing of the object around the field. The
+// limits are those of Kubernetes v1.36.3 (k8s.io/apimachinery pkg/util/validation and pkg/api/validation).
+package apirule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
+type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
+
+// NonNegative refuses a number below zero.
+func NonNegative[T int32 | int64](report Reporter, code finding.Code, path fieldpath.Path, n *T) {
+	if n != nil && *n < 0 {
+		report(code, path, fmt.Sprintf("must not be negative, and is %d", *n), "write 0 or more")
+	}
+}
+
+// Between refuses a number outside of a range.
+func Between[T int32 | int64 | int](report Reporter, code finding.Code, path fieldpath.Path, n, least, most T) {
+	if n < least || n > most {
+		report(code, path, fmt.Sprintf("is %d, and must be from %d to %d", n, least, most), "write a number in that range")
+	}
+}
+
+// OneOf refuses a word that is not among those allowed. It reports whether the word is.
+func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, value T, allowed ...T) bool {
+	if slices.Contains(allowed, value) {
+		return true
+	}
+	words := make([]string, len(allowed))
+	for i := range allowed {
+		words[i] = string(allowed[i])
+		if words[i] == "" {
+			words[i] = `""`
+		}
+	}
+	report(code, path, fmt.Sprintf("%q is not among the values that the field takes", string(value)), "write one of "+strings.Join(words, ", "))
+	return false
+}
+
+// Required refuses an empty text.
+func Required(report Reporter, code finding.Code, path fieldpath.Path, value string) bool {
+	if value == "" {
+		report(code, path, "is required, and empty", "set it")
+	}
+	return value != ""
+}
+
+const (
+	labelHelp     = "use lower-case letters, digits and dashes, beginning and ending with a letter or digit, 63 at most"
+	SubdomainHelp = "use lower-case letters, digits, dashes and dots, beginning and ending with a letter or digit"
+	qualifiedHelp = `write a name such as "app" or "example.com/app"`
+)
+
+// DNSLabel, DNSSubdomain and QualifiedName refuse texts that are no names of these kinds.
+func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), labelHelp)
+	}
+}
+
+func DNSSubdomain(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), SubdomainHelp)
+	}
+}
+
+func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
+	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
+		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), qualifiedHelp)
+	}
+}
+
+// LabelSelector checks a selector of Pods or Nodes by their labels.
+func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report Reporter) {
+	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
+		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, Brief(err.ErrorBody())), "mend the selector")
+	}
+}
+
+// RelativePath refuses paths that lead out of a volume.
+func RelativePath(report Reporter, code finding.Code, path fieldpath.Path, value string) {
+	switch {
+	case strings.HasPrefix(value, "/"):
+		report(code, path, fmt.Sprintf("%q must be a relative path", value), "drop the leading slash")
+	default:
+		NoWayUp(report, code, path, value)
+	}
+}
+
+func NoWayUp(report Reporter, code finding.Code, path fieldpath.Path, value string) {
+	if slices.Contains(strings.Split(value, "/"), "..") {
+		report(code, path, fmt.Sprintf("%q must not lead upwards", value), `write the path without ".."`)
+	}
+}
+
+// longestManagedBy is the limit of both JobSet and Job.
+const longestManagedBy = 63
+
+func ManagedBy(name string, path fieldpath.Path, code finding.Code, report Reporter) {
+	const help = `write a domain and a path, such as "acme.example.com/controller"`
+	for _, err := range validation.IsDomainPrefixedPath(nil, name) {
+		report(code, path, fmt.Sprintf("%q names no controller: %s", name, Brief(err.Detail)), help)
+	}
+	if len(name) > longestManagedBy {
+		report(code, path, fmt.Sprintf("%q has %d characters, and may have %d", name, len(name), longestManagedBy), help)
+	}
+}
+
+// Brief leaves out the examples and the regular expressions of Kubernetes' messages.
+func Brief(problems ...string) string {
+	short := make([]string, len(problems))
+	for i, problem := range problems {
+		short[i], _, _ = strings.Cut(problem, " (e.g. ")
+		short[i], _, _ = strings.Cut(short[i], " (regex used")
+	}
+	return strings.Join(short, "; ")
+}

@@ -1,0 +1,178 @@
+package jobapi
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+)
+
+// Check is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
+// controller made. Fields that the API server fills in may be empty.
+func Check(job *batchv1.Job, report apirule.Reporter) {
+	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
+	spec := fieldpath.Fields("spec")
+	checkCounts(&job.Spec, spec, report)
+	if by := job.Spec.ManagedBy; by != nil {
+		apirule.ManagedBy(*by, spec.Append(fieldpath.Field("managedBy")), finding.CodeJobSpec, report)
+	}
+	if p := job.Spec.PodFailurePolicy; p != nil {
+		checkPodFailurePolicy(&job.Spec, report)
+	}
+	checkJobSuccessPolicy(&job.Spec, report)
+	if p := job.Spec.PodReplacementPolicy; p != nil {
+		path := spec.Append(fieldpath.Field("podReplacementPolicy"))
+		if job.Spec.PodFailurePolicy != nil {
+			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed)
+		} else {
+			apirule.OneOf(report, finding.CodeJobSpec, path, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
+		}
+	}
+	checkSelector(job, report)
+	checkRestartPolicy(&job.Spec, report)
+	template := &job.Spec.Template
+	at := spec.Append(fieldpath.Field("template"))
+	apirule.Metadata(template.Labels, template.Annotations, at.Append(fieldpath.Field("metadata")), report)
+	podapi.CheckTemplate(template, at, report)
+}
+
+// The limits of Jobs with an index.
+const (
+	mostParallel           = 100_000
+	mostCompletions        = 100_000 // … beside which a backoff limit per index has limits of its own
+	mostParallelOfMany     = 10_000
+	mostFailedIndexesOfAny = 100_000
+	mostFailedOfMany       = 10_000
+)
+
+func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Reporter) {
+	refuse := func(field, message, help string) {
+		report(finding.CodeJobSpec, at.Append(fieldpath.Field(field)), message, help)
+	}
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("parallelism")), spec.Parallelism)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completions")), spec.Completions)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("activeDeadlineSeconds")), spec.ActiveDeadlineSeconds)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimit")), spec.BackoffLimit)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("ttlSecondsAfterFinished")), spec.TTLSecondsAfterFinished)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("backoffLimitPerIndex")), spec.BackoffLimitPerIndex)
+	apirule.NonNegative(report, finding.CodeJobSpec, at.Append(fieldpath.Field("maxFailedIndexes")), spec.MaxFailedIndexes)
+	if spec.MaxFailedIndexes != nil && spec.BackoffLimitPerIndex == nil {
+		refuse("backoffLimitPerIndex", "is required beside maxFailedIndexes", "set it, or drop maxFailedIndexes")
+	}
+	if spec.CompletionMode != nil {
+		apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("completionMode")), *spec.CompletionMode, batchv1.IndexedCompletion, batchv1.NonIndexedCompletion)
+	}
+	if !isIndexed(spec) {
+		const help = "set completionMode to Indexed, or drop the field"
+		if spec.CompletionMode == nil || *spec.CompletionMode == batchv1.NonIndexedCompletion {
+			if spec.BackoffLimitPerIndex != nil {
+				refuse("backoffLimitPerIndex", "is only for Jobs whose Pods have an index", help)
+			}
+			if spec.MaxFailedIndexes != nil {
+				refuse("maxFailedIndexes", "is only for Jobs whose Pods have an index", help)
+			}
+		}
+		return
+	}
+	if spec.Completions == nil {
+		refuse("completions", "is required where completionMode is Indexed", "set it")
+		return
+	}
+	if p := spec.Parallelism; p != nil && *p > mostParallel {
+		refuse("parallelism", fmt.Sprintf("is %d; Pods with an index run %d at a time at most", *p, mostParallel), "lower it")
+	}
+	if m := spec.MaxFailedIndexes; m != nil {
+		if *m > *spec.Completions {
+			refuse("maxFailedIndexes", fmt.Sprintf("is %d, more than the %d completions", *m, *spec.Completions), "lower it")
+		}
+		if *m > mostFailedIndexesOfAny {
+			refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d", *m, mostFailedIndexesOfAny), "lower it")
+		}
+	}
+	if *spec.Completions > mostCompletions && spec.BackoffLimitPerIndex != nil {
+		checkManyIndexes(spec, refuse)
+	}
+}
+
+// checkManyIndexes holds what is asked of a Job with very many indexes and a backoff limit for each.
+func checkManyIndexes(spec *batchv1.JobSpec, refuse func(field, message, help string)) {
+	if spec.MaxFailedIndexes == nil {
+		refuse("maxFailedIndexes", fmt.Sprintf("is required beside more than %d completions", mostCompletions), "set it")
+	} else if *spec.MaxFailedIndexes > mostFailedOfMany {
+		refuse("maxFailedIndexes", fmt.Sprintf("is %d, and may be %d beside more than %d completions", *spec.MaxFailedIndexes, mostFailedOfMany, mostCompletions), "lower it")
+	}
+	if p := spec.Parallelism; p != nil && *p > mostParallelOfMany {
+		refuse("parallelism", fmt.Sprintf("is %d, and may be %d beside more than %d completions with a backoff limit for each index", *p, mostParallelOfMany, mostCompletions), "lower it")
+	}
+}
+
+func isIndexed(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// checkRestartPolicy: JobSet fills in OnFailure where there is none.
+func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
+	policy := spec.Template.Spec.RestartPolicy
+	path := fieldpath.Fields("spec", "template", "spec", "restartPolicy")
+	switch policy {
+	case corev1.RestartPolicyNever:
+	case corev1.RestartPolicyOnFailure, "":
+		if spec.PodFailurePolicy != nil {
+			report(finding.CodeRestartPolicy, path, "a Job with a podFailurePolicy needs the restart policy Never; JobSet fills in OnFailure where there is none",
+				"set restartPolicy to Never, or drop podFailurePolicy")
+		}
+	default:
+		report(finding.CodeRestartPolicy, path, fmt.Sprintf("a Job's Pods cannot have the restart policy %q", policy), "write Never or OnFailure")
+	}
+}
+
+// checkSelector: a Job's selector and the labels that it selects by are the Job API's own affair.
+func checkSelector(job *batchv1.Job, report apirule.Reporter) {
+	if manual := job.Spec.ManualSelector; manual != nil && *manual {
+		checkManualSelector(job, report)
+		return
+	}
+	own := map[string]string{"job-name": job.Name, batchv1.JobNameLabel: job.Name}
+	if s := job.Spec.Selector; s != nil {
+		apirule.LabelSelector(s, fieldpath.Fields("spec", "selector"), finding.CodeReservedLabel, report)
+	}
+	if s := job.Spec.Selector; s != nil && !selects(s, own) {
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "selector"), "the Job API makes a Job's selector itself", "drop the selector")
+	}
+	labels := fieldpath.Fields("spec", "template", "metadata", "labels")
+	for _, key := range []string{"job-name", batchv1.JobNameLabel} {
+		if value, set := job.Spec.Template.Labels[key]; set && value != job.Name {
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's name", key), "drop the label")
+		}
+	}
+	for _, key := range []string{"controller-uid", batchv1.ControllerUidLabel} {
+		if _, set := job.Spec.Template.Labels[key]; set {
+			report(finding.CodeReservedLabel, labels.Append(fieldpath.Key(key)), fmt.Sprintf("the Job API sets the label %s of Pods, and takes no other value than the Job's uid", key), "drop the label")
+		}
+	}
+}
+
+func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
+	path := fieldpath.Fields("spec", "selector")
+	if job.Spec.Selector == nil {
+		report(finding.CodeReservedLabel, path, "is required where manualSelector is true", "drop manualSelector: the Job API makes the selector")
+		return
+	}
+	apirule.LabelSelector(job.Spec.Selector, path, finding.CodeReservedLabel, report)
+	if !selects(job.Spec.Selector, job.Spec.Template.Labels) {
+		report(finding.CodeReservedLabel, fieldpath.Fields("spec", "template", "metadata", "labels"), "the Job's selector does not select its own Pods", "drop manualSelector and selector")
+	}
+}
+
+// selects tells whether the selector finds an object with the labels.
+func selects(selector *metav1.LabelSelector, set map[string]string) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err != nil || s.Matches(labels.Set(set))
+}

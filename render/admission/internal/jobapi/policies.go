@@ -1,0 +1,168 @@
+package jobapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+	"github.com/trainweld/trainweld/render/admission/internal/podapi"
+)
+
+// The limits of a Job's policies (Kubernetes v1.36.3 pkg/apis/batch/validation).
+const (
+	mostRules       = 20
+	mostExitCodes   = 255
+	mostConditions  = 20
+	longestIndexSet = 64 * 1024
+)
+
+func checkPodFailurePolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
+	path := fieldpath.Fields("spec", "podFailurePolicy", "rules")
+	rules := spec.PodFailurePolicy.Rules
+	if len(rules) > mostRules {
+		report(finding.CodeJobSpec, path, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+	}
+	for i := range rules {
+		checkFailureRule(spec, &rules[i], path.Append(fieldpath.Index(i)), report)
+	}
+}
+
+func checkFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, at fieldpath.Path, report apirule.Reporter) {
+	action := at.Append(fieldpath.Field("action"))
+	apirule.OneOf(report, finding.CodeJobSpec, action, rule.Action,
+		batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex, batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore)
+	if rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil {
+		report(finding.CodeJobSpec, action, "FailIndex needs a backoffLimitPerIndex", "set backoffLimitPerIndex, or write another action")
+	}
+	if hasCodes, hasConditions := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; hasCodes == hasConditions {
+		report(finding.CodeJobSpec, at, "a rule looks at exit codes or at conditions of the Pod: exactly one of them", "set either onExitCodes or onPodConditions")
+	}
+	if codes := rule.OnExitCodes; codes != nil {
+		checkExitCodes(spec, codes, at.Append(fieldpath.Field("onExitCodes")), report)
+	}
+	conditions := at.Append(fieldpath.Field("onPodConditions"))
+	if len(rule.OnPodConditions) > mostConditions {
+		report(finding.CodeJobSpec, conditions, fmt.Sprintf("has %d conditions, and may have %d", len(rule.OnPodConditions), mostConditions), "drop some of them")
+	}
+	for i, pattern := range rule.OnPodConditions {
+		item := conditions.Append(fieldpath.Index(i))
+		apirule.QualifiedName(report, finding.CodeJobSpec, item.Append(fieldpath.Field("type")), "a condition", string(pattern.Type))
+		if pattern.Status != "" { // the API server fills in True
+			apirule.OneOf(report, finding.CodeJobSpec, item.Append(fieldpath.Field("status")), pattern.Status, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionUnknown)
+		}
+	}
+}
+
+func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExitCodesRequirement, at fieldpath.Path, report apirule.Reporter) {
+	apirule.OneOf(report, finding.CodeJobSpec, at.Append(fieldpath.Field("operator")), codes.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
+	pod := &spec.Template.Spec
+	if name := codes.ContainerName; name != nil && !podapi.HasContainer(pod.Containers, *name) && !podapi.HasContainer(pod.InitContainers, *name) {
+		report(finding.CodeJobSpec, at.Append(fieldpath.Field("containerName")), fmt.Sprintf("the Pod has no container %q", *name), "name one of the job's containers")
+	}
+	values := at.Append(fieldpath.Field("values"))
+	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
+	switch n := len(codes.Values); {
+	case n == 0:
+		refuse(values, "needs at least one exit code", "name the exit codes")
+	case n > mostExitCodes:
+		refuse(values, fmt.Sprintf("has %d exit codes, and may have %d", n, mostExitCodes), "drop some of them")
+	}
+	for i, code := range codes.Values {
+		if code == 0 && codes.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn {
+			refuse(values.Append(fieldpath.Index(i)), "0 is no failure", "drop it")
+		}
+		if slices.Contains(codes.Values[:i], code) {
+			refuse(values.Append(fieldpath.Index(i)), fmt.Sprintf("the exit code %d is there twice", code), "drop one of the two")
+		}
+	}
+	if !slices.IsSorted(codes.Values) {
+		refuse(values, "must be in order", "sort the exit codes")
+	}
+}
+
+func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
+	if spec.SuccessPolicy == nil {
+		return
+	}
+	path := fieldpath.Fields("spec", "successPolicy")
+	if !isIndexed(spec) {
+		report(finding.CodeJobSpec, path, "is only for Jobs whose Pods have an index", "set completionMode to Indexed, or drop the policy")
+		return
+	}
+	if spec.Completions == nil {
+		return // reported where completions are
+	}
+	rules, list := spec.SuccessPolicy.Rules, path.Append(fieldpath.Field("rules"))
+	if len(rules) == 0 {
+		report(finding.CodeJobSpec, list, "needs at least one rule", "name a rule, or drop the policy")
+	}
+	if len(rules) > mostRules {
+		report(finding.CodeJobSpec, list, fmt.Sprintf("has %d rules, and may have %d", len(rules), mostRules), "drop some of them")
+	}
+	for i := range rules {
+		checkSuccessRule(&rules[i], *spec.Completions, list.Append(fieldpath.Index(i)), report)
+	}
+}
+
+func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fieldpath.Path, report apirule.Reporter) {
+	refuse := func(path fieldpath.Path, message, help string) { report(finding.CodeJobSpec, path, message, help) }
+	if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
+		refuse(at, "a rule says how many indexes have to succeed, or which", "set succeededCount or succeededIndexes")
+	}
+	total := int32(0)
+	if rule.SucceededIndexes != nil {
+		path := at.Append(fieldpath.Field("succeededIndexes"))
+		if n := len(*rule.SucceededIndexes); n > longestIndexSet {
+			refuse(path, fmt.Sprintf("has %d characters, and may have %d", n, longestIndexSet), "use ranges")
+		}
+		n, ok := countIndexes(*rule.SucceededIndexes, completions)
+		if !ok {
+			refuse(path, fmt.Sprintf("%q names no indexes of a Job with %d completions", *rule.SucceededIndexes, completions), `write numbers and ranges in order, such as "1,3-5"`)
+		}
+		total = n
+	}
+	if count := rule.SucceededCount; count != nil {
+		path := at.Append(fieldpath.Field("succeededCount"))
+		apirule.NonNegative(report, finding.CodeJobSpec, path, count)
+		if *count > completions {
+			refuse(path, fmt.Sprintf("is %d, more than the %d completions", *count, completions), "lower it")
+		}
+		if rule.SucceededIndexes != nil && *count > total {
+			refuse(path, fmt.Sprintf("is %d, more than the %d indexes that succeededIndexes names", *count, total), "lower it")
+		}
+	}
+}
+
+// countIndexes counts the indexes of a text such as 1,3-5: in order, without overlap, below completions.
+func countIndexes(text string, completions int32) (total int32, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	last := int64(-1)
+	for _, part := range strings.Split(text, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.ParseInt(from, 10, 32)
+		if err != nil || first <= last {
+			return total, false
+		}
+		end := first
+		if isRange {
+			if end, err = strconv.ParseInt(to, 10, 32); err != nil || end <= first {
+				return total, false
+			}
+		}
+		if end >= int64(completions) {
+			return total, false
+		}
+		total += int32(end - first + 1)
+		last = end
+	}
+	return total, true
+}

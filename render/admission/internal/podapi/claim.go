@@ -1,0 +1,94 @@
+package podapi
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// CheckClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
+// pkg/apis/core/validation).
+func CheckClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
+	apirule.Metadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
+	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
+}
+
+func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
+	modes := at.Append(fieldpath.Field("accessModes"))
+	if len(spec.AccessModes) == 0 {
+		report(finding.CodeClaim, modes, "is required, and empty", "write ReadWriteOnce, or ReadWriteMany where several nodes share the volume")
+	}
+	once := false
+	for i, mode := range spec.AccessModes {
+		apirule.OneOf(report, finding.CodeClaim, modes.Append(fieldpath.Index(i)), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOncePod)
+		once = once || mode == corev1.ReadWriteOncePod
+	}
+	if once && len(spec.AccessModes) > 1 {
+		report(finding.CodeClaim, modes, "ReadWriteOncePod goes with no other mode", "keep the one that is meant")
+	}
+	storage := at.Append(fieldpath.Fields("resources", "requests")...).Append(fieldpath.Key(string(corev1.ResourceStorage)))
+	switch size, set := spec.Resources.Requests[corev1.ResourceStorage]; {
+	case !set:
+		report(finding.CodeClaim, at.Append(fieldpath.Field("resources"), fieldpath.Key(string(corev1.ResourceStorage))), "is required, and missing", "set resources.requests.storage")
+	case !positive(size):
+		report(finding.CodeClaim, storage, fmt.Sprintf("is %s, and must be more than 0", size.String()), "write a quantity such as 10Gi")
+	}
+	if name := spec.StorageClassName; name != nil && *name != "" {
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("storageClassName")), "a StorageClass", *name)
+	}
+	if name := spec.VolumeAttributesClassName; name != nil && *name != "" {
+		apirule.DNSSubdomain(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeAttributesClassName")), "a VolumeAttributesClass", *name)
+	}
+	if mode := spec.VolumeMode; mode != nil {
+		apirule.OneOf(report, finding.CodeClaim, at.Append(fieldpath.Field("volumeMode")), *mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+	}
+	if spec.Selector != nil {
+		apirule.LabelSelector(spec.Selector, at.Append(fieldpath.Field("selector")), finding.CodeClaim, report)
+	}
+	checkDataSources(spec, at, report)
+}
+
+// checkDataSources checks what the volume is to be filled with.
+func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
+	check := func(field, name, kind string, group *string) {
+		path := at.Append(fieldpath.Field(field))
+		apirule.Required(report, finding.CodeClaim, path.Append(fieldpath.Field("name")), name)
+		apirule.Required(report, finding.CodeClaim, path.Append(fieldpath.Field("kind")), kind)
+		switch {
+		case group != nil && *group != "":
+			apirule.DNSSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
+		case kind != "PersistentVolumeClaim":
+			report(finding.CodeClaim, path, fmt.Sprintf("a %s is no kind of the core group that a volume can be filled from", kind), "name its apiGroup")
+		}
+	}
+	source, ref := spec.DataSource, spec.DataSourceRef
+	if source != nil {
+		check("dataSource", source.Name, source.Kind, source.APIGroup)
+	}
+	if ref == nil {
+		return
+	}
+	same := source != nil && source.Name == ref.Name && source.Kind == ref.Kind && ptr.Equal(source.APIGroup, ref.APIGroup)
+	if !same {
+		check("dataSourceRef", ref.Name, ref.Kind, ref.APIGroup)
+	}
+	if ref.Namespace != nil && *ref.Namespace != "" {
+		apirule.DNSLabel(report, finding.CodeClaim, at.Append(fieldpath.Fields("dataSourceRef", "namespace")...), "a namespace", *ref.Namespace)
+		if source != nil {
+			report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "cannot be beside dataSourceRef.namespace", "drop it")
+		}
+		return
+	}
+	if source != nil && !same {
+		report(finding.CodeClaim, at.Append(fieldpath.Field("dataSource")), "is another object than dataSourceRef", "drop one of the two")
+	}
+}
+
+// positive says whether a quantity is more than nothing.
+func positive(q resource.Quantity) bool { return q.Sign() > 0 }

@@ -1,0 +1,226 @@
+package podapi
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// podContainer is a container of a Pod, and where it stands.
+type podContainer struct {
+	*corev1.Container
+	at   fieldpath.Path
+	init bool
+}
+
+// sidecar tells of an init container that runs beside the others.
+func (c *podContainer) sidecar() bool {
+	return c.init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// containers are the Pod's, init containers first.
+func (p *podChecker) containers() []podContainer {
+	var all []podContainer
+	add := func(list string, containers []corev1.Container, init bool) {
+		steps := nameSteps(len(containers), func(i int) string { return containers[i].Name })
+		for i := range containers {
+			all = append(all, podContainer{&containers[i], p.at.Append(fieldpath.Field(list), steps[i]), init})
+		}
+	}
+	add("initContainers", p.Spec.InitContainers, true)
+	add("containers", p.Spec.Containers, false)
+	return all
+}
+
+// nameSteps returns the steps to the items of a list: by name, or by position where an earlier item has the same name.
+func nameSteps(n int, name func(i int) string) []fieldpath.Step {
+	steps := make([]fieldpath.Step, n)
+	seen := map[string]bool{"": true}
+	for i := range steps {
+		if seen[name(i)] {
+			steps[i] = fieldpath.Index(i)
+		} else {
+			steps[i] = fieldpath.Item("name", name(i))
+		}
+		seen[name(i)] = true
+	}
+	return steps
+}
+
+func (p *podChecker) checkContainers() {
+	if len(p.Spec.Containers) == 0 {
+		p.report(finding.CodePodSpec, p.field("containers"), "a Pod needs at least one container", "add one to the runtime's template")
+	}
+	for _, c := range p.containers() {
+		p.checkContainer(c)
+	}
+	p.checkUniqueNames()
+	p.checkHostPorts(false)
+}
+
+// checkUniqueNames: containers and init containers share their names.
+func (p *podChecker) checkUniqueNames() {
+	seen := map[string]bool{}
+	// The API server complains about the init container where the two lists have the same name.
+	all := p.containers()
+	slices.SortStableFunc(all, func(a, b podContainer) int {
+		switch {
+		case a.init == b.init:
+			return 0
+		case b.init:
+			return -1
+		default:
+			return 1
+		}
+	})
+	for _, c := range all {
+		if c.Name == "" {
+			continue
+		}
+		if seen[c.Name] {
+			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), fmt.Sprintf("another container of the Pod is called %q, too", c.Name), "give the containers different names")
+		}
+		seen[c.Name] = true
+	}
+}
+
+func (p *podChecker) checkContainer(c podContainer) {
+	if apirule.Required(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), c.Name) {
+		apirule.DNSLabel(p.report, finding.CodeBadName, c.at.Append(fieldpath.Field("name")), "a container", c.Name)
+	}
+	if c.Image == "" {
+		p.report(finding.CodeNoImage, c.at.Append(fieldpath.Field("image")), fmt.Sprintf("container %q has no image", c.Name), "set it in the runtime, or for the trainer's container in spec.trainer.image")
+	}
+	if policy := c.TerminationMessagePolicy; policy != "" {
+		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("terminationMessagePolicy")), policy, corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+	}
+	if policy := c.ImagePullPolicy; policy != "" {
+		apirule.OneOf(p.report, finding.CodePodSpec, c.at.Append(fieldpath.Field("imagePullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+	}
+	p.checkPorts(c)
+	p.checkEnv(c)
+	p.checkMounts(c)
+	p.checkDevices(c)
+	p.checkResources(c)
+	p.checkResizePolicy(c)
+	p.checkContainerSecurity(c)
+	p.checkContainerRestart(c)
+	p.checkLifecycle(c)
+}
+
+func (p *podChecker) checkPorts(c podContainer) {
+	names := map[string]bool{}
+	for i, port := range c.Ports {
+		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
+		if port.Name != "" {
+			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, apirule.Brief(problems...)),
+					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
+			} else if names[port.Name] {
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
+			}
+			names[port.Name] = true
+		}
+		p.checkPort(at.Append(fieldpath.Field("containerPort")), port.ContainerPort)
+		if port.HostPort != 0 {
+			p.checkPort(at.Append(fieldpath.Field("hostPort")), port.HostPort)
+		}
+		if port.Protocol != "" {
+			apirule.OneOf(p.report, finding.CodePort, at.Append(fieldpath.Field("protocol")), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+		}
+	}
+}
+
+const highestPort = 65535
+
+func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
+	apirule.Between(p.report, finding.CodePort, path, port, 1, highestPort)
+}
+
+// checkHostPorts: one port of a node serves one container. Init containers run one after another. In a
+// Pod that shares the network of its node, every port is one of the node; the API server writes that into
+// the Pod, and not into the Job's template.
+func (p *podChecker) checkHostPorts(ofNode bool) {
+	type hostPort struct {
+		protocol corev1.Protocol
+		ip       string
+		port     int32
+	}
+	running := map[hostPort]bool{}
+	for _, c := range p.containers() {
+		taken := running
+		if c.init {
+			taken = map[hostPort]bool{}
+		}
+		for i, port := range c.Ports {
+			number := port.HostPort
+			if number == 0 && ofNode {
+				number = port.ContainerPort
+			}
+			if number == 0 {
+				continue
+			}
+			key := hostPort{port.Protocol, port.HostIP, number}
+			if key.protocol == "" {
+				key.protocol = corev1.ProtocolTCP
+			}
+			if taken[key] {
+				p.report(finding.CodePort, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
+					fmt.Sprintf("another container of the Pod takes port %d of the node, too", number), "use another port, or drop hostPort")
+			}
+			taken[key] = true
+		}
+	}
+}
+
+// The limits of a container's restart rules (Kubernetes v1.36.3 pkg/apis/core/validation).
+const (
+	mostRestartRules     = 20
+	mostRestartExitCodes = 255
+)
+
+func (p *podChecker) checkContainerRestart(c podContainer) {
+	path := c.at.Append(fieldpath.Field("restartPolicy"))
+	rules := c.at.Append(fieldpath.Field("restartPolicyRules"))
+	switch {
+	case c.RestartPolicy != nil:
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, path, *c.RestartPolicy,
+			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+	case len(c.RestartPolicyRules) > 0:
+		p.report(finding.CodeRestartPolicy, path, "is required beside restartPolicyRules", "set it, or drop the rules")
+	}
+	if n := len(c.RestartPolicyRules); n > mostRestartRules {
+		p.report(finding.CodeRestartPolicy, rules, fmt.Sprintf("has %d rules, and may have %d", n, mostRestartRules), "drop some of them")
+	}
+	for i, rule := range c.RestartPolicyRules {
+		at := rules.Append(fieldpath.Index(i))
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Field("action")), rule.Action,
+			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+		codes := rule.ExitCodes
+		if codes == nil {
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Field("exitCodes")), "is required, and missing", "name the exit codes that the rule is for")
+			continue
+		}
+		apirule.OneOf(p.report, finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "operator")...), codes.Operator,
+			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
+		if n := len(codes.Values); n > mostRestartExitCodes {
+			p.report(finding.CodeRestartPolicy, at.Append(fieldpath.Fields("exitCodes", "values")...), fmt.Sprintf("has %d exit codes, and may have %d", n, mostRestartExitCodes), "drop some of them")
+		}
+	}
+}
+
+// HasContainer reports whether a list holds a container of the name.
+func HasContainer(containers []corev1.Container, name string) bool {
+	for i := range containers {
+		if containers[i].Name == name {
+			return true
+		}
+	}
+	return false
+}

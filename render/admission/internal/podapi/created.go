@@ -1,0 +1,56 @@
+package podapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// CheckPod checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
+// plugins refuse and the Job API does not (Kubernetes v1.36.3 pkg/apis/core/validation, plugin/pkg/admission).
+func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
+	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
+	spec := &p.Spec
+	p.checkPriority()
+	p.checkOverhead()
+	if spec.HostNetwork {
+		p.checkHostPorts(true)
+	}
+	if spec.NodeName != "" && len(spec.SchedulingGates) > 0 {
+		p.report(finding.CodeScheduling, p.field("nodeName"), "forbidden beside schedulingGates", "remove one of the two")
+	}
+	for _, container := range p.containers() {
+		if container.Image != strings.TrimSpace(container.Image) {
+			p.report(finding.CodeNoImage, container.at.Append(fieldpath.Field("image")), fmt.Sprintf("%q begins or ends with a space", container.Image), "drop the space")
+		}
+	}
+	for i := range spec.Volumes {
+		p.checkCreatedVolume(i)
+	}
+	for i, finalizer := range p.Finalizers {
+		path := fieldpath.Fields("metadata", "finalizers").Append(fieldpath.Index(i))
+		apirule.QualifiedName(p.report, finding.CodeBadLabel, path, "a finalizer", finalizer)
+		standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+		if !strings.Contains(finalizer, "/") && !slices.Contains(standard, finalizer) {
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)
+		}
+	}
+	// The placement of the Pods of an exclusive job adds terms.
+	if a := spec.Affinity; a != nil {
+		p.checkAffinity(a, p.field("affinity"))
+	}
+}
+
+func (p *podChecker) checkCreatedVolume(i int) {
+	v := &p.Spec.Volumes[i]
+	if v.Image != nil && v.Image.Reference == "" {
+		p.report(finding.CodeVolume, p.volumePath(i).Append(fieldpath.Fields("image", "reference")...), "is required, and empty", "name the image")
+	}
+}

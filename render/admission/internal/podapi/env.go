@@ -1,0 +1,226 @@
+package podapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkEnv checks a container's variables, and the objects that it takes variables from.
+func (p *podChecker) checkEnv(c podContainer) {
+	list := c.at.Append(fieldpath.Field("env"))
+	steps := envSteps(c.Env)
+	for i := range c.Env {
+		env := &c.Env[i]
+		at := list.Append(steps[i])
+		if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
+			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, apirule.Brief(problems...)),
+					"use letters, digits and underscores")
+			}
+		}
+		if env.ValueFrom != nil {
+			p.checkValueFrom(env, at.Append(fieldpath.Field("valueFrom")))
+		}
+	}
+	p.checkEnvFrom(c)
+}
+
+// envSteps returns the steps to variables: by name unless another has the same.
+func envSteps(env []corev1.EnvVar) []fieldpath.Step {
+	count := make(map[string]int, len(env))
+	for i := range env {
+		count[env[i].Name]++
+	}
+	steps := make([]fieldpath.Step, len(env))
+	for i := range env {
+		if name := env[i].Name; name != "" && count[name] == 1 {
+			steps[i] = fieldpath.Item("name", name)
+		} else {
+			steps[i] = fieldpath.Index(i)
+		}
+	}
+	return steps
+}
+
+func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
+	from, sources := env.ValueFrom, 0
+	if from.FieldRef != nil {
+		sources++
+		p.checkFieldRef(from.FieldRef, envFields, finding.CodeEnv, at.Append(fieldpath.Field("fieldRef")))
+	}
+	if from.ResourceFieldRef != nil {
+		sources++
+		p.checkResourceRef(from.ResourceFieldRef, false, finding.CodeEnv, at.Append(fieldpath.Field("resourceFieldRef")))
+	}
+	if ref := from.ConfigMapKeyRef; ref != nil {
+		sources++
+		p.checkKeyRef("a ConfigMap", ref.Name, ref.Key, at.Append(fieldpath.Field("configMapKeyRef")))
+	}
+	if ref := from.SecretKeyRef; ref != nil {
+		sources++
+		p.checkKeyRef("a Secret", ref.Name, ref.Key, at.Append(fieldpath.Field("secretKeyRef")))
+	}
+	if ref := from.FileKeyRef; ref != nil {
+		sources++
+		p.checkFileRef(ref, at.Append(fieldpath.Field("fileKeyRef")))
+	}
+	switch {
+	case sources == 0:
+		p.report(finding.CodeEnv, at, "says nothing about where the value is from", "name one of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, or set value")
+	case env.Value != "":
+		p.report(finding.CodeValueAndValueFrom, at, "cannot be beside value", "keep the one that is meant")
+	case sources > 1:
+		p.report(finding.CodeTwoSources, at, "names several sources", "keep the one that is meant")
+	}
+}
+
+// envFields and volumeFields are the fields of a Pod that a variable, or a file, can hold, besides
+// single labels and annotations.
+var (
+	envFields    = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
+	volumeFields = []string{"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
+)
+
+// checkFieldRef checks a reference to a field of the Pod.
+func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []string, code finding.Code, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("fieldPath"))
+	if !apirule.Required(p.report, code, path, ref.FieldPath) {
+		return
+	}
+	if ref.APIVersion != "" && ref.APIVersion != "v1" {
+		p.report(code, path, fmt.Sprintf("%q is no version of Pods", ref.APIVersion), "drop it")
+		return
+	}
+	field := ref.FieldPath
+	if field == "spec.host" {
+		field = "spec.nodeName" // as it was called before
+	}
+	if of, key, ok := subscript(field); ok {
+		if of != "metadata.labels" && of != "metadata.annotations" {
+			p.report(code, path, fmt.Sprintf("%q: only labels and annotations have keys", ref.FieldPath), "name a field that there is")
+			return
+		}
+		if of == "metadata.annotations" {
+			key = strings.ToLower(key)
+		}
+		apirule.QualifiedName(p.report, code, path, "a label or annotation", key)
+		return
+	}
+	if !slices.Contains(fields, field) {
+		p.report(code, path, fmt.Sprintf("%q is no field of a Pod that can be had here", ref.FieldPath),
+			fmt.Sprintf("name one of %s, or a label or annotation such as metadata.labels['app']", strings.Join(fields, ", ")))
+	}
+}
+
+// subscript takes a path such as metadata.labels['app'] apart.
+func subscript(path string) (of, key string, ok bool) {
+	rest, ok := strings.CutSuffix(path, "']")
+	if !ok {
+		return "", "", false
+	}
+	of, key, ok = strings.Cut(rest, "['")
+	return of, key, ok && of != ""
+}
+
+// The resources of a container that a variable, or a file, can hold.
+var containerResources = []string{
+	"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+}
+
+func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bool, code finding.Code, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("resource"))
+	hugePages := strings.HasPrefix(ref.Resource, "limits.hugepages-") || strings.HasPrefix(ref.Resource, "requests.hugepages-")
+	switch {
+	case file && ref.ContainerName == "":
+		p.report(code, at.Append(fieldpath.Field("containerName")), "is required in a volume", "name the container")
+	case !apirule.Required(p.report, code, path, ref.Resource):
+	case !slices.Contains(containerResources, ref.Resource) && !hugePages:
+		p.report(code, path, fmt.Sprintf("%q is no resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
+	}
+	if zero := (resource.Quantity{}); ref.Divisor.Cmp(zero) == 0 {
+		return
+	}
+	divisors := []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
+	if strings.HasSuffix(ref.Resource, ".cpu") {
+		divisors = []string{"1m", "1"}
+	}
+	if (hugePages || slices.Contains(containerResources, ref.Resource)) && !slices.Contains(divisors, ref.Divisor.String()) {
+		p.report(code, at.Append(fieldpath.Field("divisor")), fmt.Sprintf("%s is no divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
+	}
+}
+
+func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), what, name)
+	if !apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), key) {
+		return
+	}
+	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
+		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, apirule.Brief(problems...)), "use letters, digits, dashes, underscores and dots")
+	}
+}
+
+// checkFileRef checks a variable that is read from a file which an init container wrote.
+func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
+	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
+		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
+			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, apirule.Brief(problems...)), "use letters, digits and underscores")
+		}
+	}
+	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
+		apirule.NoWayUp(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path)
+	}
+	volume := at.Append(fieldpath.Field("volumeName"))
+	if !apirule.Required(p.report, finding.CodeEnv, volume, ref.VolumeName) {
+		return
+	}
+	i := slices.IndexFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == ref.VolumeName })
+	switch {
+	case i < 0:
+		p.report(finding.CodeEnv, volume, fmt.Sprintf("the Pod has no volume %q", ref.VolumeName), "name one of its volumes that is an emptyDir")
+	case p.Spec.Volumes[i].EmptyDir == nil && hasSource(&p.Spec.Volumes[i]):
+		p.report(finding.CodeEnv, volume, fmt.Sprintf("volume %q is no emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
+	}
+}
+
+func (p *podChecker) checkEnvFrom(c podContainer) {
+	for i := range c.EnvFrom {
+		from := &c.EnvFrom[i]
+		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
+		if from.Prefix != "" {
+			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, apirule.Brief(problems...)), "use letters, digits and underscores")
+			}
+		}
+		if ref := from.ConfigMapRef; ref != nil {
+			p.checkSourceName("a ConfigMap", ref.Name, at.Append(fieldpath.Fields("configMapRef", "name")...))
+		}
+		if ref := from.SecretRef; ref != nil {
+			p.checkSourceName("a Secret", ref.Name, at.Append(fieldpath.Fields("secretRef", "name")...))
+		}
+		switch {
+		case from.ConfigMapRef == nil && from.SecretRef == nil:
+			p.report(finding.CodeEnv, at, "names no source", "set configMapRef or secretRef")
+		case from.ConfigMapRef != nil && from.SecretRef != nil:
+			p.report(finding.CodeTwoSources, at, "names two sources", "keep the one that is meant")
+		}
+	}
+}
+
+func (p *podChecker) checkSourceName(what, name string, path fieldpath.Path) {
+	if !apirule.Required(p.report, finding.CodeEnv, path, name) {
+		return
+	}
+	if n := len(name); n > 1 && name[n-1] == '-' {
+		name = name[:n-2] + "a" // the API server lets it end in a dash, as if it were to be completed
+	}
+	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, what, name)
+}

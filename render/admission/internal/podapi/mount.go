@@ -1,0 +1,100 @@
+package podapi
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkMounts checks what a container mounts, and where.
+func (p *podChecker) checkMounts(c podContainer) {
+	paths := map[string]bool{}
+	for i := range c.VolumeMounts {
+		m := &c.VolumeMounts[i]
+		at := c.at.Append(fieldpath.Field("volumeMounts"), fieldpath.Index(i))
+		if m.MountPath != "" && !paths[m.MountPath] {
+			at = c.at.Append(fieldpath.Field("volumeMounts"), fieldpath.Item("mountPath", m.MountPath))
+		}
+		p.checkVolumeOf(m.Name, at.Append(fieldpath.Field("name")))
+		if apirule.Required(p.report, finding.CodeMount, at.Append(fieldpath.Field("mountPath")), m.MountPath) && paths[m.MountPath] {
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), fmt.Sprintf("something is mounted at %s already", m.MountPath), "mount one of the two elsewhere")
+		}
+		paths[m.MountPath] = true
+		if slices.ContainsFunc(c.VolumeDevices, func(d corev1.VolumeDevice) bool { return d.Name == m.Name || d.DevicePath == m.MountPath }) {
+			p.report(finding.CodeMount, at, "is a device of the container, too", "drop the mount, or the device")
+		}
+		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPath")), m.SubPath)
+		apirule.RelativePath(p.report, finding.CodeMount, at.Append(fieldpath.Field("subPathExpr")), m.SubPathExpr)
+		if m.SubPath != "" && m.SubPathExpr != "" {
+			p.report(finding.CodeTwoSources, at.Append(fieldpath.Field("subPathExpr")), "cannot be beside subPath", "keep the one that is meant")
+		}
+		p.checkPropagation(c, m, at)
+	}
+}
+
+// checkVolumeOf asks for the volume that is mounted. A volume with a fault counts as none in an API
+// server; here, the fault is enough.
+func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
+	if !apirule.Required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
+		return
+	}
+	p.report(finding.CodeMount, path, fmt.Sprintf("the Pod has no volume %q", name), "add the volume, or drop the mount")
+}
+
+func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at fieldpath.Path) {
+	none := m.MountPropagation == nil || *m.MountPropagation == corev1.MountPropagationNone
+	if m.MountPropagation != nil {
+		path := at.Append(fieldpath.Field("mountPropagation"))
+		apirule.OneOf(p.report, finding.CodeMount, path, *m.MountPropagation, corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
+		if *m.MountPropagation == corev1.MountPropagationBidirectional && !IsPrivileged(c.SecurityContext) {
+			p.report(finding.CodeMount, path, "only a privileged container can mount into its node", "make the container privileged, or write HostToContainer")
+		}
+	}
+	if m.RecursiveReadOnly == nil {
+		return
+	}
+	path := at.Append(fieldpath.Field("recursiveReadOnly"))
+	apirule.OneOf(p.report, finding.CodeMount, path, *m.RecursiveReadOnly, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
+	if asked := *m.RecursiveReadOnly; asked == corev1.RecursiveReadOnlyEnabled || asked == corev1.RecursiveReadOnlyIfPossible {
+		if !m.ReadOnly {
+			p.report(finding.CodeMount, path, "needs readOnly", "set readOnly to true")
+		}
+		if !none {
+			p.report(finding.CodeMount, path, "cannot be beside mountPropagation", "drop one of the two")
+		}
+	}
+}
+
+// IsPrivileged reports whether a container has all power over its node.
+func IsPrivileged(c *corev1.SecurityContext) bool {
+	return c != nil && c.Privileged != nil && *c.Privileged
+}
+
+// checkDevices checks the block devices of a container.
+func (p *podChecker) checkDevices(c podContainer) {
+	for i := range c.VolumeDevices {
+		d := &c.VolumeDevices[i]
+		at := c.at.Append(fieldpath.Field("volumeDevices"), fieldpath.Index(i))
+		p.checkVolumeOf(d.Name, at.Append(fieldpath.Field("name")))
+		if v := p.volumes[d.Name]; v != nil && v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
+			p.report(finding.CodeMount, at.Append(fieldpath.Field("name")), fmt.Sprintf("volume %q is no claim, and so no device", d.Name), "mount it")
+		}
+		path := at.Append(fieldpath.Field("devicePath"))
+		if apirule.Required(p.report, finding.CodeMount, path, d.DevicePath) {
+			apirule.NoWayUp(p.report, finding.CodeMount, path, d.DevicePath)
+		}
+		for _, other := range c.VolumeDevices[:i] {
+			if other.Name == d.Name || other.DevicePath == d.DevicePath {
+				p.report(finding.CodeMount, at, "another device of the container has the same name or path", "drop one of the two")
+			}
+		}
+		if slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == d.Name || m.MountPath == d.DevicePath }) {
+			p.report(finding.CodeMount, at, "is mounted by the container, too", "drop the mount, or the device")
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package podapi
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// podChecker judges the Pod template of a Job as the Job API does (Kubernetes v1.36.3
+// pkg/apis/core/validation), with the features that are on by default in that version. What the API server
+// fills in may be empty.
+type podChecker struct {
+	*corev1.PodTemplateSpec
+	at     fieldpath.Path // of the Pod's spec
+	report apirule.Reporter
+	// volumes are those that containers can mount: with a name and without a fault.
+	volumes map[string]*corev1.Volume
+	// broken says that some volumes have faults, so that mounts of them are not worth a word.
+	broken map[string]bool
+	// volumeSteps lead to the volumes; nil until asked for.
+	volumeSteps []fieldpath.Step
+}
+
+// CheckTemplate checks the Pod template that stands at the path.
+func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
+	p := &podChecker{PodTemplateSpec: template, at: at.Append(fieldpath.Field("spec")), report: report}
+	p.checkVolumes()
+	p.checkContainers()
+	p.checkNames()
+	p.checkScheduling()
+	p.checkSecurity()
+	p.checkHost()
+	p.checkDNS()
+	p.checkPodResources()
+	p.checkAnnotations(at.Append(fieldpath.Fields("metadata", "annotations")...))
+}
+
+func (p *podChecker) field(names ...string) fieldpath.Path {
+	return p.at.Append(fieldpath.Fields(names...)...)
+}
+
+// checkNames checks what the Pod refers to by name.
+func (p *podChecker) checkNames() {
+	spec := &p.Spec
+	// The API server takes the field's old name as well.
+	if name := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount); name != "" {
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("serviceAccountName"), "a service account", name)
+	}
+	if spec.NodeName != "" {
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("nodeName"), "a node", spec.NodeName)
+	}
+	if spec.PriorityClassName != "" {
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("priorityClassName"), "a PriorityClass", spec.PriorityClassName)
+	}
+	if name := spec.RuntimeClassName; name != nil {
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("runtimeClassName"), "a RuntimeClass", *name)
+	}
+	if spec.Hostname != "" {
+		apirule.DNSLabel(p.report, finding.CodeBadName, p.field("hostname"), "a host", spec.Hostname)
+	}
+	if spec.Subdomain != "" {
+		apirule.DNSLabel(p.report, finding.CodeBadName, p.field("subdomain"), "a subdomain", spec.Subdomain)
+	}
+	if name := spec.HostnameOverride; name != nil {
+		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("hostnameOverride"), "a host", *name)
+		const longest = 64
+		if len(*name) > longest {
+			p.report(finding.CodeBadName, p.field("hostnameOverride"), fmt.Sprintf("has %d characters, and may have %d", len(*name), longest), "shorten it")
+		}
+	}
+	if policy := spec.PreemptionPolicy; policy != nil {
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+	}
+	if n := spec.ActiveDeadlineSeconds; n != nil {
+		apirule.Between(p.report, finding.CodePodSpec, p.field("activeDeadlineSeconds"), *n, 1, math.MaxInt32)
+	}
+	for i, gate := range spec.ReadinessGates {
+		apirule.QualifiedName(p.report, finding.CodePodSpec, p.field("readinessGates").Append(fieldpath.Index(i), fieldpath.Field("conditionType")), "a condition", string(gate.ConditionType))
+	}
+	if os := spec.OS; os != nil {
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("os", "name"), os.Name, corev1.Linux, corev1.Windows)
+	}
+	if len(spec.EphemeralContainers) > 0 {
+		p.report(finding.CodePodSpec, p.field("ephemeralContainers"), "only a running Pod can get ephemeral containers", "drop them")
+	}
+	p.checkResourceClaims()
+}
+
+// checkResourceClaims checks claims of devices.
+func (p *podChecker) checkResourceClaims() {
+	for i, claim := range p.Spec.ResourceClaims {
+		at := p.field("resourceClaims").Append(fieldpath.Index(i))
+		if apirule.Required(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), claim.Name) {
+			apirule.DNSLabel(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), "a resource claim", claim.Name)
+		}
+		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool { return other.Name == claim.Name }) {
+			p.report(finding.CodePodSpec, at.Append(fieldpath.Field("name")), fmt.Sprintf("another resource claim is called %q, too", claim.Name), "give them different names")
+		}
+		if (claim.ResourceClaimName == nil) == (claim.ResourceClaimTemplateName == nil) {
+			p.report(finding.CodePodSpec, at, "names a claim or a template for one: exactly one of them", "set either resourceClaimName or resourceClaimTemplateName")
+		}
+		for field, name := range map[string]*string{"resourceClaimName": claim.ResourceClaimName, "resourceClaimTemplateName": claim.ResourceClaimTemplateName} {
+			if name != nil {
+				apirule.DNSSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field(field)), "a resource claim", *name)
+			}
+		}
+	}
+}
+
+// checkHost checks what the Pod shares with its node.
+func (p *podChecker) checkHost() {
+	spec := &p.Spec
+	if spec.HostNetwork {
+		for _, c := range p.containers() {
+			if c.init {
+				continue
+			}
+			for i, port := range c.Ports {
+				if port.HostPort != 0 && port.HostPort != port.ContainerPort {
+					p.report(finding.CodePort, c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("hostPort")),
+						fmt.Sprintf("is %d beside the containerPort %d; under hostNetwork the two are one", port.HostPort, port.ContainerPort), "drop hostPort")
+				}
+			}
+		}
+		if spec.HostnameOverride != nil {
+			p.report(finding.CodePodSpec, p.field("hostnameOverride"), "cannot be beside hostNetwork", "drop one of the two")
+		}
+	}
+	if spec.HostnameOverride != nil && spec.SetHostnameAsFQDN != nil && *spec.SetHostnameAsFQDN {
+		p.report(finding.CodePodSpec, p.field("hostnameOverride"), "cannot be beside setHostnameAsFQDN", "drop one of the two")
+	}
+	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
+		p.report(finding.CodeSecurityContext, p.field("securityContext", "shareProcessNamespace"), "cannot be beside hostPID", "drop one of the two")
+	}
+	if spec.HostUsers == nil || *spec.HostUsers {
+		return
+	}
+	for _, shared := range []struct {
+		field string
+		set   bool
+	}{{"hostNetwork", spec.HostNetwork}, {"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}} {
+		if shared.set {
+			p.report(finding.CodeSecurityContext, p.field(shared.field), "cannot be where hostUsers is false", "drop one of the two")
+		}
+	}
+	for _, c := range p.containers() {
+		if len(c.VolumeDevices) > 0 {
+			p.report(finding.CodeSecurityContext, c.at.Append(fieldpath.Field("volumeDevices")), "cannot be where hostUsers is false", "drop one of the two")
+		}
+	}
+}
+
+// The limits of a Pod's resolver (Kubernetes v1.36.3 pkg/apis/core/validation).
+const (
+	mostNameservers = 3
+	mostSearches    = 32
+	longestSearches = 2048
+)
+
+func (p *podChecker) checkDNS() {
+	spec := &p.Spec
+	if spec.DNSPolicy != "" {
+		apirule.OneOf(p.report, finding.CodePodSpec, p.field("dnsPolicy"), spec.DNSPolicy, corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
+	}
+	if spec.DNSPolicy == corev1.DNSNone && (spec.DNSConfig == nil || len(spec.DNSConfig.Nameservers) == 0) {
+		p.report(finding.CodePodSpec, p.field("dnsConfig", "nameservers"), "is required where dnsPolicy is None", "name a server, or another policy")
+	}
+	for i, alias := range spec.HostAliases {
+		at := p.field("hostAliases").Append(fieldpath.Index(i))
+		p.checkIP(at.Append(fieldpath.Field("ip")), alias.IP)
+		for j, name := range alias.Hostnames {
+			apirule.DNSSubdomain(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("hostnames"), fieldpath.Index(j)), "a host", name)
+		}
+	}
+	config := spec.DNSConfig
+	if config == nil {
+		return
+	}
+	if n := len(config.Nameservers); n > mostNameservers {
+		p.report(finding.CodePodSpec, p.field("dnsConfig", "nameservers"), fmt.Sprintf("has %d servers, and may have %d", n, mostNameservers), "drop some of them")
+	}
+	for i, server := range config.Nameservers {
+		p.checkIP(p.field("dnsConfig", "nameservers").Append(fieldpath.Index(i)), server)
+	}
+	searches := p.field("dnsConfig", "searches")
+	if len(config.Searches) > mostSearches || len(strings.Join(config.Searches, " ")) > longestSearches {
+		p.report(finding.CodePodSpec, searches, fmt.Sprintf("may have %d domains, and %d characters", mostSearches, longestSearches), "drop some of them")
+	}
+	for i, search := range config.Searches {
+		if search == "." {
+			continue
+		}
+		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
+			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), fmt.Sprintf("%q is no domain: %s", search, apirule.Brief(problems...)), apirule.SubdomainHelp)
+		}
+	}
+	for i, option := range config.Options {
+		apirule.Required(p.report, finding.CodePodSpec, p.field("dnsConfig", "options").Append(fieldpath.Index(i)), option.Name)
+	}
+}
+
+// checkIP refuses leading zeros and IPv4 addresses mapped to IPv6. Other spellings of an address pass.
+func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
+	if len(validation.IsValidIPForLegacyField(nil, ip, true, nil)) > 0 {
+		p.report(finding.CodePodSpec, path, fmt.Sprintf("%q is no IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
+	}
+}
+
+// checkAnnotations checks those that the API server reads.
+func (p *podChecker) checkAnnotations(at fieldpath.Path) {
+	const cost = "controller.kubernetes.io/pod-deletion-cost"
+	if value, set := p.Annotations[cost]; set && !isInt32(value) {
+		p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(cost)), fmt.Sprintf("%q is no number of 32 bits", value), "write a whole number")
+	}
+	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == "" {
+		p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(corev1.MirrorPodAnnotationKey)), "marks a Pod that a node made itself", "drop the annotation")
+	}
+	p.checkProfileAnnotations(at)
+}
+
+// isInt32 tells of a number as the annotation has it: without a plus sign or leading zeros.
+func isInt32(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))
+}

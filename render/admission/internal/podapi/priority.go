@@ -1,0 +1,33 @@
+package podapi
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render"
+)
+
+// checkPriority reports a priority and a preemption policy that differ from those of the Pod's class. A Pod without a
+// class gets priority 0, unless the cluster has a default class.
+func (p *podChecker) checkPriority() {
+	computed, known := render.SystemPriority(p.Spec.PriorityClassName)
+	if !known {
+		return
+	}
+	if n := p.Spec.Priority; n != nil && *n != computed {
+		p.report(finding.CodePodSpec, p.field("priority"), fmt.Sprintf("invalid value %d: must be the priority of the class, %d", *n, computed), "set priorityClassName instead")
+	}
+	if policy := p.Spec.PreemptionPolicy; policy != nil && *policy == corev1.PreemptNever {
+		p.report(finding.CodePodSpec, p.field("preemptionPolicy"),
+			fmt.Sprintf("invalid value %q: must be the policy of the class, %q", *policy, corev1.PreemptLowerPriority), "set priorityClassName instead")
+	}
+}
+
+// checkOverhead reports an overhead that no RuntimeClass defines.
+func (p *podChecker) checkOverhead() {
+	if p.Spec.RuntimeClassName == nil && len(p.Spec.Overhead) > 0 {
+		p.report(finding.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")
+	}
+}

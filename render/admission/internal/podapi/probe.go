@@ -1,0 +1,146 @@
+package podapi
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// defaultGrace is the termination grace period that the API server fills in.
+const defaultGrace = 30
+
+// checkLifecycle checks a container's probes and hooks.
+func (p *podChecker) checkLifecycle(c podContainer) {
+	probes := []struct {
+		field string
+		probe *corev1.Probe
+	}{{"livenessProbe", c.LivenessProbe}, {"readinessProbe", c.ReadinessProbe}, {"startupProbe", c.StartupProbe}}
+	if c.init && !c.sidecar() {
+		const help = "drop it, or make the container a sidecar with restartPolicy: Always"
+		if c.Lifecycle != nil {
+			p.report(finding.CodeProbe, c.at.Append(fieldpath.Field("lifecycle")), "an init container has no hooks", help)
+		}
+		for _, probe := range probes {
+			if probe.probe != nil {
+				p.report(finding.CodeProbe, c.at.Append(fieldpath.Field(probe.field)), "an init container has no probes", help)
+			}
+		}
+		return
+	}
+	for _, probe := range probes {
+		if probe.probe != nil {
+			p.checkProbe(probe.probe, probe.field, c.at.Append(fieldpath.Field(probe.field)))
+		}
+	}
+	if c.Lifecycle == nil {
+		return
+	}
+	at := c.at.Append(fieldpath.Field("lifecycle"))
+	if h := c.Lifecycle.PostStart; h != nil {
+		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(fieldpath.Field("postStart")))
+	}
+	if h := c.Lifecycle.PreStop; h != nil {
+		p.checkHandler(handler{h.Exec, h.HTTPGet, h.TCPSocket, nil, h.Sleep}, at.Append(fieldpath.Field("preStop")))
+	}
+}
+
+func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.Path) {
+	p.checkHandler(handler{probe.Exec, probe.HTTPGet, probe.TCPSocket, probe.GRPC, nil}, at)
+	for _, n := range []struct {
+		field string
+		value int32
+	}{
+		{"initialDelaySeconds", probe.InitialDelaySeconds}, {"timeoutSeconds", probe.TimeoutSeconds}, {"periodSeconds", probe.PeriodSeconds},
+		{"successThreshold", probe.SuccessThreshold}, {"failureThreshold", probe.FailureThreshold},
+	} {
+		apirule.NonNegative(p.report, finding.CodeProbe, at.Append(fieldpath.Field(n.field)), &n.value)
+	}
+	readiness := name == "readinessProbe"
+	if !readiness && probe.SuccessThreshold > 1 { // 0 becomes 1
+		p.report(finding.CodeProbe, at.Append(fieldpath.Field("successThreshold")), "must be 1: the first success is enough", "drop it")
+	}
+	if grace := probe.TerminationGracePeriodSeconds; grace != nil {
+		path := at.Append(fieldpath.Field("terminationGracePeriodSeconds"))
+		if readiness {
+			p.report(finding.CodeProbe, path, "a readiness probe ends no container", "drop it")
+		} else if *grace <= 0 {
+			p.report(finding.CodeProbe, path, fmt.Sprintf("is %d, and must be 1 or more", *grace), "write 1 or more")
+		}
+	}
+}
+
+// handler is what a probe or a hook does.
+type handler struct {
+	exec  *corev1.ExecAction
+	http  *corev1.HTTPGetAction
+	tcp   *corev1.TCPSocketAction
+	grpc  *corev1.GRPCAction
+	sleep *corev1.SleepAction
+}
+
+func (p *podChecker) checkHandler(h handler, at fieldpath.Path) {
+	var first string
+	another := func(field string) bool {
+		if first == "" {
+			first = field
+			return false
+		}
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(field)), "cannot be beside "+first, "keep the one that is meant")
+		return true
+	}
+	if h.exec != nil && !another("exec") && len(h.exec.Command) == 0 {
+		p.report(finding.CodeProbe, at.Append(fieldpath.Fields("exec", "command")...), "is required, and empty", "name the command")
+	}
+	if h.http != nil && !another("httpGet") {
+		p.checkHTTP(h.http, at.Append(fieldpath.Field("httpGet")))
+	}
+	if h.tcp != nil && !another("tcpSocket") {
+		p.checkNumberOrName(h.tcp.Port, at.Append(fieldpath.Fields("tcpSocket", "port")...))
+	}
+	if h.grpc != nil && !another("grpc") {
+		p.checkNumberOrName(intstr.FromInt32(h.grpc.Port), at.Append(fieldpath.Fields("grpc", "port")...))
+	}
+	if h.sleep != nil && !another("sleep") {
+		grace := int64(defaultGrace)
+		if g := p.Spec.TerminationGracePeriodSeconds; g != nil {
+			grace = *g
+		}
+		if h.sleep.Seconds < 0 || h.sleep.Seconds > grace {
+			p.report(finding.CodeProbe, at.Append(fieldpath.Field("sleep")), fmt.Sprintf("takes %d seconds, and must not take longer than the Pod's termination grace period of %d", h.sleep.Seconds, grace),
+				"sleep less, or raise terminationGracePeriodSeconds")
+		}
+	}
+	if first == "" {
+		p.report(finding.CodeProbe, at, "says nothing about what is to be done", "set one of exec, httpGet, tcpSocket and grpc")
+	}
+}
+
+func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
+	p.checkNumberOrName(http.Port, at.Append(fieldpath.Field("port")))
+	if http.Scheme != "" {
+		apirule.OneOf(p.report, finding.CodeProbe, at.Append(fieldpath.Field("scheme")), http.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+	}
+	for i, header := range http.HTTPHeaders {
+		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
+			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
+				fmt.Sprintf("%q is no name for a header: %s", header.Name, apirule.Brief(problems...)), "use letters, digits and dashes")
+		}
+	}
+}
+
+// checkNumberOrName checks a port by its number or by the name that the container gives it.
+func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
+	if port.Type == intstr.Int {
+		apirule.Between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)
+		return
+	}
+	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
+		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, apirule.Brief(problems...)), "write the port's number, or the name that it has in ports")
+	}
+}

@@ -1,0 +1,100 @@
+package podapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkProfileAnnotations checks the annotations that set profiles of seccomp and AppArmor, and that they agree with
+// the fields that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
+func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
+	for _, key := range slices.Sorted(maps.Keys(p.Annotations)) {
+		value, path := p.Annotations[key], at.Append(fieldpath.Key(key))
+		if key == corev1.SeccompPodAnnotationKey || strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
+			p.checkSeccompAnnotation(value, path)
+		}
+		container, isAppArmor := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !isAppArmor {
+			continue
+		}
+		if !slices.ContainsFunc(p.containers(), func(c podContainer) bool { return c.Name == container }) {
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("container %q not found", container), "name a container of the Pod")
+		}
+		if value != "" && value != corev1.DeprecatedAppArmorBetaProfileRuntimeDefault && value != corev1.DeprecatedAppArmorBetaProfileNameUnconfined &&
+			!strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix) {
+			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be an AppArmor profile", value), "use runtime/default, unconfined or localhost/NAME")
+		}
+	}
+	var pod corev1.PodSecurityContext
+	if p.Spec.SecurityContext != nil {
+		pod = *p.Spec.SecurityContext
+	}
+	p.matchSeccomp(corev1.SeccompPodAnnotationKey, pod.SeccompProfile, p.field("securityContext"))
+	for _, c := range p.containers() {
+		var own corev1.SecurityContext
+		if c.SecurityContext != nil {
+			own = *c.SecurityContext
+		}
+		context := c.at.Append(fieldpath.Field("securityContext"))
+		p.matchSeccomp(corev1.SeccompContainerAnnotationKeyPrefix+c.Name, own.SeccompProfile, context)
+		if p.isWindows() {
+			continue
+		}
+		if own.AppArmorProfile == nil {
+			own.AppArmorProfile = pod.AppArmorProfile
+		}
+		if profile := own.AppArmorProfile; profile != nil {
+			p.matchProfile(corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name, string(profile.Type), profile.LocalhostProfile,
+				[]string{corev1.DeprecatedAppArmorBetaProfileRuntimeDefault}, context.Append(fieldpath.Field("appArmorProfile")))
+		}
+	}
+}
+
+func (p *podChecker) checkSeccompAnnotation(value string, path fieldpath.Path) {
+	if local, isLocal := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix); isLocal {
+		apirule.RelativePath(p.report, finding.CodeBadLabel, path, local)
+		return
+	}
+	if !slices.Contains([]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault, corev1.SeccompProfileNameUnconfined}, value) {
+		p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a seccomp profile", value), "use runtime/default, unconfined or localhost/PATH")
+	}
+}
+
+func (p *podChecker) matchSeccomp(key string, profile *corev1.SeccompProfile, context fieldpath.Path) {
+	if profile != nil {
+		p.matchProfile(key, string(profile.Type), profile.LocalhostProfile,
+			[]string{corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault}, context.Append(fieldpath.Field("seccompProfile")))
+	}
+}
+
+// matchProfile reports an annotation that disagrees with the field at the path. The types and the prefixes of values
+// of seccomp and AppArmor have the same names.
+func (p *podChecker) matchProfile(key, kind string, local *string, defaults []string, at fieldpath.Path) {
+	value, set := p.Annotations[key]
+	if !set {
+		return
+	}
+	field, matches := "type", true
+	switch kind {
+	case string(corev1.SeccompProfileTypeUnconfined):
+		matches = value == corev1.SeccompProfileNameUnconfined
+	case string(corev1.SeccompProfileTypeRuntimeDefault):
+		matches = slices.Contains(defaults, value)
+	case string(corev1.SeccompProfileTypeLocalhost):
+		var name string
+		if name, matches = strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix); matches {
+			field, matches = "localhostProfile", local != nil && *local == name
+		}
+	}
+	if !matches {
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), fmt.Sprintf("must match the annotation %s", key), "remove the annotation")
+	}
+}

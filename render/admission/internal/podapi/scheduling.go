@@ -1,0 +1,269 @@
+package podapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkScheduling checks what says where the Pod may run.
+func (p *podChecker) checkScheduling() {
+	spec := &p.Spec
+	selector := p.field("nodeSelector")
+	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
+		path := selector.Append(fieldpath.Key(key))
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path, "a label of nodes", key)
+		p.checkLabelValue(path, spec.NodeSelector[key])
+	}
+	for i := range spec.Tolerations {
+		p.checkToleration(&spec.Tolerations[i], p.field("tolerations").Append(fieldpath.Index(i)))
+	}
+	gates := p.field("schedulingGates")
+	for i, gate := range spec.SchedulingGates {
+		at := gates.Append(fieldpath.Item("name", gate.Name))
+		if gate.Name == "" || slices.Contains(spec.SchedulingGates[:i], gate) {
+			at = gates.Append(fieldpath.Index(i))
+		}
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at, "a scheduling gate", gate.Name)
+		if slices.Contains(spec.SchedulingGates[:i], gate) {
+			p.report(finding.CodeScheduling, at, fmt.Sprintf("the gate %q is there twice", gate.Name), "drop one of the two")
+		}
+	}
+	if a := spec.Affinity; a != nil {
+		p.checkAffinity(a, p.field("affinity"))
+	}
+	for i := range spec.TopologySpreadConstraints {
+		p.checkSpread(i)
+	}
+}
+
+func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
+	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is no value of a label: %s", value, apirule.Brief(problems...)), "write a value that a node can have")
+	}
+}
+
+func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
+	refuse := func(field, message, help string) {
+		p.report(finding.CodeScheduling, at.Append(fieldpath.Field(field)), message, help)
+	}
+	if t.Key != "" {
+		apirule.QualifiedName(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("key")), "a taint", t.Key)
+	} else if t.Operator != corev1.TolerationOpExists {
+		refuse("operator", "must be Exists where there is no key", "name the key, or write Exists to tolerate every taint")
+	}
+	if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
+		refuse("effect", "must be NoExecute where tolerationSeconds is set", "write NoExecute, or drop tolerationSeconds")
+	}
+	switch t.Operator {
+	case corev1.TolerationOpEqual, "":
+		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
+			refuse("operator", fmt.Sprintf("%q is no value of a taint: %s", t.Value, apirule.Brief(problems...)), "write a value that a taint can have")
+		}
+	case corev1.TolerationOpExists:
+		if t.Value != "" {
+			refuse("operator", "has no value where it is Exists", "drop the value, or write Equal")
+		}
+	default:
+		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("operator")), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+	}
+	if t.Effect != "" {
+		apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("effect")), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+	}
+}
+
+const (
+	mustMatch   = "requiredDuringSchedulingIgnoredDuringExecution"
+	shouldMatch = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
+func (p *podChecker) checkAffinity(a *corev1.Affinity, at fieldpath.Path) {
+	if n := a.NodeAffinity; n != nil {
+		p.checkNodeAffinity(n, at.Append(fieldpath.Field("nodeAffinity")))
+	}
+	if pod := a.PodAffinity; pod != nil {
+		p.checkPodAffinity(pod.RequiredDuringSchedulingIgnoredDuringExecution, pod.PreferredDuringSchedulingIgnoredDuringExecution, at.Append(fieldpath.Field("podAffinity")))
+	}
+	if anti := a.PodAntiAffinity; anti != nil {
+		p.checkPodAffinity(anti.RequiredDuringSchedulingIgnoredDuringExecution, anti.PreferredDuringSchedulingIgnoredDuringExecution, at.Append(fieldpath.Field("podAntiAffinity")))
+	}
+}
+
+func (p *podChecker) checkWeight(weight int32, at fieldpath.Path) {
+	apirule.Between(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("weight")), weight, 1, 100)
+}
+
+func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path) {
+	if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+		terms := at.Append(fieldpath.Fields(mustMatch, "nodeSelectorTerms")...)
+		if len(r.NodeSelectorTerms) == 0 {
+			p.report(finding.CodeScheduling, terms, "is required, and empty: no node would do", "name a term")
+		}
+		for i := range r.NodeSelectorTerms {
+			p.checkNodeTerm(&r.NodeSelectorTerms[i], true, terms.Append(fieldpath.Index(i)))
+		}
+	}
+	for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+		term := &n.PreferredDuringSchedulingIgnoredDuringExecution[i]
+		item := at.Append(fieldpath.Field(shouldMatch), fieldpath.Index(i))
+		p.checkWeight(term.Weight, item)
+		p.checkNodeTerm(&term.Preference, false, item.Append(fieldpath.Field("preference")))
+	}
+}
+
+// checkNodeTerm checks a term that selects nodes. In a preference, impossible values are let through.
+func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
+	for i := range term.MatchExpressions {
+		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
+		apirule.QualifiedName(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), "a label of nodes", r.Key)
+		list := item.Append(fieldpath.Field("values"))
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+			if len(r.Values) == 0 {
+				p.report(finding.CodeScheduling, list, "is required beside In and NotIn", "name the values")
+			}
+		case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+			if len(r.Values) > 0 {
+				p.report(finding.CodeScheduling, list, "cannot be beside Exists and DoesNotExist", "drop the values")
+			}
+		case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+			if len(r.Values) != 1 {
+				p.report(finding.CodeScheduling, list, "has one value beside Gt and Lt", "name one value")
+			}
+		default:
+			apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+				corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
+		}
+		if values {
+			for j, value := range r.Values {
+				p.checkLabelValue(list.Append(fieldpath.Index(j)), value)
+			}
+		}
+	}
+	for i := range term.MatchFields {
+		r, item := &term.MatchFields[i], at.Append(fieldpath.Field("matchFields"), fieldpath.Index(i))
+		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("key")), r.Key, "metadata.name")
+		apirule.OneOf(p.report, finding.CodeScheduling, item.Append(fieldpath.Field("operator")), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
+		list := item.Append(fieldpath.Field("values"))
+		if len(r.Values) != 1 {
+			p.report(finding.CodeScheduling, list, "has one value", "name one node")
+		}
+		for j, value := range r.Values {
+			apirule.DNSSubdomain(p.report, finding.CodeScheduling, list.Append(fieldpath.Index(j)), "a node", value)
+		}
+	}
+}
+
+func (p *podChecker) checkPodAffinity(must []corev1.PodAffinityTerm, better []corev1.WeightedPodAffinityTerm, at fieldpath.Path) {
+	for i := range must {
+		p.checkPodTerm(&must[i], at.Append(fieldpath.Field(mustMatch), fieldpath.Index(i)))
+	}
+	for i := range better {
+		item := at.Append(fieldpath.Field(shouldMatch), fieldpath.Index(i))
+		p.checkWeight(better[i].Weight, item)
+		p.checkPodTerm(&better[i].PodAffinityTerm, item.Append(fieldpath.Field("podAffinityTerm")))
+	}
+}
+
+func (p *podChecker) checkPodTerm(term *corev1.PodAffinityTerm, at fieldpath.Path) {
+	for _, s := range []struct {
+		field    string
+		selector *metav1.LabelSelector
+	}{{"labelSelector", term.LabelSelector}, {"namespaceSelector", term.NamespaceSelector}} {
+		if s.selector != nil {
+			apirule.LabelSelector(s.selector, at.Append(fieldpath.Field(s.field)), finding.CodeScheduling, p.report)
+		}
+	}
+	for i, namespace := range term.Namespaces {
+		apirule.DNSLabel(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("namespaces"), fieldpath.Index(i)), "a namespace", namespace)
+	}
+	p.checkLabelKeys("matchLabelKeys", term.MatchLabelKeys, term.LabelSelector, at)
+	p.checkLabelKeys("mismatchLabelKeys", term.MismatchLabelKeys, term.LabelSelector, at)
+	p.checkMatched(term.MatchLabelKeys, term.LabelSelector, at)
+	for i, key := range term.MatchLabelKeys {
+		if slices.Contains(term.MismatchLabelKeys, key) {
+			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), fmt.Sprintf("%q is in mismatchLabelKeys, too", key), "keep the one that is meant")
+		}
+	}
+	topology := at.Append(fieldpath.Field("topologyKey"))
+	if apirule.Required(p.report, finding.CodeScheduling, topology, term.TopologyKey) {
+		apirule.QualifiedName(p.report, finding.CodeScheduling, topology, "a label of nodes", term.TopologyKey)
+	}
+}
+
+func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field(field))
+	if len(keys) > 0 && selector == nil {
+		p.report(finding.CodeScheduling, path, "needs a labelSelector", "add one, or drop the keys")
+		return
+	}
+	for i, key := range keys {
+		apirule.QualifiedName(p.report, finding.CodeScheduling, path.Append(fieldpath.Index(i)), "a label", key)
+	}
+}
+
+// checkMatched refuses a key of matchLabelKeys that the selector names already: for each of the keys that
+// the Pod has as a label, the API server adds an expression to the selector. Two expressions of a key count as one of the
+// author and one of the server, whether the Pod has the label or not.
+func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
+	if selector == nil {
+		return
+	}
+	for i, key := range keys {
+		_, named := selector.MatchLabels[key]
+		twice := false
+		for _, e := range selector.MatchExpressions {
+			if e.Key == key {
+				named, twice = true, twice || named
+			}
+		}
+		if _, has := p.Labels[key]; has && named || twice {
+			p.report(finding.CodeScheduling, at.Append(fieldpath.Field("matchLabelKeys"), fieldpath.Index(i)), fmt.Sprintf("the labelSelector names %q, too", key), "keep the one that is meant")
+		}
+	}
+}
+
+func (p *podChecker) checkSpread(i int) {
+	all := p.Spec.TopologySpreadConstraints
+	c, at := &all[i], p.field("topologySpreadConstraints").Append(fieldpath.Index(i))
+	if c.MaxSkew <= 0 {
+		p.report(finding.CodeScheduling, at.Append(fieldpath.Field("maxSkew")), fmt.Sprintf("is %d, and must be 1 or more", c.MaxSkew), "write 1 or more")
+	}
+	apirule.Required(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("topologyKey")), c.TopologyKey)
+	apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field("whenUnsatisfiable")), c.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	for _, other := range all[:i] {
+		if other.TopologyKey == c.TopologyKey && other.WhenUnsatisfiable == c.WhenUnsatisfiable {
+			p.report(finding.CodeScheduling, at, "another constraint has the same topologyKey and whenUnsatisfiable", "merge the two")
+		}
+	}
+	if n := c.MinDomains; n != nil {
+		path := at.Append(fieldpath.Field("minDomains"))
+		if *n <= 0 {
+			p.report(finding.CodeScheduling, path, "is "+strconv.Itoa(int(*n))+", and must be 1 or more", "write 1 or more")
+		} else if c.WhenUnsatisfiable != corev1.DoNotSchedule {
+			p.report(finding.CodeScheduling, path, "is only beside whenUnsatisfiable: DoNotSchedule", "drop it")
+		}
+	}
+	for _, policy := range []struct {
+		field string
+		value *corev1.NodeInclusionPolicy
+	}{{"nodeAffinityPolicy", c.NodeAffinityPolicy}, {"nodeTaintsPolicy", c.NodeTaintsPolicy}} {
+		if policy.value != nil {
+			apirule.OneOf(p.report, finding.CodeScheduling, at.Append(fieldpath.Field(policy.field)), *policy.value, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+		}
+	}
+	p.checkLabelKeys("matchLabelKeys", c.MatchLabelKeys, c.LabelSelector, at)
+	p.checkMatched(c.MatchLabelKeys, c.LabelSelector, at)
+	if c.LabelSelector != nil {
+		apirule.LabelSelector(c.LabelSelector, at.Append(fieldpath.Field("labelSelector")), finding.CodeScheduling, p.report)
+	}
+}

@@ -1,0 +1,145 @@
+package podapi
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkSecurity checks the security context of the Pod.
+func (p *podChecker) checkSecurity() {
+	p.checkOnWindows()
+	p.checkHostProcess()
+	c := p.Spec.SecurityContext
+	if c == nil {
+		return
+	}
+	at := p.field("securityContext")
+	p.checkID("user", c.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
+	p.checkID("group", c.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
+	p.checkID("group", c.FSGroup, at.Append(fieldpath.Field("fsGroup")))
+	for i := range c.SupplementalGroups {
+		p.checkID("group", &c.SupplementalGroups[i], at.Append(fieldpath.Field("supplementalGroups"), fieldpath.Index(i)))
+	}
+	if policy := c.FSGroupChangePolicy; policy != nil {
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("fsGroupChangePolicy")), *policy, corev1.FSGroupChangeOnRootMismatch, corev1.FSGroupChangeAlways)
+	}
+	if policy := c.SupplementalGroupsPolicy; policy != nil {
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("supplementalGroupsPolicy")), *policy, corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
+	}
+	if policy := c.SELinuxChangePolicy; policy != nil {
+		apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("seLinuxChangePolicy")), *policy, corev1.SELinuxChangePolicyRecursive)
+	}
+	p.checkSysctls(c, at.Append(fieldpath.Field("sysctls")))
+	p.checkSeccomp(c.SeccompProfile, at.Append(fieldpath.Field("seccompProfile")))
+	p.checkAppArmor(c.AppArmorProfile, at.Append(fieldpath.Field("appArmorProfile")))
+	p.checkWindows(c.WindowsOptions, at.Append(fieldpath.Field("windowsOptions")))
+}
+
+func (p *podChecker) checkID(what string, id *int64, path fieldpath.Path) {
+	if id != nil && len(validation.IsValidUserID(*id)) > 0 {
+		p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%d is no %s id", *id, what), "write a number from 0 to 2147483647")
+	}
+}
+
+// sysctl is what the name of a kernel parameter looks like.
+var sysctl = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`)
+})
+
+const longestSysctl = 253
+
+func (p *podChecker) checkSysctls(c *corev1.PodSecurityContext, at fieldpath.Path) {
+	for i, s := range c.Sysctls {
+		path := at.Append(fieldpath.Index(i), fieldpath.Field("name"))
+		if !apirule.Required(p.report, finding.CodeSecurityContext, path, s.Name) {
+			continue
+		}
+		if len(s.Name) > longestSysctl || !sysctl().MatchString(s.Name) {
+			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is no name of a kernel parameter", s.Name), "write a name such as net.core.somaxconn")
+		} else if slices.ContainsFunc(c.Sysctls[:i], func(other corev1.Sysctl) bool { return other.Name == s.Name }) {
+			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is there twice", s.Name), "drop one of the two")
+		}
+		dotted := strings.ReplaceAll(s.Name, "/", ".")
+		if p.Spec.HostNetwork && strings.HasPrefix(dotted, "net.") {
+			p.report(finding.CodeSecurityContext, path, "is the node's own under hostNetwork", "drop one of the two")
+		}
+		ipc := slices.Contains([]string{"kernel.sem"}, dotted) || strings.HasPrefix(dotted, "kernel.shm") || strings.HasPrefix(dotted, "kernel.msg") || strings.HasPrefix(dotted, "fs.mqueue.")
+		if p.Spec.HostIPC && ipc {
+			p.report(finding.CodeSecurityContext, path, "is the node's own under hostIPC", "drop one of the two")
+		}
+	}
+}
+
+func (p *podChecker) checkSeccomp(profile *corev1.SeccompProfile, at fieldpath.Path) {
+	if profile == nil {
+		return
+	}
+	apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+	path := at.Append(fieldpath.Field("localhostProfile"))
+	switch local := profile.Type == corev1.SeccompProfileTypeLocalhost; {
+	case local && profile.LocalhostProfile == nil:
+		p.report(finding.CodeSecurityContext, path, "is required where the type is Localhost", "name the profile")
+	case local:
+		apirule.RelativePath(p.report, finding.CodeSecurityContext, path, *profile.LocalhostProfile)
+	case profile.LocalhostProfile != nil:
+		p.report(finding.CodeTwoSources, path, "is only where the type is Localhost", "write the type Localhost, or drop the profile")
+	}
+}
+
+const longestProfile = 4095
+
+func (p *podChecker) checkAppArmor(profile *corev1.AppArmorProfile, at fieldpath.Path) {
+	if profile == nil {
+		return
+	}
+	apirule.OneOf(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("type")), profile.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+	path := at.Append(fieldpath.Field("localhostProfile"))
+	switch local := profile.Type == corev1.AppArmorProfileTypeLocalhost; {
+	case local && (profile.LocalhostProfile == nil || strings.TrimSpace(*profile.LocalhostProfile) == ""):
+		p.report(finding.CodeSecurityContext, path, "is required where the type is Localhost", "name the profile")
+	case local && (strings.TrimSpace(*profile.LocalhostProfile) != *profile.LocalhostProfile || len(*profile.LocalhostProfile) > longestProfile):
+		p.report(finding.CodeSecurityContext, path, fmt.Sprintf("must neither begin nor end with a space, nor be longer than %d", longestProfile), "name a profile that there is")
+	case !local && profile.LocalhostProfile != nil:
+		p.report(finding.CodeTwoSources, path, "is only where the type is Localhost", "write the type Localhost, or drop the profile")
+	}
+}
+
+// checkContainerSecurity checks the security context of a container.
+func (p *podChecker) checkContainerSecurity(c podContainer) {
+	s := c.SecurityContext
+	if s == nil {
+		return
+	}
+	at := c.at.Append(fieldpath.Field("securityContext"))
+	p.checkID("user", s.RunAsUser, at.Append(fieldpath.Field("runAsUser")))
+	p.checkID("group", s.RunAsGroup, at.Append(fieldpath.Field("runAsGroup")))
+	p.checkSeccomp(s.SeccompProfile, at.Append(fieldpath.Field("seccompProfile")))
+	p.checkAppArmor(s.AppArmorProfile, at.Append(fieldpath.Field("appArmorProfile")))
+	p.checkWindows(s.WindowsOptions, at.Append(fieldpath.Field("windowsOptions")))
+	if mount := s.ProcMount; mount != nil {
+		path := at.Append(fieldpath.Field("procMount"))
+		apirule.OneOf(p.report, finding.CodeSecurityContext, path, *mount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
+		if *mount == corev1.UnmaskedProcMount && (p.Spec.HostUsers == nil || *p.Spec.HostUsers) {
+			p.report(finding.CodeSecurityContext, path, "is Unmasked only where hostUsers is false", "set hostUsers to false, or write Default")
+		}
+	}
+	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
+		return
+	}
+	if IsPrivileged(s) {
+		p.report(finding.CodeSecurityContext, at, "a privileged container can always gain privileges", "drop allowPrivilegeEscalation: false, or privileged: true")
+	}
+	if s.Capabilities != nil && slices.Contains(s.Capabilities.Add, "CAP_SYS_ADMIN") {
+		p.report(finding.CodeSecurityContext, at, "a container with CAP_SYS_ADMIN can always gain privileges", "drop allowPrivilegeEscalation: false, or the capability")
+	}
+}

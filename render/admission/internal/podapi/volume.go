@@ -1,0 +1,222 @@
+package podapi
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+func (p *podChecker) volumePath(i int) fieldpath.Path {
+	volumes := p.Spec.Volumes
+	if len(p.volumeSteps) != len(volumes) {
+		p.volumeSteps = nameSteps(len(volumes), func(i int) string { return volumes[i].Name })
+	}
+	return p.field("volumes").Append(p.volumeSteps[i])
+}
+
+// checkVolumes checks the Pod's volumes, and remembers those that containers can mount.
+func (p *podChecker) checkVolumes() {
+	p.volumes, p.broken = map[string]*corev1.Volume{}, map[string]bool{}
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		at := p.volumePath(i)
+		faults := 0
+		outer := p.report
+		p.report = func(code finding.Code, path fieldpath.Path, message, help string) {
+			faults++
+			outer(code, path, message, help)
+		}
+		name := at.Append(fieldpath.Field("name"))
+		if apirule.Required(p.report, finding.CodeBadName, name, v.Name) {
+			apirule.DNSLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
+		}
+		if p.volumes[v.Name] != nil {
+			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
+		}
+		p.checkSources(v, at)
+		p.report = outer
+		if faults > 0 {
+			p.broken[v.Name] = true
+		} else {
+			p.volumes[v.Name] = v
+		}
+	}
+}
+
+// sourceOrder is the order in which the API server looks at a volume's sources. It takes the first, and
+// complains about all others.
+var sourceOrder = []string{
+	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
+	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
+	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+}
+
+// sources are the names of the volume's sources that are set, in that order.
+func sources(v *corev1.Volume) []string {
+	source := reflect.ValueOf(&v.VolumeSource).Elem()
+	set := map[string]bool{}
+	for i := range source.NumField() {
+		name, _, _ := strings.Cut(source.Type().Field(i).Tag.Get("json"), ",")
+		set[name] = !source.Field(i).IsNil()
+	}
+	return slices.DeleteFunc(slices.Clone(sourceOrder), func(name string) bool { return !set[name] })
+}
+
+func hasSource(v *corev1.Volume) bool { return len(sources(v)) > 0 }
+
+// checkSources checks the first source of a volume, as the API server does; a volume without any
+// becomes an emptyDir.
+func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
+	set := sources(v)
+	if len(set) == 0 {
+		return
+	}
+	for _, other := range set[1:] {
+		p.report(finding.CodeTwoSources, at.Append(fieldpath.Field(other)), fmt.Sprintf("the volume is a %s already, and cannot be a %s as well", set[0], other), "keep the one that is meant")
+	}
+	first := at.Append(fieldpath.Field(set[0]))
+	switch set[0] {
+	case "emptyDir":
+		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() < 0 {
+			p.report(finding.CodeVolume, first.Append(fieldpath.Field("sizeLimit")), "must not be negative", "write a quantity such as 1Gi")
+		}
+	case "hostPath":
+		if apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path) {
+			apirule.NoWayUp(p.report, finding.CodeVolume, first.Append(fieldpath.Field("path")), v.HostPath.Path)
+		}
+		if t := v.HostPath.Type; t != nil && v.HostPath.Path != "" {
+			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("type")), *t, corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+				corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket, corev1.HostPathCharDev, corev1.HostPathBlockDev)
+		}
+	case "secret":
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("secretName")), v.Secret.SecretName)
+		p.checkFiles(v.Secret.DefaultMode, v.Secret.Items, first)
+	case "configMap":
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("name")), v.ConfigMap.Name)
+		p.checkFiles(v.ConfigMap.DefaultMode, v.ConfigMap.Items, first)
+	case "nfs":
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
+		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
+			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
+		}
+	case "persistentVolumeClaim":
+		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
+	case "downwardAPI":
+		p.checkMode(v.DownwardAPI.DefaultMode, first.Append(fieldpath.Field("defaultMode")))
+		for i := range v.DownwardAPI.Items {
+			p.checkDownwardFile(&v.DownwardAPI.Items[i], first.Append(fieldpath.Field("items"), fieldpath.Index(i)))
+		}
+	case "projected":
+		p.checkProjected(v.Projected, first)
+	case "csi":
+		p.checkCSI(v.CSI, first)
+	case "ephemeral":
+		p.checkEphemeral(v.Ephemeral, first)
+	case "image":
+		if policy := v.Image.PullPolicy; policy != "" {
+			apirule.OneOf(p.report, finding.CodeVolume, first.Append(fieldpath.Field("pullPolicy")), policy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+		}
+	default:
+		p.checkDisk(v, set[0], first)
+	}
+}
+
+const anyMode = 0o777
+
+func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
+	if mode != nil && (*mode < 0 || *mode > anyMode) {
+		p.report(finding.CodeVolume, path, fmt.Sprintf("%d is no mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
+	}
+}
+
+func (p *podChecker) checkFiles(mode *int32, items []corev1.KeyToPath, at fieldpath.Path) {
+	p.checkMode(mode, at.Append(fieldpath.Field("defaultMode")))
+	for i := range items {
+		p.checkFile(&items[i], at.Append(fieldpath.Field("items"), fieldpath.Index(i)))
+	}
+}
+
+func (p *podChecker) checkFile(item *corev1.KeyToPath, at fieldpath.Path) {
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("key")), item.Key)
+	p.checkFilePath(item.Path, at.Append(fieldpath.Field("path")))
+	p.checkMode(item.Mode, at.Append(fieldpath.Field("mode")))
+}
+
+// checkFilePath checks the path of a file that the kubelet writes into a volume.
+func (p *podChecker) checkFilePath(file string, path fieldpath.Path) {
+	if !apirule.Required(p.report, finding.CodeVolume, path, file) {
+		return
+	}
+	apirule.RelativePath(p.report, finding.CodeVolume, path, file)
+	if strings.HasPrefix(file, "..") && !strings.HasPrefix(file, "../") && file != ".." {
+		p.report(finding.CodeVolume, path, fmt.Sprintf("%q must not begin with two dots, which the kubelet keeps for itself", file), "rename the file")
+	}
+}
+
+func (p *podChecker) checkDownwardFile(file *corev1.DownwardAPIVolumeFile, at fieldpath.Path) {
+	p.checkFilePath(file.Path, at.Append(fieldpath.Field("path")))
+	p.checkMode(file.Mode, at.Append(fieldpath.Field("mode")))
+	switch {
+	case file.FieldRef != nil && file.ResourceFieldRef != nil:
+		p.report(finding.CodeTwoSources, at, "names a field of the Pod and a resource", "keep the one that is meant")
+		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
+	case file.FieldRef != nil:
+		p.checkFieldRef(file.FieldRef, volumeFields, finding.CodeVolume, at.Append(fieldpath.Field("fieldRef")))
+	case file.ResourceFieldRef != nil:
+		p.checkResourceRef(file.ResourceFieldRef, true, finding.CodeVolume, at.Append(fieldpath.Field("resourceFieldRef")))
+	default:
+		p.report(finding.CodeVolume, at, "says nothing about what the file holds", "set fieldRef or resourceFieldRef")
+	}
+}
+
+func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
+	p.checkDriver(csi.Driver, at.Append(fieldpath.Field("driver")))
+	if ref := csi.NodePublishSecretRef; ref != nil {
+		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
+		if apirule.Required(p.report, finding.CodeVolume, path, ref.Name) {
+			// The API server names this field for an invalid name.
+			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
+		}
+	}
+}
+
+const longestDriver = 63
+
+func (p *podChecker) checkDriver(driver string, path fieldpath.Path) {
+	if !apirule.Required(p.report, finding.CodeVolume, path, driver) {
+		return
+	}
+	if len(driver) > longestDriver {
+		p.report(finding.CodeVolume, path, fmt.Sprintf("has %d characters, and may have %d", len(driver), longestDriver), "name a driver that there is")
+		return
+	}
+	apirule.DNSSubdomain(p.report, finding.CodeVolume, path, "a driver", strings.ToLower(driver))
+}
+
+func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fieldpath.Path) {
+	path := at.Append(fieldpath.Field("volumeClaimTemplate"))
+	if source.VolumeClaimTemplate == nil {
+		p.report(finding.CodeVolume, path, "is required, and missing", "say what claim the volume is to be")
+		return
+	}
+	template := source.VolumeClaimTemplate
+	metadata := path.Append(fieldpath.Field("metadata"))
+	apirule.Metadata(template.Labels, template.Annotations, metadata, p.report)
+	// JobSet's definition has no other fields of metadata here.
+	for _, other := range []struct {
+		field string
+		set   bool
+	}{{"name", template.Name != ""}, {"namespace", template.Namespace != ""}, {"finalizers", len(template.Finalizers) > 0}} {
+		if other.set {
+			p.report(finding.CodeVolume, metadata.Append(fieldpath.Field(other.field)), "forbidden in a template", "remove the field")
+		}
+	}
+	checkClaimSpec(&template.Spec, path.Append(fieldpath.Field("spec")), p.report)
+}

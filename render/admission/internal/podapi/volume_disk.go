@@ -1,0 +1,188 @@
+package podapi
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+// checkDisk checks the sources that are disks and file systems of particular makes.
+func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Path) {
+	need := func(field, value string) {
+		apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
+	}
+	refuse := func(field, message, help string) {
+		report := at
+		if field != "" {
+			report = at.Append(fieldpath.Field(field))
+		}
+		p.report(finding.CodeVolume, report, message, help)
+	}
+	switch source {
+	case "gitRepo":
+		need("repository", v.GitRepo.Repository)
+		apirule.RelativePath(p.report, finding.CodeVolume, at.Append(fieldpath.Field("directory")), v.GitRepo.Directory)
+	case "gcePersistentDisk":
+		need("pdName", v.GCEPersistentDisk.PDName)
+		apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.GCEPersistentDisk.Partition, 0, 255)
+	case "awsElasticBlockStore":
+		need("volumeID", v.AWSElasticBlockStore.VolumeID)
+		apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("partition")), v.AWSElasticBlockStore.Partition, 0, 255)
+	case "iscsi":
+		p.checkISCSI(v, at)
+	case "glusterfs":
+		need("endpoints", v.Glusterfs.EndpointsName)
+		need("path", v.Glusterfs.Path)
+	case "flocker":
+		if (v.Flocker.DatasetName == "") == (v.Flocker.DatasetUUID == "") {
+			refuse("", "names a data set by its name or by its UUID: exactly one of them", "set either datasetName or datasetUUID")
+		}
+		if strings.Contains(v.Flocker.DatasetName, "/") {
+			refuse("datasetName", "must not contain a slash", "name the data set only")
+		}
+	case "rbd":
+		if len(v.RBD.CephMonitors) == 0 {
+			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+		}
+		need("image", v.RBD.RBDImage)
+	case "cinder":
+		need("volumeID", v.Cinder.VolumeID)
+		if ref := v.Cinder.SecretRef; ref != nil {
+			apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
+		}
+	case "cephfs":
+		if len(v.CephFS.Monitors) == 0 {
+			refuse("monitors", "is required, and empty", "name Ceph's monitors")
+		}
+	case "quobyte":
+		p.checkQuobyte(v.Quobyte, at)
+	case "fc":
+		p.checkFC(v.FC, at)
+	case "flexVolume":
+		need("driver", v.FlexVolume.Driver)
+		for _, key := range slices.Sorted(maps.Keys(v.FlexVolume.Options)) {
+			domain, _, _ := strings.Cut(key, "/")
+			domain = "." + strings.ToLower(domain)
+			if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
+				p.report(finding.CodeVolume, at.Append(fieldpath.Field("options"), fieldpath.Key(key)), "Kubernetes keeps names of this domain for itself", "use another name")
+			}
+		}
+	case "azureFile":
+		need("secretName", v.AzureFile.SecretName)
+		need("shareName", v.AzureFile.ShareName)
+	case "vsphereVolume":
+		need("volumePath", v.VsphereVolume.VolumePath)
+	case "photonPersistentDisk":
+		need("pdID", v.PhotonPersistentDisk.PdID)
+	case "portworxVolume":
+		need("volumeID", v.PortworxVolume.VolumeID)
+	case "azureDisk":
+		p.checkAzureDisk(v.AzureDisk, at)
+	case "storageos":
+		if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), v.StorageOS.VolumeName) {
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeName")), "a volume", v.StorageOS.VolumeName)
+		}
+		if name := v.StorageOS.VolumeNamespace; name != "" {
+			apirule.DNSLabel(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volumeNamespace")), "a namespace", name)
+		}
+		if ref := v.StorageOS.SecretRef; ref != nil {
+			apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Fields("secretRef", "name")...), ref.Name)
+		}
+	case "scaleIO":
+		need("gateway", v.ScaleIO.Gateway)
+		need("system", v.ScaleIO.System)
+		need("volumeName", v.ScaleIO.VolumeName)
+	}
+}
+
+func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Path) {
+	const longestTenant = 64
+	registry := at.Append(fieldpath.Field("registry"))
+	switch {
+	case !apirule.Required(p.report, finding.CodeVolume, registry, q.Registry):
+	case len(q.Tenant) > longestTenant:
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("tenant")), fmt.Sprintf("has %d characters, and may have %d", len(q.Tenant), longestTenant), "write a UUID")
+	default:
+		for _, pair := range strings.Split(q.Registry, ",") {
+			if _, _, err := net.SplitHostPort(pair); err != nil {
+				p.report(finding.CodeVolume, registry, fmt.Sprintf("%q is no host with a port", pair), "write host:port, several of them with commas")
+			}
+		}
+	}
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volume")), q.Volume)
+}
+
+// targets are the names that iSCSI initiators and targets can have.
+var targets = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-zA-Z0-9.-]+:\S+|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32})$`)
+})
+
+func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
+	i := v.ISCSI
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
+	const help = "write a name that begins with iqn, eui or naa"
+	if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
+	}
+	apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
+	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("secretRef")), "is required beside CHAP authentication", "name the Secret")
+	}
+	if i.InitiatorName == nil {
+		return
+	}
+	if !targets().MatchString(*i.InitiatorName) {
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), fmt.Sprintf("%q is no name of an initiator", *i.InitiatorName), help)
+	}
+	const longest = 64
+	if len(v.Name+":"+i.TargetPortal) > longest {
+		p.report(finding.CodeVolume, at[:len(at)-1].Append(fieldpath.Field("name")), fmt.Sprintf("and the targetPortal may have %d characters together", longest), "shorten the volume's name")
+	}
+}
+
+func (p *podChecker) checkFC(fc *corev1.FCVolumeSource, at fieldpath.Path) {
+	if (len(fc.TargetWWNs) == 0) == (len(fc.WWIDs) == 0) {
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("targetWWNs")), "names targets by targetWWNs or by wwids: exactly one of them", "set either of the two")
+	}
+	if len(fc.TargetWWNs) == 0 {
+		return
+	}
+	if lun := at.Append(fieldpath.Field("lun")); fc.Lun == nil {
+		p.report(finding.CodeVolume, lun, "is required beside targetWWNs", "set it")
+	} else {
+		apirule.Between(p.report, finding.CodeVolume, lun, *fc.Lun, 0, 255)
+	}
+}
+
+func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at fieldpath.Path) {
+	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("diskName")), d.DiskName)
+	uri := at.Append(fieldpath.Field("diskURI"))
+	apirule.Required(p.report, finding.CodeVolume, uri, d.DataDiskURI)
+	if d.CachingMode != nil {
+		apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+	}
+	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
+	if d.Kind != nil {
+		kind = *d.Kind
+		if !apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
+			return // the kind decides on the address
+		}
+	}
+	begins := "https://"
+	if kind == corev1.AzureManagedDisk {
+		begins = "/subscriptions/"
+	}
+	if !strings.HasPrefix(d.DataDiskURI, begins) {
+		p.report(finding.CodeVolume, uri, fmt.Sprintf("%q is no address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
+	}
+}

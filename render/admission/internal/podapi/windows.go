@@ -1,0 +1,139 @@
+package podapi
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
+)
+
+func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
+
+// The fields that a Windows Pod cannot set: of the Pod, of its security context, and of those of its containers.
+var (
+	linuxPodFields       = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
+	linuxSecurityFields  = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"}
+	linuxContainerFields = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
+)
+
+// checkOnWindows reports fields that a Windows Pod cannot set (Kubernetes v1.36.3 pkg/apis/core/validation).
+func (p *podChecker) checkOnWindows() {
+	if !p.isWindows() {
+		return
+	}
+	p.refuseSet(&p.Spec, linuxPodFields, p.at)
+	if c := p.Spec.SecurityContext; c != nil {
+		p.refuseSet(c, linuxSecurityFields, p.field("securityContext"))
+	}
+	for _, c := range p.containers() {
+		if c.SecurityContext != nil {
+			p.refuseSet(c.SecurityContext, linuxContainerFields, c.at.Append(fieldpath.Field("securityContext")))
+		}
+	}
+}
+
+// refuseSet reports those of the fields that the struct sets.
+func (p *podChecker) refuseSet(value any, fields []string, at fieldpath.Path) {
+	v := reflect.ValueOf(value).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		for _, field := range fields {
+			if name == field && !v.Field(i).IsZero() && (v.Field(i).Kind() != reflect.Slice || v.Field(i).Len() > 0) {
+				p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field(field)), "forbidden in a Windows Pod", "remove the field, or set os.name to linux")
+			}
+		}
+	}
+}
+
+// The limits of Windows options.
+const (
+	longestCredentialSpec = 64 * 1024
+	longestUserDomain     = 255
+	longestUser           = 104
+)
+
+var (
+	netBIOSName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$`) })
+	dnsDomain   = sync.OnceValue(func() *regexp.Regexp {
+		const label = `[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`
+		return regexp.MustCompile(`^` + label + `(\.` + label + `)*$`)
+	})
+)
+
+// checkWindows checks the Windows options of a Pod or of a container.
+func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fieldpath.Path) {
+	if w == nil {
+		return
+	}
+	if os := p.Spec.OS; os != nil && os.Name == corev1.Linux {
+		p.report(finding.CodeSecurityContext, at, "is for Windows, and the Pod is for Linux", "drop it")
+	}
+	if name := w.GMSACredentialSpecName; name != nil {
+		apirule.DNSSubdomain(p.report, finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpecName")), "a credential spec", *name)
+	}
+	if spec := w.GMSACredentialSpec; spec != nil && (*spec == "" || len(*spec) > longestCredentialSpec) {
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("gmsaCredentialSpec")), fmt.Sprintf("must be 1 to %d bytes long", longestCredentialSpec), "set a credential spec, or remove the field")
+	}
+	if user := w.RunAsUserName; user != nil && !isWindowsUser(*user) {
+		p.report(finding.CodeSecurityContext, at.Append(fieldpath.Field("runAsUserName")), fmt.Sprintf("%q is no user", *user), `write user or domain\user`)
+	}
+}
+
+// isWindowsUser reports whether a name can be that of a user, with or without a domain.
+func isWindowsUser(name string) bool {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return false
+	}
+	domain, user, hasDomain := strings.Cut(name, `\`)
+	if !hasDomain {
+		domain, user = "", name
+	} else if len(domain) > longestUserDomain || !netBIOSName().MatchString(domain) && !dnsDomain().MatchString(domain) {
+		return false
+	}
+	return user != "" && len(user) <= longestUser && strings.Trim(user, ". ") != "" && !strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`)
+}
+
+// checkHostProcess: either all containers of a Pod run on the host, or none.
+func (p *podChecker) checkHostProcess() {
+	of := func(w *corev1.WindowsSecurityContextOptions) *bool {
+		if w == nil {
+			return nil
+		}
+		return w.HostProcess
+	}
+	var pod *bool
+	if c := p.Spec.SecurityContext; c != nil {
+		pod = of(c.WindowsOptions)
+	}
+	all, onHost := 0, 0
+	for _, c := range p.containers() {
+		all++
+		var own *bool
+		if c.SecurityContext != nil {
+			own = of(c.SecurityContext.WindowsOptions)
+		}
+		if pod != nil && own != nil && *pod != *own {
+			p.report(finding.CodeSecurityContext, c.at.Append(fieldpath.Fields("securityContext", "windowsOptions", "hostProcess")...),
+				fmt.Sprintf("invalid value %t: must be that of the Pod, %t", *own, *pod), "set it in one of the two only")
+		}
+		if own == nil {
+			own = pod
+		}
+		if own != nil && *own {
+			onHost++
+		}
+	}
+	if onHost > 0 && onHost < all {
+		p.report(finding.CodeSecurityContext, p.at, "some containers are hostProcess containers: all must be", "set hostProcess in all containers, or in none")
+	}
+	if onHost > 0 && !p.Spec.HostNetwork {
+		p.report(finding.CodeSecurityContext, p.field("hostNetwork"), "required for hostProcess containers", "set hostNetwork to true, or remove hostProcess")
+	}
+}

@@ -1,0 +1,113 @@
+// Package children makes the objects that controllers make of a JobSet: Jobs, a Service, volume claims and Pods.
+//
+// New fills in the defaults of a JobSet and counts its Jobs. Each Members stands for one replicated job: Job makes one of its Jobs, and
+// Pods makes the Pods of one. The sources are the JobSet controller and webhooks (JobSet v0.12.0 pkg/controllers, pkg/webhooks), the Job
+// controller (Kubernetes v1.36.3 pkg/controller/job), and the API server, which changes objects when it stores them (pkg/registry).
+//
+//	waits.go      which Jobs there are, and what they wait for
+//	job.go        a Job
+//	service.go    the Service
+//	claims.go     the claims that all Pods share; ephemeral.go has those of one Pod
+//	selection.go  which Pods are meant
+//	pod.go        a Pod
+//	stored.go     what the API server changes
+//	findings.go   what a reader of the children should know, with endpoints.go
+package children
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/internal/defaults"
+)
+
+// maxJobs is how many Jobs one JobSet may have here. Far fewer fit into a cluster; without a limit
+// a mistyped number of replicas would take all memory.
+const maxJobs = 100_000
+
+// Options says what the children hold. Its fields are those of render.JobsOptions.
+type Options struct {
+	Stored          bool
+	JobSetUID       types.UID
+	JobUID          func(job string) types.UID
+	Companions      []runtime.Object
+	OwnerReferences bool
+}
+
+// Family is what the child Jobs of one JobSet have in common, worked out once.
+type Family struct {
+	*jobset.JobSet // a copy, defaulted
+	opts           Options
+	uid            types.UID
+	subdomain      string // empty when DNS hostnames are off
+	globalReplicas int    // of all replicated jobs together
+	Members        []*Members
+}
+
+// New returns the children of a JobSet, which it leaves as it is. It refuses a JobSet without a name.
+func New(js *jobset.JobSet, opts Options) (*Family, error) {
+	if js == nil {
+		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
+	}
+	if js.Name == "" {
+		return nil, finding.List{{
+			Code: finding.CodeNoName, Severity: finding.Error, Path: fieldpath.Fields("metadata", "name"),
+			Object:  fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace},
+			Message: "the JobSet has no name, and the names of its Jobs and Pods start with it",
+			Remedy:  finding.Remedy{Text: "give it one"},
+		}}
+	}
+	f := &Family{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
+	if f.uid == "" {
+		f.uid = js.UID
+	}
+	if f.Namespace == "" {
+		f.Namespace = metav1.NamespaceDefault
+	}
+	defaults.JobSetSpec(&f.Spec)
+	if *f.Spec.Network.EnableDNSHostnames {
+		f.subdomain = f.Spec.Network.Subdomain
+		if f.subdomain == "" {
+			f.subdomain = f.Name
+		}
+	}
+	inGroup := map[string]int{}
+	for i := range f.Spec.ReplicatedJobs {
+		rjob := &f.Spec.ReplicatedJobs[i]
+		f.Members = append(f.Members, &Members{
+			ReplicatedJob: rjob, family: f,
+			firstOfAll: f.globalReplicas, firstInGroup: inGroup[rjob.GroupName],
+		})
+		f.globalReplicas += int(rjob.Replicas)
+		inGroup[rjob.GroupName] += int(rjob.Replicas)
+	}
+	for _, members := range f.Members {
+		members.groupReplicas = inGroup[members.GroupName]
+	}
+	f.resolveWaits()
+	return f, nil
+}
+
+// owner is the reference by which the JobSet owns what its controller makes.
+func (f *Family) owner() []metav1.OwnerReference {
+	if !f.opts.OwnerReferences {
+		return nil
+	}
+	return controlledBy(jobset.SchemeGroupVersion.String(), "JobSet", f.Name, f.uid)
+}
+
+func controlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{
+		APIVersion: apiVersion, Kind: kind, Name: name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+}
+
+// suspended tells whether the JobSet is suspended, and so its Jobs.
+func (f *Family) suspended() bool { return f.Spec.Suspend != nil && *f.Spec.Suspend }

@@ -1,0 +1,79 @@
+package children
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// Claims are the volume claims that all Pods of the JobSet share. A claim that is to be retained has
+// no owner, so that it outlives the JobSet. Of the template's metadata, only labels and annotations
+// reach the claim.
+func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
+	var claims []*corev1.PersistentVolumeClaim
+	for _, policy := range f.Spec.VolumeClaimPolicies {
+		for _, template := range policy.Templates {
+			claim := &corev1.PersistentVolumeClaim{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+				ObjectMeta: metav1.ObjectMeta{
+					Name:        f.claimName(template.Name),
+					Namespace:   f.Namespace,
+					Labels:      overlay(template.Labels, map[string]string{jobset.JobSetNameKey: f.Name}),
+					Annotations: template.Annotations,
+				},
+				Spec: template.Spec,
+			}
+			if f.opts.Stored {
+				storeClaim(&claim.Spec)
+			}
+			if *policy.RetentionPolicy.WhenDeleted == jobset.RetentionPolicyDelete {
+				claim.OwnerReferences = f.owner()
+			}
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+func (f *Family) claimName(template string) string { return template + "-" + f.Name }
+
+// claimVolumes are the volumes for those claims that a container of the Pod mounts, by the name of
+// the claim's template.
+func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
+	mounted := map[string]bool{}
+	for mount := range volumeMounts(pod) {
+		mounted[mount.Name] = true
+	}
+	var volumes []corev1.Volume
+	for _, policy := range f.Spec.VolumeClaimPolicies {
+		for _, template := range policy.Templates {
+			if !mounted[template.Name] {
+				continue
+			}
+			volumes = append(volumes, corev1.Volume{
+				Name: template.Name,
+				VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: f.claimName(template.Name)},
+				},
+			})
+		}
+	}
+	return volumes
+}
+
+// volumeMounts are those of the containers and init containers.
+func volumeMounts(pod *corev1.PodSpec) iter.Seq[*corev1.VolumeMount] {
+	return func(yield func(*corev1.VolumeMount) bool) {
+		for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+			for i := range containers {
+				for j := range containers[i].VolumeMounts {
+					if !yield(&containers[i].VolumeMounts[j]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package children
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// lostEndpoints finds the addresses of Pods of this JobSet that no Pod has: of the coordinator, and
+// whatever is written like one in a container's environment or command line, or in a ConfigMap that
+// comes with the JobSet.
+func (f *Family) lostEndpoints() finding.List {
+	var found finding.List
+	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
+	report := func(object fieldpath.Object, path fieldpath.Path, what, why string) {
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoSuchPod, Severity: finding.Warning, Object: object, Path: path,
+			Message: fmt.Sprintf("%s names a Pod that the JobSet does not have: %s", what, why),
+			Remedy:  finding.Remedy{Text: "the host of a Pod is <JobSet>-<replicated job>-<index of the Job>-<index of the Pod>.<subdomain>"},
+		})
+	}
+	endpoints := f.endpointPattern()
+	scan := func(object fieldpath.Object, path fieldpath.Path, what, text string) {
+		told := map[string]bool{}
+		for _, match := range endpoints.FindAllStringSubmatch(text, -1) {
+			if why := f.noSuchPod(match[1], match[2], match[3], match[4]); why != "" && !told[why] {
+				told[why] = true
+				report(object, path, what, why)
+			}
+		}
+	}
+	if c := f.Spec.Coordinator; c != nil {
+		if why := f.noSuchPod(c.ReplicatedJob, strconv.Itoa(c.JobIndex), strconv.Itoa(c.PodIndex), f.subdomain); why != "" {
+			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
+		}
+	}
+	for _, members := range f.Members {
+		pod := &members.Template.Spec.Template.Spec
+		at := members.path().Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		scanContainers := func(list string, containers []corev1.Container) {
+			for i := range containers {
+				c := &containers[i]
+				at := at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name))
+				scanWords := func(list string, words []string) {
+					for i, word := range words {
+						scan(jobSet, at.Append(fieldpath.Field(list), fieldpath.Index(i)), "the container's "+list, word)
+					}
+				}
+				scanWords("command", c.Command)
+				scanWords("args", c.Args)
+				for _, env := range c.Env {
+					scan(jobSet, at.Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value")),
+						"the variable "+env.Name, env.Value)
+				}
+			}
+		}
+		scanContainers("initContainers", pod.InitContainers)
+		scanContainers("containers", pod.Containers)
+	}
+	for _, companion := range f.opts.Companions {
+		config, ok := companion.(*corev1.ConfigMap)
+		if !ok || config == nil {
+			continue
+		}
+		object := fieldpath.Object{Kind: "ConfigMap", Namespace: config.Namespace, Name: config.Name}
+		for _, key := range slices.Sorted(maps.Keys(config.Data)) {
+			scan(object, fieldpath.Path{fieldpath.Field("data"), fieldpath.Key(key)}, "the file "+key, config.Data[key])
+		}
+	}
+	return found
+}
+
+// endpointPattern finds hosts written like those of this JobSet's Pods: replicated job, index of the
+// Job, index of the Pod and subdomain. Only the JobSet's own subdomain and its name, which takes its
+// place by default, count: what looks alike under another may belong to another JobSet.
+func (f *Family) endpointPattern() *regexp.Regexp {
+	quote := func(name string) string { return regexp.QuoteMeta(strings.ToValidUTF8(name, "?")) }
+	name := quote(f.Name)
+	domains := name
+	if subdomain := f.Spec.Network.Subdomain; subdomain != "" {
+		domains += "|" + quote(subdomain)
+	}
+	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])` + name + `-([a-z0-9-]*[a-z0-9])-([0-9]+)-([0-9]+)\.(` + domains + `)(?:$|[^a-zA-Z0-9-])`)
+}
+
+// noSuchPod says why no Pod has the host that the parts make up; it is empty when a Pod has it.
+func (f *Family) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) string {
+	i := slices.IndexFunc(f.Members, func(m *Members) bool { return m.Name == replicatedJob })
+	if i < 0 {
+		return fmt.Sprintf("there is no replicated job %q", replicatedJob)
+	}
+	members := f.Members[i]
+	spec := &members.Template.Spec
+	switch {
+	case f.subdomain == "":
+		return "enableDNSHostnames is false, so its Pods have no hosts"
+	case subdomain != f.subdomain:
+		return fmt.Sprintf("its Pods are in the subdomain %q", f.subdomain)
+	case members.presence == never:
+		return fmt.Sprintf("the Jobs of %q are never created", replicatedJob)
+	case *spec.CompletionMode != batchv1.IndexedCompletion:
+		return fmt.Sprintf("the Pods of %q have no index, since its completionMode is not Indexed", replicatedJob)
+	case !below(jobIndex, int(members.Replicas)):
+		return fmt.Sprintf("the number of Jobs of %q is %d", replicatedJob, members.Replicas)
+	case !below(podIndex, newPodCounts(spec).all):
+		return fmt.Sprintf("the number of Pods in each Job of %q is %d", replicatedJob, newPodCounts(spec).all)
+	default:
+		return ""
+	}
+}
+
+// below tells whether the text is an index of a list of that length.
+func below(index string, length int) bool {
+	i, err := strconv.Atoi(index)
+	return err == nil && 0 <= i && i < length
+}

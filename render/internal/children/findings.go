@@ -1,0 +1,142 @@
+package children
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+)
+
+// Findings are what a reader of the children should know, in the order of the JobSet's fields.
+func (f *Family) Findings() finding.List {
+	var found finding.List
+	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
+		found = append(found, finding.Finding{
+			Code: code, Severity: severity, Path: path, Message: message, Remedy: finding.Remedy{Text: help},
+			Object: fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name},
+		})
+	}
+	if f.suspended() {
+		message := "the JobSet is suspended, and so are its Jobs; its Pods are those that it has when it is resumed"
+		if later := f.names(afterResume); later != nil {
+			message += "; the Jobs of " + quoted(later) + ", which depend on others, are created only then"
+		}
+		report(finding.Warning, finding.CodeSuspended, fieldpath.Fields("spec", "suspend"), message,
+			"set spec.suspend to false to run it")
+	}
+	if by := f.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
+		report(finding.Warning, finding.CodeManagedElsewhere, fieldpath.Fields("spec", "managedBy"),
+			fmt.Sprintf("%q manages the JobSet: the JobSet controller of this cluster makes nothing of it", *by),
+			"read the Jobs and Pods as what a cluster makes whose own controller manages it")
+	}
+	if f.TooManyJobs() {
+		report(finding.Error, finding.CodeTooManyJobs, fieldpath.Fields("spec", "replicatedJobs"),
+			fmt.Sprintf("the JobSet has more than %d Jobs", maxJobs), "lower the replicas")
+	}
+	for _, members := range f.Members {
+		if members.presence == never {
+			report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Field("dependsOn")),
+				"the Jobs are never created: they depend on themselves, or on Jobs that are never there",
+				"let them depend on replicated jobs that stand before them")
+		}
+		f.reportPodless(members, report)
+		f.reportPlacement(members, report)
+		f.reportPriority(members, report)
+	}
+	return append(found, f.lostEndpoints()...)
+}
+
+type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string)
+
+// reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
+func (f *Family) reportPodless(members *Members, report reporter) {
+	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
+	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
+		report(finding.Warning, finding.CodeManagedElsewhere, at.Append(fieldpath.Field("managedBy")),
+			fmt.Sprintf("%q manages the Jobs: the Job controller of this cluster creates no Pods", *spec.ManagedBy),
+			"remove the field, or run the controller that it names")
+	}
+	if isPastDeadline(spec) && *spec.ActiveDeadlineSeconds >= 0 {
+		report(finding.Warning, finding.CodeNeverCreated, at.Append(fieldpath.Field("activeDeadlineSeconds")),
+			fmt.Sprintf("the Pods are never created: the Job exceeds its deadline of %d seconds at once", *spec.ActiveDeadlineSeconds),
+			fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
+	}
+}
+
+// reportPlacement tells which Pods an exclusive placement without the node-selector strategy keeps
+// back: all but the one of index 0, until that one is scheduled (JobSet v0.12.0
+// pkg/webhooks/pod_webhook.go).
+func (f *Family) reportPlacement(members *Members, report reporter) {
+	if !WebhookPlaces(members.podAnnotations()) {
+		return
+	}
+	spec := members.Template.Spec
+	if *spec.CompletionMode != batchv1.IndexedCompletion {
+		report(finding.Error, finding.CodeNeverCreated, members.path().Append(fieldpath.Fields("template", "spec", "completionMode")...),
+			"the Pods are never created: with exclusive placement they follow the Pod of index 0, and without an index there is none",
+			`set completionMode to Indexed, or use the node-selector strategy of exclusive placement`)
+		return
+	}
+	if newPodCounts(&spec).all > 1 {
+		report(finding.Note, finding.CodeLeaderFirst, members.path(),
+			"the Pods other than index 0 are created when that one is scheduled, with a node selector for its topology domain, which only the cluster knows",
+			"")
+	}
+}
+
+func (f *Family) reportPriority(members *Members, report reporter) {
+	pod := &members.Template.Spec.Template.Spec
+	if _, known := podPriority(pod); !known {
+		report(finding.Warning, finding.CodeUnknownPriority,
+			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
+			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, PriorityKey),
+			"read it with kubectl get priorityclass "+pod.PriorityClassName)
+	}
+}
+
+// TooManyJobs tells whether there are more Jobs than maxJobs, whatever their numbers add up to.
+func (f *Family) TooManyJobs() bool {
+	jobs := 0
+	for _, members := range f.Members {
+		if jobs += int(max(0, members.Replicas)); jobs > maxJobs {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the replicated jobs of that presence.
+func (f *Family) names(p presence) []string {
+	var names []string
+	for _, members := range f.Members {
+		if members.presence == p {
+			names = append(names, members.Name)
+		}
+	}
+	return names
+}
+
+func quoted(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// path is the replicated job in the JobSet.
+func (m *Members) path() fieldpath.Path {
+	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", m.Name))
+}
+
+// podAnnotations are those that the placement of the Pods hangs on.
+func (m *Members) podAnnotations() map[string]string {
+	return overlay(m.Template.Spec.Template.Annotations,
+		exclusivePlacement(m.family.Annotations), exclusivePlacement(m.Template.Annotations))
+}

@@ -1,0 +1,140 @@
+// Package defaults fills in the fields that a cluster fills in.
+//
+// JobSetSpec decides which children a JobSet has. PodTemplate and its parts follow the definition of JobSet v0.12.0
+// (config/components/crd), and Companion those of the objects beside the JobSet. Each writes only where a field is empty.
+package defaults
+
+import (
+	"fmt"
+	"iter"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+)
+
+// JobSetSpec fills in what decides which children a JobSet has. It leaves the Pod templates'
+// insides alone, but for the restart policy, where JobSet differs from every other workload.
+func JobSetSpec(spec *jobset.JobSetSpec) {
+	for i := range spec.ReplicatedJobs {
+		rjob := &spec.ReplicatedJobs[i]
+		Set(&rjob.Replicas, 1)
+		Set(&rjob.GroupName, "default")
+		SetPointer(&rjob.Template.Spec.CompletionMode, batchv1.IndexedCompletion)
+		Set(&rjob.Template.Spec.Template.Spec.RestartPolicy, corev1.RestartPolicyOnFailure)
+	}
+	SetPointer(&spec.SuccessPolicy, jobset.SuccessPolicy{Operator: jobset.OperatorAll})
+	SetPointer(&spec.StartupPolicy, jobset.StartupPolicy{StartupPolicyOrder: jobset.AnyOrder})
+	SetPointer(&spec.Network, jobset.Network{})
+	SetPointer(&spec.Network.EnableDNSHostnames, true)
+	SetPointer(&spec.Network.PublishNotReadyAddresses, true)
+	if policy := spec.FailurePolicy; policy != nil {
+		Set(&policy.RestartStrategy, jobset.Recreate)
+		for i := range policy.Rules {
+			Set(&policy.Rules[i].Name, fmt.Sprintf("failurePolicyRule%d", i))
+		}
+	}
+	for i := range spec.VolumeClaimPolicies {
+		policy := &spec.VolumeClaimPolicies[i]
+		SetPointer(&policy.RetentionPolicy, jobset.VolumeRetentionPolicy{})
+		SetPointer(&policy.RetentionPolicy.WhenDeleted, jobset.RetentionPolicyDelete)
+	}
+}
+
+// PodTemplate fills in what the JobSet CRD defaults within a Pod template, except the ports'
+// protocol, which the Job API would fill in just so. Defaults of "" on plain strings are left out:
+// the Go types do not write them.
+func PodTemplate(spec *corev1.PodSpec) {
+	for _, container := range Containers(spec) {
+		defaultContainer(container)
+	}
+	for i := range spec.Volumes {
+		VolumeSource(&spec.Volumes[i].VolumeSource)
+	}
+}
+
+func defaultContainer(container *corev1.Container) {
+	Env(container.Env)
+	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe, container.StartupProbe} {
+		if probe != nil && probe.GRPC != nil {
+			SetPointer(&probe.GRPC.Service, "")
+		}
+	}
+}
+
+// PortProtocols fills in the protocol of ports, but for those of a Pod at a path whose empty protocol is written.
+func PortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpath.Path) bool) {
+	for list, container := range Containers(spec) {
+		for i := range container.Ports {
+			port := &container.Ports[i]
+			isWritten := port.Protocol == "" && written != nil &&
+				written(at.Append(fieldpath.Field(list), fieldpath.Item("name", container.Name), fieldpath.Field("ports"), fieldpath.Index(i), fieldpath.Field("protocol")))
+			if !isWritten {
+				Set(&port.Protocol, corev1.ProtocolTCP)
+			}
+		}
+	}
+}
+
+// Containers yields all containers of a Pod, each with the name of its list: an ephemeral container has the fields of any other.
+func Containers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
+	return func(yield func(string, *corev1.Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield("initContainers", &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield("containers", &spec.Containers[i]) {
+				return
+			}
+		}
+		for i := range spec.EphemeralContainers {
+			if !yield("ephemeralContainers", (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
+				return
+			}
+		}
+	}
+}
+
+func VolumeSource(source *corev1.VolumeSource) {
+	if disk := source.AzureDisk; disk != nil {
+		SetPointer(&disk.FSType, "ext4")
+		SetPointer(&disk.ReadOnly, false)
+	}
+	if iscsi := source.ISCSI; iscsi != nil {
+		Set(&iscsi.ISCSIInterface, "default")
+	}
+	if rbd := source.RBD; rbd != nil {
+		Set(&rbd.Keyring, "/etc/ceph/keyring")
+		Set(&rbd.RBDPool, "rbd")
+		Set(&rbd.RadosUser, "admin")
+	}
+	if scaleIO := source.ScaleIO; scaleIO != nil {
+		Set(&scaleIO.FSType, "xfs")
+		Set(&scaleIO.StorageMode, "ThinProvisioned")
+	}
+}
+
+func Set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func SetPointer[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+func Env(env []corev1.EnvVar) {
+	for i := range env {
+		if from := env[i].ValueFrom; from != nil && from.FileKeyRef != nil {
+			SetPointer(&from.FileKeyRef.Optional, false)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package migration
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
+// their encodings are.
+func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
+	c := comparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
+		return notSame(object, path, before, after, manager)
+	}}
+	c.values(nil, generic(before), generic(after))
+	return c.found
+}
+
+// generic is a value as encoding/json makes it.
+func generic(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("render: encode a %T: %v", v, err)) // API types can be encoded
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		panic(fmt.Sprintf("render: decode a %T: %v", v, err))
+	}
+	return out
+}
+
+type comparison struct {
+	report func(path fieldpath.Path, before, after any) finding.Finding
+	found  finding.List
+}
+
+func (c *comparison) values(path fieldpath.Path, before, after any) {
+	switch b := before.(type) {
+	case map[string]any:
+		if a, ok := after.(map[string]any); ok {
+			c.objects(path, b, a)
+			return
+		}
+	case []any:
+		if a, ok := after.([]any); ok && len(a) == len(b) {
+			for i := range b {
+				c.values(path.Append(step(b[i], a[i], i)), b[i], a[i])
+			}
+			return
+		}
+	default:
+		if before == after {
+			return
+		}
+	}
+	c.found = append(c.found, c.report(path, before, after))
+}
+
+func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) {
+	var names []string
+	for name := range before {
+		names = append(names, name)
+	}
+	for name := range after {
+		if _, both := before[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		c.values(path.Append(fieldpath.Field(name)), before[name], after[name])
+	}
+}
+
+// step is the step to an item: by its name where both sides have the same one there.
+func step(before, after any, i int) fieldpath.Step {
+	b, _ := before.(map[string]any)
+	a, _ := after.(map[string]any)
+	if name, ok := b["name"].(string); ok && a["name"] == name {
+		return fieldpath.Item("name", name)
+	}
+	return fieldpath.Index(i)
+}
+
+// notSame is a field in which the two forms' JobSets differ.
+func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
+	return finding.Finding{
+		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,
+		Claims:  []engine.Claim{{Layer: merge.OverrideLayer("all"), Value: before}, {Layer: engine.Manager(manager), Value: after}},
+		Message: fmt.Sprintf("the patch makes another JobSet than the overrides in %s", path),
+		Remedy:  finding.Remedy{Text: "write this field by hand, in the patch or in the runtime"},
+	}
+}

@@ -1,0 +1,158 @@
+// Package migration says with one patch what the overrides of Trainer 2.1 say.
+//
+// Fold merges the overrides into jobs in which nothing is set, and makes a patch of the result. order.go then orders its lists so that they
+// come out of a merge as Trainer 2.1 leaves them. Differences compares the JobSets of both forms: render.Migrate renders them, and
+// refuses the patch if they differ.
+package migration
+
+import (
+	"reflect"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Fold is the patch that says what the overrides say one after the other; nil where they say nothing. Without a base,
+// it is over jobs in which nothing is set.
+func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
+	// What the overrides make of jobs in which nothing is set is what they say.
+	var bare trainer.JobSetTemplateSpec
+	for _, name := range overrides.Targets() {
+		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
+	}
+	said, err := merge.Apply(&bare, overrides.PatchesOf(bare.Spec.ReplicatedJobs), merge.Options{})
+	if err != nil {
+		return nil, err
+	}
+	patch := &trainer.JobSetTemplatePatch{}
+	if m := metadataOf(&said.Template.ObjectMeta); m != nil {
+		patch.Metadata = m
+	}
+	if base == nil {
+		base = &bare
+	}
+	over, err := merge.Apply(base, overrides.PatchesOf(base.Spec.ReplicatedJobs), merge.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range said.Template.Spec.ReplicatedJobs {
+		job := &said.Template.Spec.ReplicatedJobs[i]
+		pod := podPatch(&job.Template.Spec.Template)
+		if name := overrides.ServiceAccountName(job.Name); name != nil { // an empty one takes the runtime's away
+			if pod.Spec == nil {
+				pod.Spec = &trainer.PodSpecPatch{}
+			}
+			pod.Spec.ServiceAccountName = name
+		}
+		if reflect.DeepEqual(pod, &trainer.PodTemplatePatch{}) {
+			continue
+		}
+		at := slices.IndexFunc(over.Template.Spec.ReplicatedJobs, func(j jobset.ReplicatedJob) bool { return j.Name == job.Name })
+		if at >= 0 {
+			order(pod, &base.Spec.ReplicatedJobs[at].Template.Spec.Template, &over.Template.Spec.ReplicatedJobs[at].Template.Spec.Template)
+		}
+		if patch.Spec == nil {
+			patch.Spec = &trainer.JobSetSpecPatch{}
+		}
+		patch.Spec.ReplicatedJobs = append(patch.Spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
+			Name: job.Name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
+		})
+	}
+	if patch.Metadata == nil && patch.Spec == nil {
+		return nil, nil
+	}
+	return patch, nil
+}
+
+func metadataOf(m *metav1.ObjectMeta) *metav1.ObjectMeta {
+	if len(m.Labels)+len(m.Annotations) == 0 {
+		return nil
+	}
+	return &metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}
+}
+
+// podPatch is a patch that sets what the template sets, but for the service account's name, of which a template
+// cannot say that it is empty.
+func podPatch(t *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
+	spec := trainer.PodSpecPatch{
+		NodeSelector:     t.Spec.NodeSelector,
+		Affinity:         t.Spec.Affinity,
+		Tolerations:      t.Spec.Tolerations,
+		Volumes:          t.Spec.Volumes,
+		InitContainers:   containerPatches(t.Spec.InitContainers),
+		Containers:       containerPatches(t.Spec.Containers),
+		SchedulingGates:  t.Spec.SchedulingGates,
+		ImagePullSecrets: t.Spec.ImagePullSecrets,
+	}
+	patch := &trainer.PodTemplatePatch{Metadata: metadataOf(&t.ObjectMeta)}
+	if !reflect.DeepEqual(spec, trainer.PodSpecPatch{}) {
+		patch.Spec = &spec
+	}
+	return patch
+}
+
+func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
+	var patches []trainer.ContainerPatch
+	for _, c := range containers {
+		patches = append(patches, trainer.ContainerPatch{Name: c.Name, Env: c.Env, VolumeMounts: c.VolumeMounts})
+	}
+	return patches
+}
+
+// Skeleton is a template that has just the jobs and containers which the patches name.
+func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
+	template := &trainer.JobSetTemplateSpec{}
+	jobs := &template.Spec.ReplicatedJobs
+	for _, patch := range patches {
+		spec := patch.TrainingRuntimeSpec.Template.Spec
+		if spec == nil {
+			continue
+		}
+		for _, p := range spec.ReplicatedJobs {
+			at := slices.IndexFunc(*jobs, func(j jobset.ReplicatedJob) bool { return j.Name == p.Name })
+			if at < 0 {
+				at = len(*jobs)
+				*jobs = append(*jobs, jobset.ReplicatedJob{Name: p.Name})
+			}
+			if named := p.Template.Spec.Template.Spec; named != nil {
+				pod := &(*jobs)[at].Template.Spec.Template.Spec
+				pod.Containers = withNames(pod.Containers, named.Containers)
+				pod.InitContainers = withNames(pod.InitContainers, named.InitContainers)
+			}
+		}
+	}
+	return template
+}
+
+func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) []corev1.Container {
+	for _, p := range patches {
+		if !slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == p.Name }) {
+			containers = append(containers, corev1.Container{Name: p.Name})
+		}
+	}
+	return containers
+}
+
+// SourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
+// position in the patch's list is none in an override's.
+func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
+	depth := len(merge.PatchPath(""))
+	if len(path) <= depth {
+		return path
+	}
+	in := path[depth:]
+	if at := slices.IndexFunc(in, func(s fieldpath.Step) bool { _, ok := s.Index(); return ok }); at >= 0 {
+		in = in[:at]
+	}
+	if sources := overrides.SourcesOf(in); len(sources) > 0 {
+		return sources[0]
+	}
+	return path
+}

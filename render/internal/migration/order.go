@@ -1,0 +1,151 @@
+package migration
+
+import (
+	"reflect"
+	"slices"
+	"sort"
+
+	corev1 "k8s.io/api/core/v1"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// order makes the lists of a patch come out of a merge over the base as they stand in the result. Items that a
+// patch names take the patch's order, new ones go to the front; where that is not enough, the patch names the
+// items of the base as well, which changes nothing but where they stand.
+func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
+	job := merge.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
+	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
+	orderValue(pod, reflect.ValueOf(patch), reflect.ValueOf(base), reflect.ValueOf(result))
+}
+
+// orderValue orders the lists of one value; the base is invalid where the template has no such field.
+func orderValue(t *schema.Type, patch, base, result reflect.Value) {
+	patch, base, result = pointedTo(patch), pointedTo(base), pointedTo(result)
+	if !patch.IsValid() || !result.IsValid() {
+		return
+	}
+	switch t.Kind {
+	case schema.Struct:
+		for _, f := range t.Patchable() {
+			if from, encoded := f.Patch.Of(patch); encoded {
+				to, _ := f.Template.Of(result)
+				orderValue(f.Type, from, fieldOf(base, f), to)
+			}
+		}
+	case schema.ListMap:
+		key := t.Elem.Field(t.Key)
+		there, before := names(result, key), names(base, key)
+		named := func(item reflect.Value) string { return text(key.Patch.Of(item)) }
+		sortLike(patch, there, named)
+		if !slices.Equal(comesOut(before, namesBy(patch, named)), there) {
+			anchor(t, patch, result, there)
+			sortLike(patch, there, named)
+		}
+		for i := range patch.Len() {
+			name := named(patch.Index(i))
+			item, at := reflect.Value{}, slices.Index(before, name)
+			if at >= 0 {
+				item = base.Index(at)
+			}
+			if at = slices.Index(there, name); at >= 0 {
+				orderValue(t.Elem, patch.Index(i), item, result.Index(at))
+			}
+		}
+	case schema.Set:
+		sortLike(patch, namesBy(result, reflect.Value.String), reflect.Value.String)
+	}
+}
+
+func fieldOf(base reflect.Value, f *schema.StructField) reflect.Value {
+	if !base.IsValid() {
+		return base
+	}
+	v, _ := f.Template.Of(base)
+	return v
+}
+
+// comesOut is the order in which the items of a list come out of a merge: the patch's next item, unless the
+// list's next one that the patch does not name comes before it in the list.
+func comesOut(list, patch []string) []string {
+	var out []string
+	rest := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(patch, name) })
+	for len(patch)+len(rest) > 0 {
+		at := -1
+		if len(patch) > 0 {
+			at = slices.Index(list, patch[0])
+		}
+		if len(rest) == 0 || len(patch) > 0 && (at < 0 || at < slices.Index(list, rest[0])) {
+			out, patch = append(out, patch[0]), patch[1:]
+		} else {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return out
+}
+
+// anchor adds the items of the result that the patch does not name: their keys, and what an item cannot leave
+// out, as it is in the result.
+func anchor(t *schema.Type, patch, result reflect.Value, there []string) {
+	key := t.Elem.Field(t.Key)
+	own := namesBy(patch, func(item reflect.Value) string { return text(key.Patch.Of(item)) })
+	for i, name := range there {
+		if slices.Contains(own, name) {
+			continue
+		}
+		item := reflect.New(patch.Type().Elem()).Elem()
+		for _, f := range t.Elem.Patchable() {
+			if f == key || !f.Patch.OmitEmpty && !f.Patch.OmitZero && len(f.Patch.Index) == 1 {
+				from, _ := f.Template.Of(result.Index(i))
+				item.FieldByIndex(f.Patch.Index).Set(from)
+			}
+		}
+		patch.Set(reflect.Append(patch, item))
+	}
+}
+
+func names(list reflect.Value, key *schema.StructField) []string {
+	if !list.IsValid() {
+		return nil
+	}
+	return namesBy(list, func(item reflect.Value) string { return text(key.Template.Of(item)) })
+}
+
+func namesBy(list reflect.Value, name func(reflect.Value) string) []string {
+	names := make([]string, list.Len())
+	for i := range names {
+		names[i] = name(list.Index(i))
+	}
+	return names
+}
+
+func text(v reflect.Value, _ bool) string { return v.String() }
+
+func pointedTo(v reflect.Value) reflect.Value {
+	for v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v
+}
+
+// sortLike sorts a list by the places of its items' names.
+func sortLike(list reflect.Value, names []string, name func(reflect.Value) string) {
+	places := make([]int, list.Len())
+	for i := range places {
+		places[i] = slices.Index(names, name(list.Index(i)))
+	}
+	swap := reflect.Swapper(list.Interface())
+	sort.Stable(byPlace{places, func(i, j int) { swap(i, j); places[i], places[j] = places[j], places[i] }})
+}
+
+type byPlace struct {
+	places []int
+	swap   func(i, j int)
+}
+
+func (b byPlace) Len() int           { return len(b.places) }
+func (b byPlace) Less(i, j int) bool { return b.places[i] < b.places[j] }
+func (b byPlace) Swap(i, j int)      { b.swap(i, j) }
