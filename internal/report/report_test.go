@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -170,22 +171,28 @@ func TestGolden(t *testing.T) {
 	values.ShowValues = true
 	color.Color = true
 	for _, format := range report.Formats() {
-		golden(t, format, written(t, format, findings(t), options()))
-		golden(t, format+".none", written(t, format, nil, options()))
-		golden(t, format+".plain", written(t, format, findings(t)[:3], plain))
-		golden(t, format+".values", written(t, format, findings(t)[:4], values))
+		got := []txtar.File{
+			{Name: "all", Data: []byte(written(t, format, findings(t), options()))},
+			{Name: "none", Data: []byte(written(t, format, nil, options()))},
+			{Name: "plain", Data: []byte(written(t, format, findings(t)[:3], plain))},
+			{Name: "values", Data: []byte(written(t, format, findings(t)[:4], values))},
+		}
+		if format == "text" {
+			got = append(got, txtar.File{Name: "color", Data: []byte(written(t, format, findings(t)[:3], color))})
+		}
+		golden(t, format, got)
 	}
 	for _, shown := range []report.Options{options(), plain, values} {
 		jsonschema.Check(t, "../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
 	}
-	golden(t, "text.color", written(t, "text", findings(t)[:3], color))
 }
 
-func golden(t *testing.T, name, got string) {
+// golden compares all reports of one format with the format's archive.
+func golden(t *testing.T, format string, reports []txtar.File) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
+	file, got := filepath.Join("testdata", format+".txtar"), txtar.Format(&txtar.Archive{Files: reports})
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -194,8 +201,13 @@ func golden(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+	for i, read := range txtar.Parse(got).Files {
+		if i >= len(reports) || !bytes.Equal(read.Data, reports[i].Data) {
+			t.Errorf("%s does not hold the report %s as it is written", file, read.Name)
+		}
 	}
 }
 
