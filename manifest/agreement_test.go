@@ -222,3 +222,40 @@ func contains(n, m *yaml.Node) bool {
 	}
 	return false
 }
+
+// TestHas asks for fields that the text spells, does not spell, or spells in another way, and wants it parsed only
+// where the text does not tell.
+func TestHas(t *testing.T) {
+	spec := func(name string) fieldpath.Path { return fieldpath.Fields("spec", name) }
+	for _, tc := range []struct {
+		text   string
+		path   fieldpath.Path
+		has    bool
+		parsed bool
+		reason string
+	}{
+		{"spec: {replicas: 0}", spec("replicas"), true, true, "where it stands, only the nodes tell"},
+		{"spec: {}\nreplicas: 0", spec("replicas"), false, true, "it may stand elsewhere"},
+		{"spec: {suspend: false}", spec("replicas"), false, false, "what is not in the text is no field"},
+		{"spec: {}", spec("suspend"), false, false, "an empty object has none"},
+		{`spec: {"repl\u0069cas": 0}`, spec("replicas"), true, true, "an escape spells it"},
+		{`{"spec": {"repl\u0069cas": 0}}`, spec("replicas"), true, true, "and so it does in JSON"},
+		{"spec: {!!binary cmVwbGljYXM=: 0}", spec("replicas"), true, true, "a tag encodes it"},
+		{"spec: {!<tag:yaml.org,2002:binary> cmVwbGljYXM=: 0}", spec("replicas"), true, true, "and so does one that is written out"},
+		{"x: &x replicas\nspec: {*x : 0}", spec("replicas"), true, true, "an alias stands for text that is there"},
+		{"x: &x {replicas: 0}\nspec: {<<: *x}", spec("replicas"), true, true, "and so does a merge key"},
+		{"spec: {True: 0}", spec("true"), true, true, "a truth value has several spellings"},
+		{"spec: {0x10: 0}", spec("16"), true, true, "and so has a number"},
+		{"spec: {a: b}", spec("spec").Append(fieldpath.Key("c")), false, true, "a key of a map may be anything"},
+		{"spec: {}", nil, true, true, "the object itself is there"},
+	} {
+		s := &source{file: &file{name: "in", data: []byte(tc.text)}, text: []byte(tc.text), line: 1, column: 1, json: tc.text[0] == '{'}
+		d := &Document{File: "in", source: s}
+		if got := d.Has(tc.path); got != tc.has {
+			t.Errorf("%q has %s: %v, want %v: %s", tc.text, tc.path, got, tc.has, tc.reason)
+		}
+		if got := s.root != nil; got != tc.parsed {
+			t.Errorf("%q has %s: parsed: %v, want %v: %s", tc.text, tc.path, got, tc.parsed, tc.reason)
+		}
+	}
+}
