@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	dir, files := filepath.Join("testdata", "script"), []string(nil)
 	if testenv.Race {
 		dir = ""
-		for _, pattern := range []string{"*director*", "*output_dir*", "*_many*", "*_jobset*"} {
+		for _, pattern := range []string{"*director*", "*output_dir*", "*_many*", "*_trainjobs*"} {
 			found, err := filepath.Glob(filepath.Join("testdata", "script", pattern))
 			if err != nil || len(found) == 0 {
 				t.Fatalf("no script is called %s: %v", pattern, err)
