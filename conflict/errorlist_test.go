@@ -1,6 +1,7 @@
 package conflict_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,5 +59,13 @@ func TestErrorList(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s", tc.reason, diff)
 		}
+	}
+}
+
+// TestFind_WithoutOwners wants no silence about conflicts that nobody has looked for.
+func TestFind_WithoutOwners(t *testing.T) {
+	err := conflict.Find(nil).Err()
+	if err == nil || !strings.Contains(err.Error(), "Options.Owners") {
+		t.Errorf("Find(a merge without owners) = %v, want an error that names Options.Owners", err)
 	}
 }

@@ -120,19 +120,6 @@ func TestOnlyAdmissionLinksServerSideApply(t *testing.T) {
 	}
 }
 
-// TestEveryPackageTriesZeroCalls wants the test that calls every exported function with nil and zero arguments in
-// each package of the library. No program can call the packages below render/.../internal.
-func TestEveryPackageTriesZeroCalls(t *testing.T) {
-	const tests = "zerocalls_test.go"
-	root := module + "/"
-	for _, line := range listOf(t, "list", "-f", `{{.ImportPath}} {{.Name}} {{join .XTestGoFiles " "}}`, root+"fieldpath/...", root+"schema/...", root+"manifest/...", root+"legacy/...", root+"trainjob/...", root+"engine/...", root+"finding/...", root+"check/...", root+"merge/...", root+"conflict/...", root+"render/...", root+"docs/...") {
-		fields := strings.Fields(line)
-		if fields[1] != "main" && !strings.Contains(fields[0], "/internal/") && !slices.Contains(fields[2:], tests) {
-			t.Errorf("%s has no %s", fields[0], tests)
-		}
-	}
-}
-
 // linking are the packages of the module that a package is linked with, itself among them.
 func linking(t *testing.T, pkg string) []string {
 	t.Helper()

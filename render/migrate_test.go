@@ -14,6 +14,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -39,7 +40,7 @@ func decodeFile(t *testing.T, file string) *manifest.Document {
 func TestGuides(t *testing.T) {
 	runtime := decodeFile(t, filepath.Join(legacyFolder, "runtime.yaml")).Object.(*trainer.ClusterTrainingRuntime)
 	render.DefaultRuntime(&runtime.Spec, nil)
-	folders, err := filepath.Glob(filepath.Join(legacyFolder, "*", "old.yaml"))
+	folders, err := filepath.Glob(filepath.Join(casefile.Unpack(t, legacyFolder), "*", "old.yaml"))
 	if err != nil || len(folders) < 10 {
 		t.Fatalf("%d cases: %v", len(folders), err)
 	}

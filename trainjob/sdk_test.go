@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/rogpeppe/go-internal/txtar"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +33,7 @@ func patchOfJobs(jobs ...trainjob.ReplicatedJobPatch) trainjob.RuntimePatch {
 	}}
 }
 
-// sdk are the options behind each file of testdata/sdk, which holds what the SDK sends for them.
+// sdk are the options behind each file of testdata/sdk.txtar, which holds what the SDK sends for them.
 var sdk = map[string]struct {
 	reason  string
 	options []trainjob.Option
@@ -109,26 +109,23 @@ var sdk = map[string]struct {
 // TestSDK holds the builder against what the SDK sends: its JSON decodes to the TrainJob that the
 // builder makes, and that encodes to its JSON, both without what is empty.
 func TestSDK(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "sdk", "*.json"))
-	if err != nil || len(files) != len(sdk) {
-		t.Fatalf("%d files for %d cases: %v", len(files), len(sdk), err)
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "sdk.txtar"))
+	if err != nil || len(archive.Files) != len(sdk) {
+		t.Fatalf("%v for %d cases: %v", archive, len(sdk), err)
 	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
+	for _, file := range archive.Files {
+		name := strings.TrimSuffix(file.Name, ".json")
 		t.Run(name, func(t *testing.T) {
 			c, ok := sdk[name]
 			if !ok {
-				t.Fatalf("no options make %s", file)
+				t.Fatalf("no options make %s", file.Name)
 			}
-			sent, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := file.Data
 			job, findings := trainjob.New("torch-distributed", append(c.options, trainjob.Name("nightly"))...)
 			if len(findings) > 0 {
 				t.Fatalf("%s: %v", c.reason, findings)
 			}
-			if diff := cmp.Diff(read(t, file, sent), job); diff != "" {
+			if diff := cmp.Diff(read(t, file.Name, sent), job); diff != "" {
 				t.Errorf("%s: the SDK's JSON reads as another TrainJob (-SDK +builder):\n%s", c.reason, diff)
 			}
 			var made bytes.Buffer

@@ -25,9 +25,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
 }
 
-// TestScripts runs the scripts of testdata/script, one a behaviour. Each has the files of
+// TestScripts runs the scripts of testdata/script, one a feature. Each has the files of
 // testdata/shared beside its own, which go before them. Besides testscript's own commands there are:
 //
+//	section NAME               start a part in the folder NAME: it holds the files NAME/..., and the shared ones
 //	exits STATUS COMMAND...    run a command, which must end with this very status
 //	closedpipe COMMAND...      run one whose output nobody reads, which must end as cat does
 //	repeat FILE N TEXT         write a file that holds N times TEXT, with the escapes of Go
@@ -42,7 +43,7 @@ func TestScripts(t *testing.T) {
 	dir, files := filepath.Join("testdata", "script"), []string(nil)
 	if testenv.Race {
 		dir = ""
-		for _, pattern := range []string{"*director*", "*forty*", "*_many*", "*rerun*"} {
+		for _, pattern := range []string{"*director*", "*output_dir*", "*_many*", "*_trainjobs*"} {
 			found, err := filepath.Glob(filepath.Join("testdata", "script", pattern))
 			if err != nil || len(found) == 0 {
 				t.Fatalf("no script is called %s: %v", pattern, err)
@@ -56,7 +57,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               share,
+		Setup:               func(env *testscript.Env) error { return share(env.WorkDir) },
 		Condition: func(condition string) (bool, error) {
 			if condition == "root" {
 				return os.Geteuid() == 0, nil
@@ -64,6 +65,7 @@ func TestScripts(t *testing.T) {
 			return false, errors.New("unknown condition " + condition)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"section":     section,
 			"exits":       exits,
 			"closedpipe":  closedPipe,
 			"repeat":      repeat,
@@ -77,14 +79,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// share copies the shared files, but for those of which the script has its own.
-func share(env *testscript.Env) error {
+// share copies the shared files into dir, except those that it has already.
+func share(dir string) error {
 	shared, err := filepath.Glob(filepath.Join("testdata", "shared", "*"))
 	if err != nil {
 		return err
 	}
 	for _, file := range shared {
-		to := filepath.Join(env.WorkDir, filepath.Base(file))
+		to := filepath.Join(dir, filepath.Base(file))
 		if _, err := os.Stat(to); err == nil {
 			continue
 		}
@@ -109,6 +111,16 @@ func number(ts *testscript.TestScript, text string) int {
 	n, err := strconv.Atoi(text)
 	ts.Check(err)
 	return n
+}
+
+func section(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("see the usage of this command at TestScripts")
+	}
+	dir := filepath.Join(ts.Getenv("WORK"), args[0])
+	ts.Check(os.MkdirAll(dir, 0o777))
+	ts.Check(share(dir))
+	ts.Check(ts.Chdir(dir))
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

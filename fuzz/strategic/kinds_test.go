@@ -5,14 +5,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	mpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
 	ray "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta1"
 	lws "sigs.k8s.io/lws/api/leaderworkerset/v1"
+
+	"github.com/trainweld/trainweld/internal/builtin"
 )
 
 // kinds are all types of k8s.io/api that an object can have, and those of the APIs that people patch besides.
@@ -42,3 +46,26 @@ var kinds = sync.OnceValue(func() []reflect.Type {
 	})
 	return all
 })
+
+// TestBuiltin takes the kinds from the scheme, so that the table misses none.
+func TestBuiltin(t *testing.T) {
+	objects := 0
+	for gvk, want := range scheme.Scheme.AllKnownTypes() {
+		object, err := scheme.Scheme.New(gvk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		apiVersion, kind := gvk.ToAPIVersionAndKind()
+		got, ok := builtin.TypeOf(apiVersion, kind)
+		_, isObject := object.(metav1.Object)
+		if ok != isObject || ok && got != want {
+			t.Errorf("TypeOf(%q, %q) = %v, %v, want %v, %v", apiVersion, kind, got, ok, want, isObject)
+		}
+		if isObject {
+			objects++
+		}
+	}
+	if objects < 100 {
+		t.Errorf("the scheme has %d kinds of objects: too few", objects)
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -150,7 +152,7 @@ func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
 // recordedPairs are those that a real control plane was given, and took.
 func recordedPairs(t *testing.T) (pairs [][2]upstream.Object) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(casefile.Unpack(t, "../../testdata/cluster"), "*", "input.yaml"))
+	files, err := filepath.Glob(filepath.Join(casefile.Unpack(t, "../../testdata/cluster", "input.yaml", "want/outcome.txt"), "*", "input.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
@@ -206,34 +208,32 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 	return c
 }
 
-// verdictRegressions holds cases that once had two verdicts, a folder each. One that is generated is
-// written there when it has been made small: mend what is wrong, give the folder a name that says what it
+// verdictRegressions holds cases that once had two verdicts, an archive each. One that is generated is
+// written there when it has been made small: mend what is wrong, give the archive a name that says what it
 // was, and commit it.
 const verdictRegressions = "../../testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.
 func (c *verdictCase) keep(t *testing.T, seed uint64) string {
 	t.Helper()
-	dir := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d", seed))
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "it could not be kept: " + err.Error()
-	}
-	var text strings.Builder
+	var archive txtar.Archive
 	for name, part := range c.parts() {
 		data, err := yaml.Marshal(*part)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			return "it could not be kept: " + err.Error()
-		}
-		fmt.Fprintf(&text, "\n-- %s --\n%s", name, data)
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
+	}
+	slices.SortFunc(archive.Files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
+	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)), txtar.Format(&archive)
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		return "it could not be kept: " + err.Error()
 	}
 	old := ""
 	if c.changedJob != nil {
 		old = " --old old-job.yaml"
 	}
-	return fmt.Sprintf("%s\nit is kept: cd %s && trainweld check -n %s%s -r runtime.yaml job.yaml", text.String(), dir, serverNamespace, old)
+	return fmt.Sprintf("\n%s\nit is kept in %s: unpack it, and run trainweld check -n %s%s -r runtime.yaml job.yaml", text, file, serverNamespace, old)
 }
 
 // readVerdictCase reads what keep wrote.

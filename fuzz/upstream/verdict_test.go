@@ -15,6 +15,7 @@ import (
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render/admission"
 )
@@ -65,7 +66,7 @@ const mostWrong = 5
 
 // TestVerdictRegressions compares the verdicts on cases that once had two.
 func TestVerdictRegressions(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(verdictRegressions, "*"))
+	dirs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, verdictRegressions), "*"))
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no cases in %s: %v", verdictRegressions, err)
 	}

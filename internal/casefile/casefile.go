@@ -4,6 +4,7 @@ package casefile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,9 +13,9 @@ import (
 
 const extension = ".txtar"
 
-// Unpack writes the files of each archive NAME.txtar in dir to a folder NAME, and returns the folder of all these.
-// The test removes it when it ends. Unpack ends the test if dir holds no archive.
-func Unpack(t testing.TB, dir string) string {
+// Unpack writes the files of each archive NAME.txtar in dir to a folder NAME, and returns the folder of all these. If
+// files are named, it writes those only. The test removes the folder when it ends. Unpack ends the test if dir holds no archive.
+func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
 	if err != nil || len(archives) == 0 {
@@ -30,6 +31,7 @@ func Unpack(t testing.TB, dir string) string {
 		if err := os.Mkdir(name, 0o777); err != nil {
 			t.Fatal(err)
 		}
+		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return len(only) > 0 && !slices.Contains(only, f.Name) })
 		if err := txtar.Write(archive, name); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

@@ -30,4 +30,8 @@ func TestUnpack(t *testing.T) {
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 2 {
 		t.Errorf("%d folders, %v, want 2", len(entries), err)
 	}
+	inputs := casefile.Unpack(t, dir, "input.yaml")
+	if files, err := filepath.Glob(filepath.Join(inputs, "*", "*")); err != nil || len(files) != 2 {
+		t.Errorf("Unpack(input.yaml) writes %q, %v, want 2 files", files, err)
+	}
 }

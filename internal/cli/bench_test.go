@@ -1,7 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +17,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -74,3 +83,153 @@ func wideJobSet(pods int32) *jobset.JobSet {
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{job}
 	return js
 }
+
+// BenchmarkCheck checks a directory of 1,000 TrainJobs of one runtime, each with two managers' patches and a
+// file of its own. It reports how many documents are checked in a second, and the most memory that the
+// heap held at a time.
+func BenchmarkCheck(b *testing.B) {
+	const jobs = 1000
+	dir := writeTrainJobs(b, jobs)
+	args := []string{"check", dir}
+	var took time.Duration
+	var peak uint64
+	for b.Loop() {
+		runtime.GC()
+		stop := watchHeap(&peak)
+		start := time.Now()
+		var stdout, stderr bytes.Buffer
+		p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+		if status := runLine(&p, args); status != exit.Done {
+			b.Fatalf("status %d\n%s%s", status, stdout.String(), stderr.String())
+		}
+		took += time.Since(start)
+		stop()
+		if want := fmt.Sprintf("checked %d TrainJobs and 1 runtime in %d documents: ", jobs, jobs+1); !strings.HasPrefix(stderr.String(), want) {
+			b.Fatalf("%q, want %q", stderr.String(), want)
+		}
+	}
+	b.ReportMetric(float64(b.N)*(jobs+1)/took.Seconds(), "documents/s")
+	b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+}
+
+// watchHeap notes the most memory that the heap holds, until it is stopped.
+func watchHeap(peak *uint64) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			metrics.Read(sample)
+			*peak = max(*peak, sample[0].Value.Uint64())
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// writeTrainJobs writes a runtime and TrainJobs that differ in their names and a label, and that no finding
+// is about.
+func writeTrainJobs(tb testing.TB, jobs int) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	write("runtime.yaml", benchRuntime)
+	for i := range jobs {
+		write(fmt.Sprintf("job-%05d.yaml", i), strings.ReplaceAll(benchTrainJob, "NNN", fmt.Sprintf("%05d", i)))
+	}
+	return dir
+}
+
+const benchRuntime = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata:
+  name: torch
+spec:
+  mlPolicy:
+    numNodes: 1
+    torch: {}
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata:
+              labels:
+                trainer.kubeflow.org/trainjob-ancestor-step: trainer
+            spec:
+              template:
+                spec:
+                  containers:
+                    - name: node
+                      image: registry.example.com/train:1
+                    - name: metrics
+                      image: registry.example.com/metrics:1
+`
+
+const benchTrainJob = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: llm-NNN
+  namespace: team-a
+spec:
+  runtimeRef:
+    name: torch
+  trainer:
+    numNodes: 4
+    image: registry.example.com/llm:NNN
+    command: [torchrun, train.py, --lr=0.1]
+    resourcesPerNode:
+      limits:
+        cpu: 8
+        memory: 64Gi
+        nvidia.com/gpu: 8
+    env:
+      - name: RUN
+        value: run-NNN
+  runtimePatches:
+    - manager: trainer.kubeflow.org/kubeflow-sdk
+      trainingRuntimeSpec:
+        template:
+          metadata:
+            labels:
+              run: run-NNN
+          spec:
+            replicatedJobs:
+              - name: node
+                template:
+                  spec:
+                    template:
+                      spec:
+                        volumes:
+                          - name: data
+                            persistentVolumeClaim:
+                              claimName: data
+                        containers:
+                          - name: node
+                            volumeMounts:
+                              - name: data
+                                mountPath: /data
+    - manager: kueue.x-k8s.io/manager
+      trainingRuntimeSpec:
+        template:
+          spec:
+            replicatedJobs:
+              - name: node
+                template:
+                  spec:
+                    template:
+                      spec:
+                        nodeSelector:
+                          pool: a100
+                        tolerations:
+                          - key: nvidia.com/gpu
+                            operator: Exists
+`

@@ -194,9 +194,29 @@ func TestCheckPositions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		name := filepath.Base(script)
-		placed(name, checkPaths(t, "-R", dir))
-		placed(name+", patched", checkPaths(t, "-R", dir, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--show-notes"))
+		for _, section := range sections(archive) {
+			name := filepath.Join(filepath.Base(script), section)
+			files := filepath.Join(dir, section)
+			if err := os.MkdirAll(files, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			placed(name, checkPaths(t, "-R", files))
+			placed(name+", patched", checkPaths(t, "-R", files, "-r", filepath.Join(testdata, "shared"), "--patch", patchFile, "--show-notes"))
+		}
 	}
 	t.Logf("%d findings", total)
+}
+
+// sections returns the folder of each section of a script, or the whole of one without sections.
+func sections(script *txtar.Archive) []string {
+	var names []string
+	for line := range strings.Lines(string(script.Comment)) {
+		if name, ok := strings.CutPrefix(line, "section "); ok {
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	if names == nil {
+		return []string{"."}
+	}
+	return names
 }

@@ -2,13 +2,22 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // TestEveryCommandHasExamples asks every command, also those that are yet to come, for its help.
@@ -40,6 +49,83 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		}
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("the help of %q has no usage:\n%s", path, text)
+		}
+	}
+}
+
+// testdata holds the inputs that scripts of the program share.
+const testdata = "../../cmd/trainweld/testdata"
+
+// TestMain puts the program on the PATH, as this very binary, so that tests run it as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"trainweld":             func() { os.Exit(Run("", "")) },
+		"trainweld-allocations": allocations, "trainweld-collections": collections,
+	})
+}
+
+func TestInvoked(t *testing.T) {
+	args := []string{"render", ""}
+	for _, tc := range []struct {
+		file, name string
+		args       []string
+		reason     string
+	}{
+		{"trainweld", "trainweld", args, "its own name"},
+		{"/usr/local/bin/trainweld", "trainweld", args, "a path is no name"},
+		{"/tmp/build-1/b001/exe/main", "trainweld", args, "any other name is not for it to take"},
+		{"/home/me/.krew/bin/kubectl-trainweld", "kubectl trainweld", args, "as krew links it"},
+		{"kubectl-trainweld.exe", "kubectl trainweld", args, "as Windows has it"},
+		{"KUBECTL-TRAINWELD.EXE", "kubectl trainweld", args, "Windows does not tell capitals apart"},
+		{"bin/kubectl_complete-trainweld", "kubectl trainweld", []string{"__complete", "render", ""}, "a question of kubectl's"},
+	} {
+		name, got := invoked(tc.file, args)
+		if name != tc.name || !slices.Equal(got, tc.args) {
+			t.Errorf("%s: %s: %q %q, want %q %q", tc.reason, tc.file, name, got, tc.name, tc.args)
+		}
+	}
+}
+
+// allocations runs the program as a process of its own and prints how many bytes it allocated, in place
+// of its output.
+func allocations() {
+	p := host.Program{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}
+	status := runLine(&p, os.Args[1:])
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	fmt.Println(stats.TotalAlloc)
+	os.Exit(status)
+}
+
+// TestOnlyCheckLoadsDefinitions wants no command but check to unpack and compile the custom resource
+// definitions: that allocates tens of megabytes, which shows.
+func TestOnlyCheckLoadsDefinitions(t *testing.T) {
+	if testenv.Race {
+		t.Skip("the race detector allocates memory of its own")
+	}
+	allocates := func(args ...string) uint64 {
+		t.Helper()
+		out, err := exec.Command("trainweld-allocations", args...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%q allocates %.1f MiB", args, float64(n)/(1<<20))
+		return n
+	}
+	inputs := []string{testdata + "/shared/job.yaml", "-r", testdata + "/shared/runtime.yaml"}
+	check := allocates(append([]string{"check"}, inputs...)...)
+	for _, args := range [][]string{
+		append([]string{"render"}, inputs...),
+		append([]string{"render", "--to=pods", "--as=stored"}, inputs...),
+		{"version"}, {"check", "--help"},
+	} {
+		const times = 3
+		if n := allocates(args...); n*times > check {
+			t.Errorf("%q allocates %d bytes, check %d: does it load the definitions?", args, n, check)
 		}
 	}
 }

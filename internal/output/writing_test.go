@@ -1,6 +1,8 @@
 package output
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // TestWriteInPlace rewrites files through links and in several directories, and none if one of them is not what was read.
@@ -60,5 +63,67 @@ func TestWriteInPlace(t *testing.T) {
 				t.Errorf("%v, %v, want the permissions that it had", info.Mode(), err)
 			}
 		})
+	}
+}
+
+// TestFraming holds objects that are encoded one by one against the same ones encoded together.
+func TestFraming(t *testing.T) {
+	objects := []any{
+		map[string]any{"a": "a\nb\n", "list": []any{"x", map[string]any{"y": 1}}, "empty": map[string]any{}},
+		map[string]any{"kind": "B", "text": "{\n    \"a\": 1\n}"},
+		map[string]any{},
+	}
+	for _, format := range []manifest.Format{manifest.YAML, manifest.JSON} {
+		for n := range len(objects) + 1 {
+			var want, got bytes.Buffer
+			if err := manifest.Encode(&want, format, objects[:n]...); err != nil {
+				t.Fatal(err)
+			}
+			if err := Encode(&got, format, Each(objects[:n])); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.String(), got.String()); diff != "" {
+				t.Errorf("%d objects as %s (-want +got):\n%s", n, format, diff)
+			}
+		}
+	}
+}
+
+// TestSpool wants every text back, whether it is in memory or in the file, and no file of that name left.
+func TestSpool(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir)
+	s := Spool{limit: 100}
+	var at []Section
+	text := func(i int) string { return strings.Repeat(fmt.Sprint(i), i%9) }
+	for i := range 100 {
+		section, err := s.Add([]byte(text(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, section)
+	}
+	if len(s.memory) > s.limit || s.size == 0 {
+		t.Errorf("%d bytes in memory and %d in the file, with a limit of %d", len(s.memory), s.size, s.limit)
+	}
+	for i := range at {
+		if got, err := s.Text(at[i]); err != nil || string(got) != text(i) {
+			t.Errorf("text %d is %q, %v; want %q", i, got, err, text(i))
+		}
+	}
+	s.Close()
+	if left := testenv.Tree(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestSpoolWithoutRoom wants an error that says what to do.
+func TestSpoolWithoutRoom(t *testing.T) {
+	t.Setenv("TMPDIR", "/nowhere/at/all")
+	t.Setenv("TMP", "/nowhere/at/all")
+	s := Spool{limit: 1}
+	if _, err := s.Add([]byte("text")); err == nil || !strings.Contains(err.Error(), "let TMPDIR name a directory with room") {
+		t.Errorf("%v", err)
 	}
 }

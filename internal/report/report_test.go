@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -170,22 +172,28 @@ func TestGolden(t *testing.T) {
 	values.ShowValues = true
 	color.Color = true
 	for _, format := range report.Formats() {
-		golden(t, format, written(t, format, findings(t), options()))
-		golden(t, format+".none", written(t, format, nil, options()))
-		golden(t, format+".plain", written(t, format, findings(t)[:3], plain))
-		golden(t, format+".values", written(t, format, findings(t)[:4], values))
+		got := []txtar.File{
+			{Name: "all", Data: []byte(written(t, format, findings(t), options()))},
+			{Name: "none", Data: []byte(written(t, format, nil, options()))},
+			{Name: "plain", Data: []byte(written(t, format, findings(t)[:3], plain))},
+			{Name: "values", Data: []byte(written(t, format, findings(t)[:4], values))},
+		}
+		if format == "text" {
+			got = append(got, txtar.File{Name: "color", Data: []byte(written(t, format, findings(t)[:3], color))})
+		}
+		golden(t, format, got)
 	}
 	for _, shown := range []report.Options{options(), plain, values} {
 		jsonschema.Check(t, "../../docs/findings.schema.json", []byte(written(t, "json", findings(t), shown)))
 	}
-	golden(t, "text.color", written(t, "text", findings(t)[:3], color))
 }
 
-func golden(t *testing.T, name, got string) {
+// golden compares all reports of one format with the format's archive.
+func golden(t *testing.T, format string, reports []txtar.File) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
+	file, got := filepath.Join("testdata", format+".txtar"), txtar.Format(&txtar.Archive{Files: reports})
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -194,8 +202,13 @@ func golden(t *testing.T, name, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+	for i, read := range txtar.Parse(got).Files {
+		if i >= len(reports) || !bytes.Equal(read.Data, reports[i].Data) {
+			t.Errorf("%s does not hold the report %s as it is written", file, read.Name)
+		}
 	}
 }
 
@@ -270,5 +283,54 @@ func TestHelp(t *testing.T) {
 		if got := report.Help(finding.Finding{Code: tc.code, Remedy: tc.remedy}); got != tc.want {
 			t.Errorf("Help(%s, %v) = %q, want %q", tc.code, tc.remedy, got, tc.want)
 		}
+	}
+}
+
+// many returns n findings of one code in one file.
+func many(n int) finding.List {
+	all := make(finding.List, n)
+	for i := range all {
+		all[i] = finding.Finding{
+			Code: finding.CodeWrongType, Severity: finding.Error, Message: fmt.Sprintf("m%d", i), Remedy: finding.Remedy{Text: "h"},
+			Position: fieldpath.Position{File: "a.yaml", Line: i + 1, Column: 1},
+		}
+	}
+	return all
+}
+
+// TestWrite_Limits wants formats for people to count what they do not show, and the others to hold all.
+func TestWrite_Limits(t *testing.T) {
+	all := append(many(report.MaxShown+20), finding.Finding{
+		Code: finding.CodeWrongType, Severity: finding.Error, Message: "other", Remedy: finding.Remedy{Text: "h"}, Position: fieldpath.Position{File: "b.yaml", Line: 1, Column: 1},
+	})
+	for format, want := range map[string]int{"text": report.MaxShown, "github": report.MaxShown, "json": report.MaxShown + 20, "sarif": report.MaxShown + 20, "junit": report.MaxShown + 20} {
+		text := written(t, format, all, report.Options{})
+		got := 0
+		for i := range all {
+			if strings.Contains(text, fmt.Sprintf("m%d", i)) && strings.Contains(text, fmt.Sprintf("m%d\n", i)) || strings.Contains(text, fmt.Sprintf(`m%d"`, i)) || strings.Contains(text, fmt.Sprintf(`m%d\n`, i)) || strings.Contains(text, fmt.Sprintf(`m%d%%0A`, i)) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s shows %d findings, want %d", format, got, want)
+		}
+		if !strings.Contains(text, "other") {
+			t.Errorf("%s does not show the finding of another file", format)
+		}
+		const rest = "20 more findings of TW103"
+		if counts := strings.Contains(text, rest); counts != (want == report.MaxShown) {
+			t.Errorf("%s: says %q: %t", format, rest, counts)
+		}
+	}
+}
+
+// TestWrite_LimitOfTheRun wants a last finding that counts the others.
+func TestWrite_LimitOfTheRun(t *testing.T) {
+	text := written(t, "json", many(report.MaxFindings+7), report.Options{})
+	if got := strings.Count(text, `"code"`); got != report.MaxFindings+1 {
+		t.Errorf("the report holds %d findings, want %d", got, report.MaxFindings+1)
+	}
+	if want := fmt.Sprintf("the run has %d findings", report.MaxFindings+7); !strings.Contains(text, want) {
+		t.Errorf("the report does not say %q", want)
 	}
 }

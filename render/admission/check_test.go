@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"context"
 	"os"
 	"regexp"
 	"slices"
@@ -209,5 +210,68 @@ func TestCodesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(docs), "\n## "+match[1]+": ") {
 			t.Errorf("docs/findings.md has no section on %s", match[1])
 		}
+	}
+}
+
+// TestCheck_ListItems wants an object of too many list items refused as a whole: one finding for a hundred thousand.
+func TestCheck_ListItems(t *testing.T) {
+	env := make([]any, 100_000)
+	for i := range env {
+		env[i] = map[string]any{}
+	}
+	found := admission.Check(context.Background(), admission.Input{TrainJob: map[string]any{
+		"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": map[string]any{"name": "a"},
+		"spec": map[string]any{"runtimeRef": map[string]any{"name": "a"}, "trainer": map[string]any{"env": env}},
+	}})
+	if len(found) != 1 || found[0].Code != finding.CodeSyntax || !strings.Contains(found[0].Message, "has 100000 list items: must be at most 16384") {
+		t.Errorf("got %d findings, the first of them %.300v", len(found), found)
+	}
+}
+
+// A manager that is let win decides its conflicts before anything is judged: what gave way has no say in
+// what the cluster is asked to take.
+func TestForceManagers(t *testing.T) {
+	label := func(manager, team string) trainer.RuntimePatch {
+		return trainer.RuntimePatch{
+			Manager: manager,
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{
+				Metadata: &metav1.ObjectMeta{Labels: map[string]string{"team": team}},
+			}},
+		}
+	}
+	patches := []trainer.RuntimePatch{label("good.example.com/m", "a"), label("bad.example.com/m", "not valid!")}
+	for _, tc := range []struct {
+		force  []string
+		want   []finding.Code
+		reason string
+	}{
+		{nil, []finding.Code{finding.CodeOverlap, finding.CodeIdlePatch, finding.CodeBadMetadata}, "the last one is judged, and the other one changes nothing"},
+		{[]string{"good.example.com/m"}, []finding.Code{finding.CodeForced}, "the bad label has given way, and that its patch is idle now needs no words"},
+		{[]string{"bad.example.com/m"}, []finding.Code{finding.CodeForced, finding.CodeBadMetadata}, "the winner's value is judged"},
+	} {
+		found := admission.Check(t.Context(), admission.Input{
+			TrainJob: object(t, jobYAML("\ttrainer: {}\n")), Runtime: admitted(t, torchRuntime), Patches: patches, ForceManagers: tc.force,
+		})
+		var got []finding.Code
+		for _, f := range found {
+			if f.Severity > finding.Note {
+				got = append(got, f.Code)
+			}
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("found %v, want %v: %s\n%v", got, tc.want, tc.reason, found)
+		}
+	}
+}
+
+// What one TrainJob with two patches takes, its definitions compiled and its runtime admitted.
+func BenchmarkCheck(b *testing.B) {
+	t := &testing.T{}
+	runtime, _ := admission.AdmitRuntime(b.Context(), object(t, torchRuntime), "default")
+	in := admission.Input{TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patchYAML("{spec: {nodeSelector: {a: b}, volumes: [{name: v, emptyDir: {}}]}}"))), Runtime: runtime}
+	admission.Check(b.Context(), in)
+	b.ReportAllocs()
+	for b.Loop() {
+		admission.Check(b.Context(), in)
 	}
 }

@@ -1,15 +1,19 @@
 package diff_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/prop"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -191,7 +196,7 @@ func family(old, new *jobset.JobSet, seen kinds) string {
 
 // laws holds every law for two objects, and says which one is broken.
 func laws(old, new any, seen kinds) string {
-	before := encoded(old)
+	before, want := encoded(old), encoded(new)
 	if changes, err := diff.Compare(old, old, diff.Options{}); err != nil || len(changes) > 0 {
 		return fmt.Sprintf("an object differs from itself: %v %v", changes, err)
 	}
@@ -206,19 +211,22 @@ func laws(old, new any, seen kinds) string {
 	if err != nil {
 		return err.Error()
 	}
-	if got, want := encoded(made), encoded(new); got != want {
+	if got := encoded(made); got != want {
 		return "the changes do not make the new object of the old one:\n" + cmp.Diff(generic(want), generic(got)) + fmt.Sprint(changes)
 	}
-	if equal := encoded(old) == encoded(new); equal != (len(changes) == 0) {
+	if equal := before == want; equal != (len(changes) == 0) {
 		return fmt.Sprintf("the encodings are equal: %t, and there are %d changes", equal, len(changes))
-	}
-	if encoded(old) != before {
-		return "the old object was changed"
 	}
 	if broken := linesAreTrue(old, new); broken != "" {
 		return broken
 	}
-	return maskingKeepsChanges(old, new, changes)
+	if broken := maskingKeepsChanges(old, new, changes); broken != "" {
+		return broken
+	}
+	if encoded(old) != before || encoded(new) != want {
+		return "an object was changed"
+	}
+	return ""
 }
 
 // linesAreTrue: what the lines hold of each object is that object.
@@ -279,8 +287,9 @@ func maskingKeepsChanges(old, new any, changes diff.Changes) string {
 		return err.Error()
 	}
 	for _, shown := range []any{masked, lines, shownOld, shownNew} {
-		if text := encoded(shown); strings.Contains(text, marker) {
-			return "a value shows: " + text
+		text, err := json.Marshal(shown)
+		if err != nil || bytes.Contains(text, []byte(marker)) {
+			return fmt.Sprintf("a value shows (%v): %s", err, text)
 		}
 	}
 	name := func(c diff.Change) string { return fmt.Sprintf("%s %s %d %d", c.Kind, c.Path, c.From, c.To) }
@@ -320,4 +329,56 @@ func generic(text string) any {
 		return err.Error()
 	}
 	return value
+}
+
+// recorded are the folders of the inputs that a real control plane was given.
+func recorded(t *testing.T) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(casefile.Unpack(t, "../../testdata/cluster", "input.yaml"), "*", "input.yaml"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no recorded inputs: %v", err)
+	}
+	for i := range dirs {
+		dirs[i] = filepath.Dir(dirs[i])
+	}
+	return dirs
+}
+
+// renderRecorded renders a recorded input that brings its own runtime, and nil where it does not, or where
+// it does not render.
+func renderRecorded(t *testing.T, dir string) *jobset.JobSet {
+	t.Helper()
+	if out := outputOf(t, dir); out != nil {
+		return out.JobSet
+	}
+	return nil
+}
+
+func outputOf(t *testing.T, dir string) *render.Output {
+	t.Helper()
+	file := filepath.Join(dir, "input.yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, _ := manifest.Decode(file, data)
+	var in render.Input
+	for _, d := range documents {
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			render.DefaultTrainJob(o)
+			in.TrainJob = o
+		case *trainer.TrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Has)
+			in.Runtime = &o.Spec
+		case *trainer.ClusterTrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Has)
+			in.Runtime = &o.Spec
+		}
+	}
+	if in.TrainJob == nil || in.Runtime == nil {
+		return nil
+	}
+	out, _ := render.JobSet(in, render.Options{OnConflict: render.Last, As: render.Stored, Owners: true})
+	return out
 }

@@ -90,14 +90,12 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 func TestReports(t *testing.T) {
 	schema := published(t)
 	reports := map[string][]byte{}
-	goldens, err := filepath.Glob(filepath.Join(report, "testdata", "sarif*"))
+	goldens, err := txtar.ParseFile(filepath.Join(report, "testdata", "sarif.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, golden := range goldens {
-		if reports[golden], err = os.ReadFile(golden); err != nil {
-			t.Fatal(err)
-		}
+	for _, golden := range goldens.Files {
+		reports[golden.Name] = golden.Data
 	}
 	scripts, err := filepath.Glob(filepath.Join(program, "testdata", "script", "*.txtar"))
 	if err != nil {
@@ -114,8 +112,8 @@ func TestReports(t *testing.T) {
 			}
 		}
 	}
-	if len(goldens) < 4 || len(scripts) == 0 {
-		t.Fatalf("found %d golden files and %d scripts", len(goldens), len(scripts))
+	if len(goldens.Files) < 4 || len(scripts) == 0 {
+		t.Fatalf("found %d golden files and %d scripts", len(goldens.Files), len(scripts))
 	}
 	for name, data := range reports {
 		if err := validate(schema, data); err != nil {
