@@ -49,17 +49,14 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
 	}
-	const deepest = 32 // steps for which memory is made at once
-	steps := make([]fieldpath.Step, 2*deepest)
-	c := checker{
-		runtime: source{trail: trail{start: fieldpath.Fields("spec", "template", "spec"), steps: steps[:0:deepest]}, layer: merge.RuntimeLayer},
-		patched: source{trail: trail{steps: steps[deepest:deepest]}},
-	}
+	const deepest = 24 // steps for which memory is made at once
+	c := checker{patches: patches, trail: make([]crumb, 0, deepest)}
 	c.template(template)
 	c.object.Kind = finding.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
-		c.patch(template, patches, i)
+		c.patch = i
+		c.patchOf(template, &patches[i])
 	}
 	return c.findings
 }
@@ -79,8 +76,11 @@ func entryPath(patches []trainer.RuntimePatch, i int) fieldpath.Path {
 type checker struct {
 	object   fieldpath.Object
 	findings finding.List
-	runtime  source
-	patched  source
+	trail    []crumb // memory for the walks
+
+	// The patch that is being checked is an item of the TrainJob's.
+	patches []trainer.RuntimePatch
+	patch   int
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -90,6 +90,9 @@ func (c *checker) report(code finding.Code, severity finding.Severity, path fiel
 	})
 	return &c.findings[len(c.findings)-1]
 }
+
+// inTemplate returns the path from a runtime to the spec of its template.
+func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec") }
 
 // managers checks the names: Trainer v2.3.0 pkg/runtime/framework/plugins/jobset asks for a
 // domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
@@ -128,49 +131,62 @@ func twice(layer engine.Layer, first, second fieldpath.Path) []engine.Claim {
 // template checks a runtime's template by itself.
 func (c *checker) template(template *trainer.JobSetTemplateSpec) {
 	c.object.Kind = finding.RuntimeKind
-	c.walk(jobSetSpec(), side{}, c.ofRuntime(template), "")
+	c.walk(nil, template)
 }
 
-// ofRuntime is the side of a runtime's template.
-func (c *checker) ofRuntime(template *trainer.JobSetTemplateSpec) side {
-	return side{View: jobSetSpec().View(reflect.ValueOf(&template.Spec).Elem(), false), of: &c.runtime}
+// walk checks a patch, nil for none, and the template along the plan.
+func (c *checker) walk(patch *trainer.JobSetSpecPatch, template *trainer.JobSetTemplateSpec) {
+	spec := merge.JobSetTemplate().Field("spec").Type
+	w := walker{checker: c, alone: patch == nil}
+	runtime := spec.View(reflect.ValueOf(&template.Spec).Elem(), false)
+	if patch == nil {
+		w.walk(spec, schema.View{}, runtime, 0, "")
+	} else {
+		w.walk(spec, spec.View(reflect.ValueOf(patch).Elem(), true), runtime, 0, "")
+	}
 }
 
-// jobSetSpec is how the spec of a template merges.
-func jobSetSpec() *schema.Type { return merge.JobSetTemplate().Field("spec").Type }
-
-// patch checks one manager's patch against the runtime's template.
-func (c *checker) patch(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, i int) {
-	patch := &patches[i]
+// patchOf checks one manager's patch against the runtime's template.
+func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.RuntimePatch) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
 		return
 	}
 	p := patch.TrainingRuntimeSpec.Template
-	c.patched.start, c.patched.layer = entryPath(patches, i), engine.Manager(patch.Manager)
-	at := &c.patched
 	if p.Metadata != nil {
-		metadata := at.within(0, "metadata")
-		c.metadata(p.Metadata, metadata, false)
-		c.directives(reflect.ValueOf(p.Metadata.Labels), &at.trail, metadata, fieldpath.Field("labels"))
-		c.directives(reflect.ValueOf(p.Metadata.Annotations), &at.trail, metadata, fieldpath.Field("annotations"))
+		c.metadata(p.Metadata, false, func() fieldpath.Path { return c.at("metadata") })
+		c.directives(reflect.ValueOf(p.Metadata.Labels), func() fieldpath.Path { return c.at("metadata", "labels") })
+		c.directives(reflect.ValueOf(p.Metadata.Annotations), func() fieldpath.Path { return c.at("metadata", "annotations") })
 	}
 	if p.Spec == nil {
 		return
 	}
-	spec := jobSetSpec().View(reflect.ValueOf(p.Spec).Elem(), true)
-	c.walk(jobSetSpec(), side{spec, at, at.within(0, "spec")}, c.ofRuntime(template), "")
-	list := at.within(0, "spec", "replicatedJobs")
+	c.walk(p.Spec, template)
 	for i := range p.Spec.ReplicatedJobs {
-		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i], list)
+		c.job(template.Spec.ReplicatedJobs, &p.Spec.ReplicatedJobs[i])
 	}
 }
 
-// job checks a patch of a replicated job, in the list at a depth.
-func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch, list int) {
-	at := &c.patched
-	depth := at.in(list, fieldpath.Item("name", patch.Name))
+// at returns the path to a field of the patch that is being checked.
+func (c *checker) at(names ...string) fieldpath.Path {
+	return entryPath(c.patches, c.patch).Append(fieldpath.Fields(names...)...)
+}
+
+// layer is that of the patch that is being checked.
+func (c *checker) layer() engine.Layer { return engine.Manager(c.patches[c.patch].Manager) }
+
+// atJob returns the path to a replicated job of the patch, and to a field of its Pods' spec where one is named.
+func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
+	path := c.at("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
+	if len(podField) == 0 {
+		return path
+	}
+	return path.Append(fieldpath.Fields("template", "spec", "template", "spec")...).Append(fieldpath.Fields(podField...)...)
+}
+
+// job checks a patch of a replicated job.
+func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
 	job := find(jobs, jobName, patch.Name)
-	c.mainEnv(patch, depth)
+	c.mainEnv(patch)
 	if patch.Name == "" {
 		return // reported as such
 	}
@@ -179,42 +195,44 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(finding.CodeUnknownJob, finding.Error, at.path(depth), "patch one of the runtime's jobs"+among(patch.Name, names),
+		c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
 		return
 	}
 	if patch.Template == nil {
 		return
 	}
-	depth = at.within(depth, "template")
 	if patch.Template.Metadata != nil {
-		c.metadata(patch.Template.Metadata, at.within(depth, "metadata"), false)
+		c.metadata(patch.Template.Metadata, false, func() fieldpath.Path {
+			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "metadata")...)
+		})
 	}
 	if patch.Template.Spec == nil || patch.Template.Spec.Template == nil {
 		return
 	}
 	pod := patch.Template.Spec.Template
-	depth = at.within(depth, "spec", "template")
 	if pod.Metadata != nil {
-		c.metadata(pod.Metadata, at.within(depth, "metadata"), true)
+		c.metadata(pod.Metadata, true, func() fieldpath.Path {
+			return c.atJob(patch.Name).Append(fieldpath.Fields("template", "spec", "template", "metadata")...)
+		})
 	}
 	if pod.Spec != nil {
-		c.pod(job, pod.Spec, at.within(depth, "spec"))
+		c.pod(job, pod.Spec)
 	}
 }
 
-func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch, depth int) {
-	pod, at := &job.Template.Spec.Template.Spec, &c.patched
-	c.containers(job.Name, "container", patch.Containers, pod.Containers, pod.InitContainers, at.within(depth, "containers"))
-	c.containers(job.Name, "init container", patch.InitContainers, pod.InitContainers, pod.Containers, at.within(depth, "initContainers"))
-	c.initOrder(patch.InitContainers, pod.InitContainers, at.within(depth, "initContainers"))
-	c.tolerations(patch.Tolerations, pod.Tolerations, at.within(depth, "tolerations"), job.Name)
+func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
+	pod := &job.Template.Spec.Template.Spec
+	c.containers(job.Name, "container", "containers", patch.Containers, pod.Containers, pod.InitContainers)
+	c.containers(job.Name, "init container", "initContainers", patch.InitContainers, pod.InitContainers, pod.Containers)
+	c.initOrder(job.Name, patch.InitContainers, pod.InitContainers)
+	c.tolerations(job.Name, patch.Tolerations, pod.Tolerations)
 }
 
 // containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
 // only after its merge has added them, so they are admitted, and the Job is refused later for want
 // of an image.
-func (c *checker) containers(job, what string, patches []trainer.ContainerPatch, have, others []corev1.Container, list int) {
+func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
 	for i := range patches {
 		name := patches[i].Name
 		if name == "" || hasContainer(have, name) {
@@ -231,7 +249,7 @@ func (c *checker) containers(job, what string, patches []trainer.ContainerPatch,
 		case len(have) == 0:
 			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
 		}
-		c.report(finding.CodeUnknownContainer, finding.Error, c.patched.path(list, fieldpath.Item("name", name)), help,
+		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), help,
 			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
 	}
 }
@@ -251,7 +269,7 @@ func containerNames(list []corev1.Container) []string {
 // mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's name, in
 // whatever job it stands, also in one that the runtime lacks (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
-func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, depth int) {
+func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
@@ -267,8 +285,8 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, depth int) {
 			api = "spec.initializer.model.env"
 		}
 		if api != "" && len(containers[i].Env) > 0 {
-			list := c.patched.within(depth, "template", "spec", "template", "spec", "containers")
-			c.report(finding.CodeEnvOnMain, finding.Error, c.patched.path(list, fieldpath.Item("name", containers[i].Name), fieldpath.Field("env")), "set "+api+" of the TrainJob instead",
+			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
+			c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
 		}
 	}
@@ -276,12 +294,12 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch, depth int) {
 
 // initOrder warns of a patch that names init containers in another order than the runtime: the
 // merge puts them into the patch's order, and they run in it.
-func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Container, list int) {
+func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
 	last := -1
 	for i := range patches {
 		at := indexOf(have, containerName, patches[i].Name)
 		if at >= 0 && at < last {
-			c.report(finding.CodeInitOrder, finding.Warning, c.patched.path(list, fieldpath.Item("name", patches[i].Name)),
+			c.report(finding.CodeInitOrder, finding.Warning, c.atJob(job, "initContainers").Append(fieldpath.Item("name", patches[i].Name)),
 				fmt.Sprintf("name them in the runtime's order: %s", strings.Join(containerNames(have), ", ")),
 				"init container %q will run after %q, in the patch's order and not in the runtime's", patches[i].Name, have[last].Name)
 		}
@@ -290,7 +308,7 @@ func (c *checker) initOrder(patches []trainer.ContainerPatch, have []corev1.Cont
 }
 
 // tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
-func (c *checker) tolerations(patch, have []corev1.Toleration, depth int, job string) {
+func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 	if len(patch) == 0 {
 		return
 	}
@@ -304,16 +322,16 @@ func (c *checker) tolerations(patch, have []corev1.Toleration, depth int, job st
 	if lost == nil {
 		return
 	}
-	f := c.report(finding.CodeDropsTolerations, finding.Warning, c.patched.path(depth), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
+	f := c.report(finding.CodeDropsTolerations, finding.Warning, c.atJob(job, "tolerations"), "repeat the runtime's tolerations in the patch, or drop them from the runtime if they are not meant",
 		"the list replaces the runtime's whole, and drops %s", strings.Join(lost, " and "))
-	runtime := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", job), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("tolerations")}
-	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.patched.layer, Value: patch, Source: f.Path}}
+	runtime := inTemplate().Append(f.Path[len(c.at("spec")):]...)
+	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
 }
 
 // metadata warns of what a patch's metadata says besides labels and annotations. The API documents
 // only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
 // the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
-func (c *checker) metadata(m *metav1.ObjectMeta, depth int, ofPod bool) {
+func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
 	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
 		if f.Name == "labels" || f.Name == "annotations" {
 			continue
@@ -322,7 +340,7 @@ func (c *checker) metadata(m *metav1.ObjectMeta, depth int, ofPod bool) {
 		if ofPod && f.Name == "finalizers" {
 			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 		}
-		c.report(finding.CodeIgnoredMetadata, finding.Warning, c.patched.path(depth, fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
 	}
 }
 

@@ -102,19 +102,14 @@ func (c *compiler) finish() {
 		return t.Kind == ListMap || len(t.Unions) > 0 || t.Kind == Map || t.Kind == Atomic && t.maps
 	})
 	for _, t := range c.structs {
-		t.members = make([][]*StructField, len(t.Unions))
-		for _, f := range t.Fields {
-			if nested(f.Type) {
-				t.nested = append(t.nested, f)
-			}
-			if f.Patch != nil && inside(f.Type) {
-				t.inside = append(t.inside, f)
-			}
-			for i, u := range t.Unions {
-				if u.Has(f.Name) {
-					t.members[i] = append(t.members[i], f)
-				}
-			}
+		some := func(wanted func(*StructField) bool) Fields {
+			return t.fields(slices.DeleteFunc(slices.Clone(t.Fields), func(f *StructField) bool { return !wanted(f) }))
+		}
+		t.nested = some(func(f *StructField) bool { return nested(f.Type) })
+		t.inside = some(func(f *StructField) bool { return inside(f.Type) })
+		t.members = make([]Fields, len(t.Unions))
+		for i, u := range t.Unions {
+			t.members[i] = some(func(f *StructField) bool { return u.Has(f.Name) })
 		}
 	}
 }

@@ -87,9 +87,9 @@ type Type struct {
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
-	members   [][]*StructField        // of each union
-	nested    []*StructField          // the fields that are list-maps, have a union or hold such a field
-	inside    []*StructField          // the fields to patch that nested names, and those that are maps or hold some
+	members   []Fields                // of each union
+	nested    Fields                  // the fields that are list-maps, have a union or hold such a field
+	inside    Fields                  // nested, and the fields that are maps or hold some
 	maps      bool                    // whether an Atomic's items can hold maps
 	byName    map[string]*StructField // of a struct with many fields, nil for others
 }
@@ -300,31 +300,28 @@ func (t *Type) Patchable() []*StructField {
 	return t.patchable
 }
 
-// Nested returns the fields of a Struct that are list-maps, have a union, or hold such a field. The slice is shared: it is to be
-// read only.
-func (t *Type) Nested() []*StructField {
+// Nested returns the fields of a Struct that are list-maps, have a union, or hold such a field.
+func (t *Type) Nested() *Fields {
 	if t == nil {
 		return nil
 	}
-	return t.nested
+	return &t.nested
 }
 
-// Inside returns the fields of a Struct that a manager may patch and that are list-maps or maps, have a union, or hold such a
-// field. The slice is shared: it is to be read only.
-func (t *Type) Inside() []*StructField {
+// Inside returns the fields of a Struct that are list-maps or maps, have a union, or hold such a field.
+func (t *Type) Inside() *Fields {
 	if t == nil {
 		return nil
 	}
-	return t.inside
+	return &t.inside
 }
 
-// Members returns the fields of a Struct that are members of one of its Unions, by its index, in the order of Fields. The slice
-// is shared: it is to be read only.
-func (t *Type) Members(union int) []*StructField {
+// Members returns the fields of a Struct that are members of one of its Unions, by its index.
+func (t *Type) Members(union int) *Fields {
 	if t == nil || union < 0 || union >= len(t.members) {
 		return nil
 	}
-	return t.members[union]
+	return &t.members[union]
 }
 
 // HoldsMaps reports whether a map can be reached from the items of an Atomic.

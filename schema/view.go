@@ -28,6 +28,9 @@ func (t *Type) View(of reflect.Value, patch bool) View {
 
 // view returns a View of a struct in memory that is known to be of the type.
 func (t *Type) view(memory unsafe.Pointer, patch bool) View {
+	if t == nil {
+		return View{}
+	}
 	if patch {
 		return View{memory, t.patched, true}
 	}
@@ -76,6 +79,43 @@ func (v View) Has(f *StructField) bool {
 	default:
 		return s.has(v.memory)
 	}
+}
+
+// Fields are some fields of a Struct, in the order of the API type.
+type Fields struct {
+	of                *Type
+	template, patched []scanStep
+}
+
+// fields makes a list of some fields of t.
+func (t *Type) fields(some []*StructField) Fields {
+	list := Fields{of: t}
+	for _, f := range some {
+		list.template = append(list.template, scanStep{f, f.Template.offset, f.Template.rule})
+		if f.Patch != nil {
+			list.patched = append(list.patched, scanStep{f, f.Patch.offset, f.Patch.rule})
+		}
+	}
+	return list
+}
+
+// Next returns the first field from a position on that the struct has, and the position after it. It returns nil if there is
+// none. The first position is 0.
+func (v View) Next(fields *Fields, from int) (*StructField, int) {
+	if fields == nil || v.memory == nil || v.in != fields.of.view(nil, v.patch).in {
+		return nil, from
+	}
+	steps := fields.template
+	if v.patch {
+		steps = fields.patched
+	}
+	for i := max(from, 0); i < len(steps); i++ {
+		step := &steps[i]
+		if !step.rule.leavesOut(unsafe.Add(v.memory, step.offset)) && (step.rule > never || v.Has(step.field)) {
+			return step.field, i + 1
+		}
+	}
+	return nil, len(steps)
 }
 
 // has asks reflection.
