@@ -9,7 +9,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -85,16 +84,23 @@ func validate(schema *jsonschema.Schema, data []byte) error {
 	return schema.Validate(document)
 }
 
+// goldens are the reports that the tests of package report compare with. The first one has every kind of finding.
+func goldens(t *testing.T) []txtar.File {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join(report, "testdata", "sarif.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.Files
+}
+
 // TestReports validates every SARIF report that the tests of the program compare with: those of package
 // report, and the files of scripts that end in .sarif.
 func TestReports(t *testing.T) {
 	schema := published(t)
 	reports := map[string][]byte{}
-	goldens, err := txtar.ParseFile(filepath.Join(report, "testdata", "sarif.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, golden := range goldens.Files {
+	goldens := goldens(t)
+	for _, golden := range goldens {
 		reports[golden.Name] = golden.Data
 	}
 	scripts, err := filepath.Glob(filepath.Join(program, "testdata", "script", "*.txtar"))
@@ -112,8 +118,8 @@ func TestReports(t *testing.T) {
 			}
 		}
 	}
-	if len(goldens.Files) < 4 || len(scripts) == 0 {
-		t.Fatalf("found %d golden files and %d scripts", len(goldens.Files), len(scripts))
+	if len(goldens) < 4 || len(scripts) == 0 {
+		t.Fatalf("found %d golden files and %d scripts", len(goldens), len(scripts))
 	}
 	for name, data := range reports {
 		if err := validate(schema, data); err != nil {
@@ -149,10 +155,7 @@ func TestProgram(t *testing.T) {
 // TestSchemaRefuses sees that the schema is one: what it is to find, it finds.
 func TestSchemaRefuses(t *testing.T) {
 	schema := published(t)
-	golden, err := os.ReadFile(filepath.Join(report, "testdata", "sarif"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := goldens(t)[0].Data
 	for _, tc := range []struct{ from, to, reason string }{
 		{`"level": "error"`, `"level": "fatal"`, "a level that there is not"},
 		{`"startLine": 15`, `"startLine": 0`, "lines count from one"},
