@@ -13,33 +13,33 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// side is one of the two structs that a check walks along the schema: of a patch, or of the runtime's
-// template. The zero side is absent.
+// side is one of the two structs that a check walks along the schema: a patch's, or the runtime template's. The zero side is
+// absent.
 type side struct {
 	schema.View
 	of    *source
-	depth int // of the struct, within of's trail
+	depth int // the depth of the struct within of's trail
 }
 
-// source is what a side is a value of.
+// source is the patch or runtime that a side belongs to.
 type source struct {
 	trail
 	layer engine.Layer
 }
 
-// trail is the path to what is walked. It is put together when there is something to report only.
+// trail is the path to the current struct. It is joined only for a finding.
 type trail struct {
 	start fieldpath.Path
 	steps []fieldpath.Step
 }
 
-// in notes the steps on from a depth, and returns the depth that they lead to. What was deeper before is forgotten.
+// in appends steps at a depth, and returns the new depth. It drops the deeper steps.
 func (t *trail) in(depth int, steps ...fieldpath.Step) int {
 	t.steps = append(t.steps[:depth], steps...)
 	return len(t.steps)
 }
 
-// within is in for fields.
+// within appends the steps of fields, as in does.
 func (t *trail) within(depth int, names ...string) int {
 	t.steps = t.steps[:depth]
 	for _, name := range names {
@@ -48,12 +48,12 @@ func (t *trail) within(depth int, names ...string) int {
 	return len(t.steps)
 }
 
-// path is the path to a depth, and some steps on.
+// path returns the path to a depth, followed by steps.
 func (t *trail) path(depth int, steps ...fieldpath.Step) fieldpath.Path {
 	return slices.Concat(t.start, t.steps[:depth], steps)
 }
 
-// path is the path of the side's value, and some steps on.
+// path returns the path of the side's value, followed by steps.
 func (s side) path(steps ...fieldpath.Step) fieldpath.Path { return s.of.path(s.depth, steps...) }
 
 // field returns the struct in a field.
@@ -65,17 +65,17 @@ func (s side) field(f *schema.StructField) side {
 	return side{in, s.of, s.of.in(s.depth, fieldpath.Field(f.Name))}
 }
 
-// claim returns what a side claims of a field that it has.
+// claim returns a side's claim on a field that it has.
 func (s side) claim(f *schema.StructField) engine.Claim {
 	return engine.Claim{Layer: s.of.layer, Value: s.Value(f).Interface(), Source: s.path(fieldpath.Field(f.Name))}
 }
 
-// items are those of a side's list-map.
+// items are the items of a side's list-map.
 type items struct {
 	schema.List
 	of    *source
 	depth int
-	first map[string]int // the first item of each key; nil where a search is as fast
+	first map[string]int // the first item of each key; nil for a short list
 }
 
 // read sets l to the list in a field of a side.
@@ -97,10 +97,10 @@ func (l *items) read(s side, f *schema.StructField) {
 	}
 }
 
-// path is the path of the list, and some steps on.
+// path returns the path of the list, followed by steps.
 func (l *items) path(steps ...fieldpath.Step) fieldpath.Path { return l.of.path(l.depth, steps...) }
 
-// find returns the position of the first item that has a key; -1 where none has it.
+// find returns the position of the first item with a key, or -1.
 func (l *items) find(key string) int {
 	if l.first == nil {
 		return l.Find(key)
@@ -111,7 +111,7 @@ func (l *items) find(key string) int {
 	return -1
 }
 
-// item returns the item of the list at a position, which a step leads to; an absent one for -1.
+// item returns the item of the list at a position, with its step; for -1, an absent side.
 func (l *items) item(i int, step fieldpath.Step) side {
 	if i < 0 {
 		return side{}
@@ -119,8 +119,8 @@ func (l *items) item(i int, step fieldpath.Step) side {
 	return side{l.At(i), l.of, l.of.in(l.depth, step)}
 }
 
-// walk checks what hangs on the shape of the values alone: unions, merge keys, directives. With
-// only a runtime it checks that; with a patch, the patch by itself and against the runtime.
+// walk runs the checks that need only the shape of the values: unions, merge keys, directives. With only a runtime it checks
+// the runtime. With a patch, it checks the patch by itself and against the runtime.
 func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 	for i := range t.Unions {
 		if t.Unions[i].Discriminator == "" {
@@ -152,7 +152,7 @@ func (c *checker) walk(t *schema.Type, patch, runtime side, parent string) {
 	}
 }
 
-// inner walks on into a field that is a struct or a list-map.
+// inner walks into a field that is a struct or a list-map.
 func (c *checker) inner(f *schema.StructField, patch, runtime side) {
 	if f.Type.Kind == schema.Struct {
 		c.walk(f.Type, patch.field(f), runtime.field(f), f.Name)
@@ -161,11 +161,11 @@ func (c *checker) inner(f *schema.StructField, patch, runtime side) {
 	}
 }
 
-// list checks the items of a list-map, each against the runtime's of the same key.
+// list checks the items of a list-map, each against the runtime's item of the same key.
 func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	t, ofPatch := f.Type, patch.IsPresent()
 	if t.Key == "containerPort" || t.Key == "topologyKey" {
-		return // Kubernetes tells their items apart by more than the merge key
+		return // Kubernetes identifies these items by more than the merge key
 	}
 	var list, there items
 	if ofPatch {
@@ -188,7 +188,7 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 			at := list.path(fieldpath.Index(i))
 			code := finding.CodeDuplicateItem
 			if f.Name == "volumeMounts" && ofPatch {
-				code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
+				code = finding.CodeOneMountPath // the TrainJob CRD identifies a patch's mounts by name
 			}
 			c.report(code, finding.Error, at, "merge the two into one, or give one of them another "+t.Key,
 				"two items of %s have the %s %q", f.Name, t.Key, key).Claims = twice(list.of.layer, list.path(fieldpath.Index(first)), at)
@@ -205,8 +205,8 @@ func (c *checker) list(f *schema.StructField, patch, runtime side) {
 	}
 }
 
-// mayLackKey reports whether the cluster accepts an item with an empty merge key: the reference to a pull
-// secret, and a runtime's replicated job (JobSet v0.12.0 pkg/webhooks validates only names made of it).
+// mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a reference to a pull secret, and
+// a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates only names made of the job's name.
 func mayLackKey(f *schema.StructField, ofPatch bool) bool {
 	return f.Name == "imagePullSecrets" || !ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
@@ -219,8 +219,8 @@ func (c *checker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.
 	c.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
 }
 
-// mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
-// but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
+// mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
+// them by name (Trainer v2.3.0 ContainerPatch).
 func (c *checker) mountNames(mount *schema.Type, mounts *items) {
 	seen := map[string]int{}
 	for i := range mounts.Len() {
@@ -245,7 +245,7 @@ func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent s
 	}
 	n := countMembers(fields, setter)
 	if n == 0 || n == 1 && (!patch.IsPresent() || countMembers(fields, runtime) == 0) {
-		return // what the patch leaves alone is the runtime's own affair
+		return // the check of the runtime reports its own members
 	}
 	added, there := members(fields, setter), []member(nil)
 	if patch.IsPresent() {
@@ -281,7 +281,7 @@ func (c *checker) union(t *schema.Type, union int, patch, runtime side, parent s
 	}
 }
 
-// countMembers is the number of a union's fields that a side sets.
+// countMembers returns the number of a union's fields that a side sets.
 func countMembers(fields []*schema.StructField, s side) (n int) {
 	if !s.IsPresent() {
 		return 0
@@ -300,7 +300,7 @@ type member struct {
 	claim engine.Claim
 }
 
-// members are those of a union's fields that a side sets.
+// members returns a union's fields that a side sets.
 func members(fields []*schema.StructField, s side) []member {
 	var set []member
 	for _, f := range fields {
@@ -319,7 +319,7 @@ func memberNames(set []member, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// describe names the item at path that may have one member of the union, and what tells it apart.
+// describe names the item at path that may have one member of the union, and its key.
 func describe(parent string, u schema.Union, path fieldpath.Path) (what, key string) {
 	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
 	if !ok {
@@ -330,7 +330,7 @@ func describe(parent string, u schema.Union, path fieldpath.Path) (what, key str
 			return fmt.Sprintf("%s %q", what, value), key
 		}
 		if _, ok := step.Index(); ok {
-			break // an item without a key, or whose key another one has
+			break // an item without a key, or with a duplicate one
 		}
 	}
 	return "the " + what, "name"
@@ -368,13 +368,13 @@ func (c *checker) discriminated(t *schema.Type, u schema.Union, patch, runtime s
 			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen)
 		f.Claims = []engine.Claim{by.claim(chooser), holder.claim(member)}
 		if holder.of.layer == merge.RuntimeLayer && by.of.layer != merge.RuntimeLayer {
-			slices.Reverse(f.Claims) // what the patch writes comes after it
+			slices.Reverse(f.Claims) // the patch's claim comes last
 		}
 	}
 }
 
-// directives refuses keys that a strategic merge patch takes for its own orders. Upstream obeys
-// them, and so loses the runtime's labels to a label called "$patch".
+// directives reports keys that a strategic merge patch treats as directives. Upstream obeys them, so a label "$patch" can
+// remove the runtime's labels.
 func (c *checker) directives(m reflect.Value, at *trail, depth int, steps ...fieldpath.Step) {
 	var keys []string
 	if plain, ok := m.Interface().(map[string]string); ok {
