@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// A View reads a struct along a Type, without reflection where the struct's memory tells enough. The zero View reads none.
+// A View reads a struct along a Type. It uses reflection only if the struct's memory does not suffice. The zero View is empty.
 type View struct {
 	memory unsafe.Pointer
-	in     *layout // what memory holds
+	in     *layout // the layout of memory
 	patch  bool
 }
 
-// View returns a View of a struct: one of the patch's Go type if patch is set, and of the template's otherwise. The struct must
-// be addressable. For any other value the View is the zero one.
+// View returns a View of a struct: of the patch's Go type if patch is set, otherwise of the template's. The struct must be
+// addressable. For any other value, View returns the zero View.
 func (t *Type) View(of reflect.Value, patch bool) View {
 	if t == nil || t.Kind != Struct || of.Kind() != reflect.Struct || !of.CanAddr() {
 		return View{}
@@ -26,7 +26,7 @@ func (t *Type) View(of reflect.Value, patch bool) View {
 	return v
 }
 
-// view returns a View of a struct in memory that is known to be of the type.
+// view returns a View of a struct in memory that is known to have the type.
 func (t *Type) view(memory unsafe.Pointer, patch bool) View {
 	if patch {
 		return View{memory, t.patched, true}
@@ -34,10 +34,10 @@ func (t *Type) view(memory unsafe.Pointer, patch bool) View {
 	return View{memory, t.layout, false}
 }
 
-// IsPresent reports whether there is a struct.
+// IsPresent reports whether the View has a struct.
 func (v View) IsPresent() bool { return v.memory != nil }
 
-// slot is where a field stands in the struct, nil for a field of another struct and for one that no patch may set.
+// slot returns the slot of a field in the struct. It is nil for a field of another struct, and for one that no patch may set.
 func (v View) slot(f *StructField) *Slot {
 	if f == nil || v.memory == nil {
 		return nil
@@ -52,8 +52,8 @@ func (v View) slot(f *StructField) *Slot {
 	return s
 }
 
-// Has reports whether the JSON of the struct holds the field, and no null there. It is false for a field of another Type than
-// the View was made for.
+// Has reports whether the JSON of the struct holds the field with a value other than null. It is false for a field of another
+// Type.
 func (v View) Has(f *StructField) bool {
 	s := v.slot(f)
 	if s == nil {
@@ -78,7 +78,7 @@ func (v View) Has(f *StructField) bool {
 	}
 }
 
-// has asks reflection.
+// has implements Has by reflection.
 func (s *Slot) has(memory unsafe.Pointer) bool {
 	value, encoded := s.Of(reflect.NewAt(s.in.of, memory).Elem())
 	if !encoded {
@@ -92,7 +92,7 @@ func (s *Slot) has(memory unsafe.Pointer) bool {
 	}
 }
 
-// Value returns what the field holds, or points to; the invalid Value where Has reports false.
+// Value returns the field's value, through pointers. It is invalid if Has reports false.
 func (v View) Value(f *StructField) reflect.Value {
 	if !v.Has(f) {
 		return reflect.Value{}
@@ -134,13 +134,13 @@ func (v View) List(f *StructField) List {
 	if l.key == nil {
 		return List{}
 	}
-	// A slice of any type has the same words: where its items are, and how many.
+	// A slice of any type begins with two words: the address of its items, and their number.
 	at := s.address(v.memory)
 	l.memory, l.length = *(*unsafe.Pointer)(at), len(*(*[]struct{})(at))
 	return l
 }
 
-// A List points to the items of a list-map. The zero List has none.
+// A List points to the items of a list-map. The zero List is empty.
 type List struct {
 	memory   unsafe.Pointer
 	length   int
@@ -149,7 +149,7 @@ type List struct {
 	pointers bool
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (l *List) Len() int {
 	if l == nil {
 		return 0
@@ -157,7 +157,6 @@ func (l *List) Len() int {
 	return l.length
 }
 
-// At returns an item.
 func (l *List) At(i int) View {
 	switch {
 	case uint(i) >= uint(l.Len()):
@@ -169,7 +168,7 @@ func (l *List) At(i int) View {
 	}
 }
 
-// Key returns the merge key of an item as text, "" for an item without one.
+// Key returns the merge key of an item as a string, or "" for an item without one.
 func (l *List) Key(i int) string {
 	if uint(i) >= uint(l.Len()) {
 		return ""
@@ -192,7 +191,7 @@ func (l *List) Key(i int) string {
 	return fmt.Sprint(value.Interface())
 }
 
-// Find returns the position of the first item that has a key; -1 where none has it.
+// Find returns the position of the first item with a key, or -1.
 func (l *List) Find(key string) int {
 	for i := range l.Len() {
 		if l.Key(i) == key {
@@ -202,18 +201,18 @@ func (l *List) Find(key string) int {
 	return -1
 }
 
-// shape is how a field holds structs.
+// shape is the way in which a field holds structs.
 type shape uint8
 
 const (
-	otherwise shape = iota // not at all, or behind several pointers
+	otherwise shape = iota // no structs, or behind several pointers
 	inPlace
 	byPointer
 	list
 	listOfPointers
 )
 
-// shapeOf returns how a field of a type holds structs.
+// shapeOf returns the shape of a field's type.
 func shapeOf(t reflect.Type) shape {
 	to := func(t reflect.Type, kind reflect.Kind) bool {
 		return t.Kind() == kind && t.Elem().Kind() == reflect.Struct
@@ -232,7 +231,7 @@ func shapeOf(t reflect.Type) shape {
 	}
 }
 
-// address returns where the slot stands in a struct, nil within an embedded pointer that is nil.
+// address returns the slot's address in a struct, or nil within a nil embedded pointer.
 func (s *Slot) address(memory unsafe.Pointer) unsafe.Pointer {
 	if s.direct {
 		return unsafe.Add(memory, s.offset)
