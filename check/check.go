@@ -1,5 +1,4 @@
-// Package check answers what must not be merged: what is wrong with a runtime's template and with the patches to it, before
-// any merge.
+// Package check finds mistakes in a runtime's template and in the patches to it, before any merge.
 //
 //	findings := check.Patches(&runtime.Spec.Template, job.Spec.RuntimePatches)
 //	if err := findings.Err(); err != nil {
@@ -31,20 +30,23 @@ import (
 // longestManager is the TrainJob CRD's limit on a manager's name (Trainer v2.3.0).
 const longestManager = 253
 
-// Patches looks at a runtime's template and at the patches to it before any merge, and returns
-// everything that it finds. It never changes its arguments.
+// Patches checks a runtime's template and the patches to it before any merge, and returns all findings. It never changes its
+// arguments. A nil template is an empty one.
 //
-// Errors are what the cluster refuses, at admission or when it creates a Job, and what can never
-// run: bad managers and two patches of one manager; a patch for a replicated job, container or init
-// container that the template lacks, which the cluster notices only after its merge has added it;
-// env patched on a container that has an API of its own for that; two members of one union, be both
-// the patch's, both the runtime's or one each; two items of one merge key; directives in maps.
-// Warnings are what the cluster takes in silence: ignored metadata, lost tolerations, init
-// containers put into another order.
+// Errors are inputs that the cluster rejects, at admission or when it creates a Job, and inputs that can never run:
 //
-// Paths start at the TrainJob's .spec for what is wrong with a patch, and at the runtime's for what
-// is wrong with the template alone; Finding.Object has the kind of the one or the other. A nil template is an
-// empty one.
+//   - A manager has a bad name, or two patches.
+//   - A patch is for a replicated job, container or init container that the template lacks. The cluster notices
+//     only after its merge has added it.
+//   - A patch sets env on a container whose env has an API of its own.
+//   - Two members of one union are set: in the patch, in the runtime, or one in each.
+//   - Two items share a merge key.
+//   - A map holds a directive.
+//
+// Warnings are inputs that the cluster accepts silently: ignored metadata, lost tolerations, and reordered init containers.
+//
+// Paths start at the TrainJob's .spec for findings in a patch, and at the runtime's for findings in the template. The object of
+// a finding has the kind of the TrainJob or the runtime.
 func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) finding.List {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
@@ -61,8 +63,8 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	return c.findings
 }
 
-// entryPath is where the template of a patch stands in a TrainJob: by its manager, or, where that does not tell it
-// from the others, by its position.
+// entryPath returns the path of a patch's template in a TrainJob. It uses the manager's name, or the position if the name is
+// empty or duplicate.
 func entryPath(patches []trainer.RuntimePatch, i int) fieldpath.Path {
 	step := fieldpath.Item("manager", patches[i].Manager)
 	for j := range patches {
@@ -94,8 +96,8 @@ func (c *checker) report(code finding.Code, severity finding.Severity, path fiel
 // inTemplate returns the path from a runtime to the spec of its template.
 func inTemplate() fieldpath.Path { return fieldpath.Fields("spec", "template", "spec") }
 
-// managers checks the names: Trainer v2.3.0 pkg/runtime/framework/plugins/jobset asks for a
-// domain-prefixed path, its CRD for 1 to 253 characters and for one entry a manager.
+// managers checks the managers' names. Trainer v2.3.0 pkg/runtime/framework/plugins/jobset requires a domain-prefixed path. Its
+// CRD requires 1 to 253 characters and one entry a manager.
 func (c *checker) managers(patches []trainer.RuntimePatch) {
 	const form = `name the manager as a domain and a path, such as "team-a.example.com/defaults"`
 	entry := func(i int, steps ...fieldpath.Step) fieldpath.Path {
@@ -123,7 +125,7 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 	}
 }
 
-// twice are the claims of one layer on what may be there once only.
+// twice returns one presence claim for each of two duplicates of a layer.
 func twice(layer engine.Layer, first, second fieldpath.Path) []engine.Claim {
 	return []engine.Claim{{Layer: layer, Value: engine.Presence{}, Source: first}, {Layer: layer, Value: engine.Presence{}, Source: second}}
 }
@@ -229,9 +231,8 @@ func (c *checker) pod(job *jobset.ReplicatedJob, patch *trainer.PodSpecPatch) {
 	c.tolerations(job.Name, patch.Tolerations, pod.Tolerations)
 }
 
-// containers refuses patches for containers that the runtime lacks. Trainer v2.3.0 looks for them
-// only after its merge has added them, so they are admitted, and the Job is refused later for want
-// of an image.
+// containers reports patches for containers that the runtime lacks. Trainer v2.3.0 looks for them only after its merge has
+// added them. So it admits them, and the Job is later rejected because a container lacks an image.
 func (c *checker) containers(job, what, list string, patches []trainer.ContainerPatch, have, others []corev1.Container) {
 	for i := range patches {
 		name := patches[i].Name
@@ -266,9 +267,8 @@ func containerNames(list []corev1.Container) []string {
 	return names
 }
 
-// mainEnv refuses env on the containers whose env the TrainJob sets itself: by the container's name, in
-// whatever job it stands, also in one that the runtime lacks (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset).
+// mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
+// in one that the runtime lacks (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
 func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
@@ -292,8 +292,8 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	}
 }
 
-// initOrder warns of a patch that names init containers in another order than the runtime: the
-// merge puts them into the patch's order, and they run in it.
+// initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
+// and the containers run in it.
 func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have []corev1.Container) {
 	last := -1
 	for i := range patches {
@@ -307,7 +307,7 @@ func (c *checker) initOrder(job string, patches []trainer.ContainerPatch, have [
 	}
 }
 
-// tolerations warns of a list that drops what the runtime tolerates: the list is replaced whole.
+// tolerations warns of a list that drops tolerations of the runtime: a patch replaces the list whole.
 func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 	if len(patch) == 0 {
 		return
@@ -328,9 +328,9 @@ func (c *checker) tolerations(job string, patch, have []corev1.Toleration) {
 	f.Claims = []engine.Claim{{Layer: merge.RuntimeLayer, Value: have, Source: runtime}, {Layer: c.layer(), Value: patch, Source: f.Path}}
 }
 
-// metadata warns of what a patch's metadata says besides labels and annotations. The API documents
-// only these two; the controllers ignore the rest, but for a Pod template's finalizers, which reach
-// the Pods and keep them from going away (Kubernetes v1.36 pkg/controller/controller_utils.go).
+// metadata warns of fields in a patch's metadata other than labels and annotations. The API documents only these two. The
+// controllers ignore the rest, except a Pod template's finalizers. These reach the Pods and prevent their deletion (Kubernetes
+// v1.36 pkg/controller/controller_utils.go).
 func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpath.Path) {
 	for f := range jobMetadata().Encoded(reflect.ValueOf(m).Elem()) {
 		if f.Name == "labels" || f.Name == "annotations" {
@@ -356,7 +356,7 @@ func find[T any](list []T, key func(*T) string, want string) *T {
 	return nil
 }
 
-// indexOf is the position of the first item with a key, -1 where there is none.
+// indexOf returns the position of the first item with a key, or -1.
 func indexOf[T any](list []T, key func(*T) string, want string) int {
 	for i := range list {
 		if key(&list[i]) == want {
@@ -370,7 +370,7 @@ func jobName(j *jobset.ReplicatedJob) string     { return j.Name }
 func managerName(p *trainer.RuntimePatch) string { return p.Manager }
 func containerName(c *corev1.Container) string   { return c.Name }
 
-// among lists names for a help text, the one that was most likely meant first.
+// among lists names for a help text, after the name that was probably meant.
 func among(name string, names []string) string {
 	if len(names) == 0 {
 		return "; it has none"

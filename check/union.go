@@ -69,7 +69,7 @@ type member struct {
 	claim engine.Claim
 }
 
-// members are those of a union's fields that a side sets.
+// members returns a union's fields that a side sets.
 func (w *walker) members(fields *schema.Fields, s side) []member {
 	var set []member
 	for f, i := s.Next(fields, 0); f != nil; f, i = s.Next(fields, i) {
@@ -86,7 +86,7 @@ func memberNames(set []member, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// describe names the item at path that may have one member of the union, and what tells it apart.
+// describe names the item at path that may have one member of the union, and its key.
 func describe(parent string, u schema.Union, path fieldpath.Path) (what, key string) {
 	what, ok := map[string]string{"volumes": "volume", "env": "variable", "valueFrom": "variable", "volumeMounts": "mount"}[parent]
 	if !ok {

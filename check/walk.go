@@ -181,8 +181,8 @@ func (l *items) find(key string) int {
 	return -1
 }
 
-// mayLackKey reports whether the cluster accepts an item with an empty merge key: the reference to a pull
-// secret, and a runtime's replicated job (JobSet v0.12.0 pkg/webhooks validates only names made of it).
+// mayLackKey reports whether the cluster accepts an item with an empty merge key. It accepts a reference to a pull secret, and
+// a runtime's replicated job. JobSet v0.12.0 pkg/webhooks validates only names made of the job's name.
 func mayLackKey(f *schema.StructField, ofPatch bool) bool {
 	return f.Name == "imagePullSecrets" || !ofPatch && (f.Name == "replicatedJobs" || f.Name == "dependsOn")
 }
@@ -195,8 +195,8 @@ func (w *walker) keyless(f *schema.StructField, t *schema.Type, path fieldpath.P
 	w.report(code, finding.Error, path, fmt.Sprintf("give the item a %s", t.Key), "an item of %s has no %s", f.Name, t.Key)
 }
 
-// mountNames refuses two mounts of one volume in one patch: the merge tells mounts apart by path,
-// but the TrainJob CRD lists them by name (Trainer v2.3.0 ContainerPatch).
+// mountNames reports two mounts of one volume in one patch. The merge identifies mounts by path, but the TrainJob CRD lists
+// them by name (Trainer v2.3.0 ContainerPatch).
 func (w *walker) mountNames(mount *schema.Type, mounts *items, list side) {
 	seen := map[string]int{}
 	for i := range mounts.Len() {

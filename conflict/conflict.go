@@ -1,5 +1,5 @@
-// Package conflict answers who disagrees with whom: which managers' patches set one field to
-// different values, or different members of one union.
+// Package conflict finds disagreements between managers: patches that set one field to different values, or different members
+// of one union.
 //
 //	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
 //	if err != nil {
@@ -9,25 +9,23 @@
 //		return err // names every field, every manager and every value
 //	}
 //
-// # What a conflict is
+// # Kinds of conflicts
 //
-// An Overlap: the order of the patches decides the outcome, because two managers claim one field
-// with different values, or because one empties with a null what another sets in part. No overlap is
-// reported if and only if every order of the patches gives the same template, up to the order inside
-// list-maps and sets.
+// In an Overlap, the order of the patches decides the outcome. Two managers claim one field with different values, or one
+// manager's null empties a field that another sets in part. Find reports no overlap if and only if all orders of the patches
+// give the same template. The order inside list-maps and sets does not count.
 //
-// A Union: two managers claim in different members of one union. The merge keeps both in any order,
-// and the cluster then refuses the object.
+// In a Union, two managers claim different members of one union. The merge keeps both in any order, and the cluster then
+// rejects the object.
 //
-// Equal values are shared, and so is the presence of an item: two managers may well name one
-// container. Values are equal when their encodings are. Both laws hold for patches that
-// check.Patches passes, and property tests hold them against the controller's own merge.
+// Managers share equal values and the presence of an item: two managers may name one container. Values are equal if their
+// encodings are. Both laws hold for patches that check.Patches accepts. Property tests hold them against the controller's own
+// merge.
 //
-// # What to do about one
+// # Resolving a conflict
 //
-// The cluster lets the last patch win an overlap, and refuses the object of a union. [Force] lets a manager
-// win instead, by taking from the patches of others what stands against its claims. [Conflicts.ErrorList]
-// is what a validating webhook returns.
+// The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a manager win instead: it
+// removes the opposing fields from the other patches. [Conflicts.ErrorList] returns the errors for a validating webhook.
 package conflict
 
 import (
@@ -46,13 +44,13 @@ import (
 type Kind uint8
 
 const (
-	// Overlap is one field with several values: the last patch wins in the cluster.
+	// Overlap is one field with several values: in the cluster, the last patch wins.
 	Overlap Kind = iota + 1
-	// Union is several members of one union: no order of the patches helps.
+	// Union is several members of one union, whatever the order of the patches.
 	Union
 )
 
-// String is "overlap" or "union".
+// String returns "overlap" or "union".
 func (k Kind) String() string {
 	switch k {
 	case Overlap:
@@ -66,20 +64,20 @@ func (k Kind) String() string {
 
 // Conflict is one disagreement between managers.
 type Conflict struct {
-	// Kind says whether the order of the patches decides, or nothing helps.
+	// Kind states whether the order of the patches decides.
 	Kind Kind
 	// Path is the contested field of the template, or the object that holds the union.
 	Path fieldpath.Path
-	// Claims are the managers' claims, in the order in which they were written. Of an overlap the
-	// last one wins in the cluster. Of a union it is one claim for each manager and member.
+	// Claims are the managers' claims in the order of writing. The last claim of an overlap wins in the cluster. A union has
+	// one claim for each manager and member.
 	Claims []engine.Claim
-	// Fields are where the claims stand in the template, one for each: Path itself, but for a union
-	// and for a null that empties what another manager sets in part.
+	// Fields are the places of the claims in the template, one for each claim. A place differs from Path in a union. It also
+	// differs for a null that empties a field that another manager sets in part.
 	Fields []fieldpath.Path
 }
 
-// Conflicts are all disagreements of a merge, in the order in which the patches reach them. The nil
-// list means that the managers agree; use Err to hand it on as an error.
+// Conflicts holds the conflicts of a merge, in the order in which the patches reach them. A nil list means that the managers
+// agree. Use Err to return it as an error.
 type Conflicts []Conflict
 
 var (
@@ -87,9 +85,8 @@ var (
 	_ error = Conflicts(nil)
 )
 
-// Find returns every conflict between the managers of a merge, nil when they agree. The merge must
-// have been asked for its owners: without them an answer would be a guess, and Find returns one conflict of no
-// kind that says so.
+// Find returns every conflict between the managers of a merge, or nil if they agree. The merge needs Options.Owners. For nil
+// owners, Find returns one invalid conflict whose message says so.
 func Find(owners *engine.Ownership) Conflicts {
 	if owners == nil {
 		return Conflicts{{}}
@@ -102,7 +99,7 @@ func Find(owners *engine.Ownership) Conflicts {
 			found = append(found, c)
 		}
 		if !f.HasSeveral() {
-			continue // a union takes two fields to break
+			continue // a union needs two fields
 		}
 		for _, u := range f.Type().Unions {
 			if c, ok := union(f, u); ok {
@@ -113,7 +110,7 @@ func Find(owners *engine.Ownership) Conflicts {
 	return found
 }
 
-// overlap is the conflict on a contested field.
+// overlap returns the conflict on a contested field.
 func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 	c := Conflict{Kind: Overlap, Path: f.Path()}
 	c.add(c.Path, managers(f.Claims()))
@@ -124,7 +121,7 @@ func overlap(f engine.PatchedField, owners *engine.Ownership) Conflict {
 	return c
 }
 
-// emptied finds a null of one manager on a struct in which another sets a field.
+// emptied finds a manager's null on a struct in which another manager sets a field.
 func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
 	if !f.HasNull() || !emptiesAnothers(f) {
 		return Conflict{}, false
@@ -136,7 +133,7 @@ func emptied(f engine.PatchedField, owners *engine.Ownership) (Conflict, bool) {
 	return c, true
 }
 
-// inOrder brings the claims on several fields into the order in which they were written.
+// inOrder sorts the claims on several fields into the order of writing.
 func (c *Conflict) inOrder(layers []engine.Layer) {
 	order := make([]int, len(c.Claims))
 	for i := range order {
@@ -166,7 +163,7 @@ func (c *Conflict) addBelow(f engine.PatchedField) {
 	}
 }
 
-// union finds two managers in different members of a union.
+// union finds managers that set different members of a union.
 func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	if !severalOf(f, u) {
 		return Conflict{}, false
@@ -175,7 +172,7 @@ func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 		return discriminated(f, u)
 	}
 	c := Conflict{Kind: Union}
-	var members []string // of c.Claims, one for each
+	var members []string // the members of c.Claims
 	for child := range f.Children() {
 		member := child.Name()
 		if u.Has(member) {
@@ -197,8 +194,7 @@ func union(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	return Conflict{}, false
 }
 
-// severalOf reports whether patches reached two fields that a union is about. It is the quick answer
-// for nearly all objects.
+// severalOf reports whether patches reached two fields of a union. It quickly dismisses nearly all objects.
 func severalOf(f engine.PatchedField, u schema.Union) bool {
 	reached := 0
 	for child := range f.Children() {
@@ -209,10 +205,9 @@ func severalOf(f engine.PatchedField, u schema.Union) bool {
 	return reached > 1
 }
 
-// discriminated gathers the claims of a union whose discriminator says which member is in use. Two
-// managers that choose differently are an overlap on the discriminator, since the merge keeps only
-// one choice; the union is broken where a manager sets a member, and it and another agree on a choice
-// that does not allow the member.
+// discriminated gathers the claims of a union whose discriminator names the member in use. Two managers that choose differently
+// are an overlap on the discriminator, since the merge keeps only one choice. The union is broken if a manager sets a member
+// that another manager's choice forbids. The first manager must make the same choice, or none.
 func discriminated(f engine.PatchedField, u schema.Union) (Conflict, bool) {
 	c := Conflict{Kind: Union}
 	var chosen, set []engine.Claim
@@ -260,7 +255,7 @@ func firstClaims(f engine.PatchedField) []engine.Claim {
 	})
 }
 
-// managers drops the claims of other layers than managers'.
+// managers removes the claims of layers other than managers.
 func managers(claims []engine.Claim) []engine.Claim {
 	return slices.DeleteFunc(claims, func(c engine.Claim) bool {
 		_, ok := c.Layer.Manager()
@@ -272,9 +267,9 @@ func hasNull(claims []engine.Claim) bool {
 	return slices.ContainsFunc(claims, func(c engine.Claim) bool { return c.Value == nil })
 }
 
-// emptiesAnothers reports whether a null of a manager on a field empties what another sets within it, and the first does
-// not set to the same value itself. Where no base has the field, upstream drops a patch's $patch with all beside it unless
-// another patch comes before; so that patch must not set more either.
+// emptiesAnothers reports whether a manager's null on a field empties a field within it that only other managers set so. If the
+// base lacks the field, upstream drops a patch's $patch with the whole object, unless another patch comes earlier. In that case
+// the patch with the null must not set more either.
 func emptiesAnothers(f engine.PatchedField) bool {
 	kind := f.Type().Kind
 	mayDrop := f.IsMade() && f.Name() != "" && (kind == schema.Struct || kind == schema.Map)
@@ -288,8 +283,8 @@ func emptiesAnothers(f engine.PatchedField) bool {
 	return false
 }
 
-// lacks reports whether some layers do not set all that is set within a field. isThere says that the field is there
-// nevertheless, so that an empty value in it is none.
+// lacks reports whether some layers omit a field that is set within f. If isThere is set, f is present without them, so an
+// empty value in it does not count.
 func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool {
 	isThere = isThere || sets(f, of)
 	for child := range f.Children() {
@@ -314,7 +309,7 @@ func lacks(f engine.PatchedField, of func(engine.Layer) bool, isThere bool) bool
 	return false
 }
 
-// sets reports whether some layers set a field or something within it.
+// sets reports whether some layers set a field, or a field within it.
 func sets(f engine.PatchedField, of func(engine.Layer) bool) bool {
 	if slices.ContainsFunc(managers(f.Claims()), func(c engine.Claim) bool { return of(c.Layer) && c.Value != nil }) {
 		return true
@@ -327,7 +322,7 @@ func sets(f engine.PatchedField, of func(engine.Layer) bool) bool {
 	return false
 }
 
-// Managers returns the names of the managers in conflict, each once, in the order of their claims.
+// Managers returns the distinct names of the managers in conflict, in the order of their claims.
 func (c Conflict) Managers() []string {
 	var names []string
 	for _, claim := range c.Claims {
@@ -338,11 +333,11 @@ func (c Conflict) Managers() []string {
 	return names
 }
 
-// Error is the conflict on one line: the field, every manager with its value, and who would win.
-// Values of environment variables are masked.
+// Error returns the conflict on one line: the field, and every manager with its value. It masks values of environment
+// variables.
 func (c Conflict) Error() string { return c.Path.String() + ": " + c.detail() }
 
-// detail is what is wrong, and what each manager sets.
+// detail states the problem and each manager's value.
 func (c Conflict) detail() string {
 	var b strings.Builder
 	b.WriteString(c.message() + ": ")
@@ -377,7 +372,7 @@ func (c Conflict) message() string {
 	}
 }
 
-// remedy returns what to do. A program may add how it lets one of the managers win.
+// remedy returns the fix. A program may add how it lets one of the managers win.
 func (c Conflict) remedy() finding.Remedy {
 	if len(c.Claims) == 0 {
 		return finding.Remedy{Text: "set Options.Owners"}
@@ -393,8 +388,8 @@ func (c Conflict) remedy() finding.Remedy {
 	return r
 }
 
-// Finding is the conflict as a finding on the rendered object. Severity is Error; under a rule that
-// lets the last patch win, a caller may lower an overlap, never a union.
+// Finding returns the conflict as a finding on the rendered object, with severity Error. A caller whose rule lets the last
+// patch win may lower an overlap, never a union.
 func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
 	code := finding.CodeOverlap
 	if c.Kind == Union {
@@ -407,7 +402,7 @@ func (c Conflict) Finding(object fieldpath.Object) finding.Finding {
 	}
 }
 
-// Error is every conflict on a line of its own.
+// Error returns the conflicts, one a line.
 func (cs Conflicts) Error() string {
 	lines := make([]string, len(cs))
 	for i, c := range cs {
@@ -425,7 +420,7 @@ func (cs Conflicts) Unwrap() []error {
 	return errs
 }
 
-// Err is the list as an error: nil, and not a typed nil, when the managers agree.
+// Err returns the list as an error, and an untyped nil if the managers agree.
 func (cs Conflicts) Err() error {
 	if len(cs) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// editor takes fields out of patches. The first change copies them all.
+// editor removes fields from patches. The first change copies all patches.
 type editor[T, P any] struct {
 	plan    *engine.Plan[T, P]
 	patches []engine.Layered[P]
@@ -18,7 +18,7 @@ type editor[T, P any] struct {
 	copied  bool
 }
 
-// takeAway takes a field out of a layer's patch, and reports whether that changed the patch.
+// takeAway removes a field from a layer's patch, and reports whether that changed the patch.
 func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
 	if !e.copied {
 		e.patches, e.copied = slices.Clone(e.patches), true
@@ -35,7 +35,7 @@ func (e *editor[T, P]) takeAway(layer engine.Layer, path fieldpath.Path) bool {
 	return changed
 }
 
-// winners is a copy of the winner's patch, for fields that take its value.
+// winners returns a copy of the winner's patch, for fields that take its value.
 func (e *editor[T, P]) winners() reflect.Value {
 	for i := range e.patches {
 		if e.patches[i].Layer == e.winner && e.patches[i].Patch != nil {
@@ -45,8 +45,8 @@ func (e *editor[T, P]) winners() reflect.Value {
 	return reflect.Value{}
 }
 
-// takeAway takes the field at the end of the path out of a value of a patch. The winner's value is that
-// of its own patch in the same place, invalid where it has none.
+// takeAway removes the field at the end of the path from a patch's value. The same place of the winner's patch holds winner,
+// invalid if absent.
 func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) bool {
 	if value = pointee(value); !value.IsValid() {
 		return false
@@ -56,7 +56,7 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 	}
 	winner = pointee(winner)
 	if len(path) == 0 {
-		return false // an item or a map as a whole, which nobody disagrees on
+		return false // managers never disagree on a whole item or map
 	}
 	step, rest := path[0], path[1:]
 	if name, ok := step.Field(); ok && value.Kind() == reflect.Struct {
@@ -84,7 +84,7 @@ func takeAway(t *schema.Type, value, winner reflect.Value, path fieldpath.Path) 
 	return false
 }
 
-// takeFromObject is takeAway for a patch that is an object. A name is left out with its value.
+// takeFromObject removes a field from a patch that is an object.
 func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) bool {
 	name, ok := path[0].Field()
 	if !ok {
@@ -129,8 +129,8 @@ func takeFromObject(t *schema.Type, object engine.Object, path fieldpath.Path) b
 	return changed
 }
 
-// takeField takes away a field of a struct, or what the rest of the path leads to within it. A struct
-// of which nothing is left goes, too: nobody said that it is there.
+// takeField removes a field of a struct, or the field at the end of the path within it. It also removes a struct that becomes
+// empty, because no patch claimed its presence.
 func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpath.Path) bool {
 	if f == nil || f.Patch == nil {
 		return false
@@ -155,8 +155,8 @@ func takeField(f *schema.StructField, parent, winner reflect.Value, rest fieldpa
 	return true
 }
 
-// leaveOut empties a field such that the encoding leaves it out, or, where it never does, sets it to the
-// winner's value. It reports whether that says something else than before.
+// leaveOut empties a field so that the encoding omits it. If the encoding never omits it, leaveOut sets the winner's value. It
+// reports whether the encoding changed.
 func leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
 	field, _ := slot.Of(parent)
 	before := reflect.New(field.Type()).Elem()
@@ -171,7 +171,7 @@ func leaveOut(slot *schema.Slot, parent, winner reflect.Value) bool {
 	return !sameValue(before.Interface(), field.Interface())
 }
 
-// items are the items of a list-map with a key: one, in a list that the API takes.
+// items returns the items of a list-map with a key. A list that the API accepts has one.
 func items(t *schema.Type, list reflect.Value, key string) []reflect.Value {
 	var found []reflect.Value
 	if !list.IsValid() {
@@ -185,7 +185,7 @@ func items(t *schema.Type, list reflect.Value, key string) []reflect.Value {
 	return found
 }
 
-// saysNothing reports whether the encoding of a struct of a patch is {}.
+// saysNothing reports whether a patch's struct encodes as {}.
 func saysNothing(t *schema.Type, value reflect.Value) bool {
 	for _, f := range t.Patchable() {
 		if _, encoded := f.Patch.Of(value); encoded {
@@ -197,7 +197,7 @@ func saysNothing(t *schema.Type, value reflect.Value) bool {
 
 func pointee(value reflect.Value) reflect.Value {
 	if value.IsValid() && value.Kind() == reflect.Pointer {
-		return value.Elem() // invalid of a nil pointer
+		return value.Elem() // invalid for a nil pointer
 	}
 	return value
 }

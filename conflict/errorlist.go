@@ -8,9 +8,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// ErrorList is the conflicts as a validating webhook returns them, one error for each: on the field of the
-// last patch that claims it, with what each manager sets. Values of environment variables are masked. The
-// path is that of the list of patches; nil is .spec.runtimePatches, where a TrainJob has it.
+// ErrorList returns the conflicts as a validating webhook's errors, one for each. An error is on the field of the last patch
+// that claims it, and states each manager's value. Values of environment variables are masked. The argument is the path of the
+// list of patches; nil means .spec.runtimePatches, as in a TrainJob.
 func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 	if patches == nil {
 		patches = field.NewPath("spec", "runtimePatches")
@@ -28,8 +28,8 @@ func (cs Conflicts) ErrorList(patches *field.Path) field.ErrorList {
 	return errs
 }
 
-// child is the path with one more step. List items are named by their merge key: apimachinery's paths know
-// positions and keys only, and a position would be that in the merged list.
+// child returns the path with one more step. It names list items by their merge key. The paths of apimachinery have only
+// positions and keys, and a position would refer to the merged list.
 func child(path *field.Path, step fieldpath.Step) *field.Path {
 	if name, ok := step.Field(); ok {
 		return path.Child(name)
@@ -44,7 +44,7 @@ func child(path *field.Path, step fieldpath.Step) *field.Path {
 	return path.Key(key)
 }
 
-// badValue is the value that an error shows, left out where it may be a secret.
+// badValue returns the value that an error shows. It omits a possible secret.
 func badValue(path fieldpath.Path, value any) any {
 	switch v := value.(type) {
 	case engine.Presence:

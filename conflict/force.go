@@ -12,37 +12,35 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Decision is a conflict that Force decided.
+// Decision records a conflict that Force decided.
 type Decision struct {
-	// Conflict is the conflict as it stood.
+	// Conflict is the conflict before the decision.
 	Conflict Conflict
-	// Manager is the name of the manager who was let win.
+	// Manager names the winner.
 	Manager string
-	// Lost are the claims of the conflict that gave way.
+	// Lost are the claims of the conflict that lost.
 	Lost []engine.Claim
 }
 
-// Force lets managers win every conflict in which they take part, and returns the patches that are then
-// left, with every decision that was taken. Where two of the managers disagree, the one that is named
-// first wins. A manager without a patch wins nothing. It changes neither the base nor the patches,
-// and returns the same list where there is nothing to decide.
+// Force lets managers win every conflict in which they take part. It returns the remaining patches and every decision. If two
+// of the managers disagree, the one named first wins. A manager without a patch wins nothing. Force changes neither the base
+// nor the patches, and returns the same list if there is nothing to decide.
 //
-// What is taken away from the patches of others is what stands against the manager's claims and no
-// more. Of an overlap that is a claim with another value, a null over what the manager sets, and what
-// others set within that which the manager empties with a null. Of a union it is every member that the
-// manager does not set. So the merge of what is returned equals that of the patches without these
-// claims, and no conflict is left in which the manager takes part. The law holds for patches without directives
-// in which each list names an item once.
+// Force removes only the claims of other patches that oppose the manager's claims. In an overlap these are a claim with another
+// value, and a null over the manager's field. If the manager's own null empties a field, they are all claims within it. In a
+// union they are the members that the manager does not set. So the merge of the returned patches equals the merge of the
+// patches without these claims. No conflict with the manager remains. The law holds for patches without directives in which
+// each list names an item once.
 //
-// A Go patch cannot leave out every field: where the type's encoding names a field in any case, as the
-// claimName of a volume, it takes the value that the manager sets there, and shares the claim.
+// A Go patch cannot omit every field: some fields are always encoded, such as the claimName of a volume. Such a field takes the
+// manager's value and shares the claim.
 //
-// The error is that of the plan's Apply.
+// Force returns the error of the plan's Apply.
 func Force[T, P any](plan *engine.Plan[T, P], base *T, patches []engine.Layered[P], managers ...string) ([]engine.Layered[P], []Decision, error) {
 	var decisions []Decision
 	for _, manager := range managers {
-		// One decision can bring another conflict to light: a profile that another manager set for the
-		// type that has lost. Each round takes something away, so there is an end.
+		// One decision can reveal another conflict, such as a profile that another manager set for the losing type. Each round
+		// removes something, so the loop ends.
 		for {
 			result, err := plan.Apply(base, patches, engine.Options{Owners: true})
 			if err != nil {
@@ -76,8 +74,8 @@ func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpa
 	return decisions
 }
 
-// against returns for each claim the field that has to be taken from its patch for the layer to win, nil
-// for a claim that may stay.
+// against returns, for each claim, the field to remove from its patch so that the layer wins. It is nil for a claim that may
+// stay.
 func (c Conflict) against(layer engine.Layer) []fieldpath.Path {
 	paths := make([]fieldpath.Path, len(c.Claims))
 	for i, other := range c.Claims {
@@ -97,7 +95,7 @@ func (c Conflict) against(layer engine.Layer) []fieldpath.Path {
 	return paths
 }
 
-// overlapping is the field of claim i that claim j cannot stand beside, nil where it can.
+// overlapping returns the field of claim i that opposes claim j, or nil.
 func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	theirs, own := c.Fields[i], c.Fields[j]
 	switch {
@@ -114,8 +112,8 @@ func (c Conflict) overlapping(i, j int) fieldpath.Path {
 	}
 }
 
-// otherMember is the field of the union in which claim i stands, nil where the layer's own claims are in
-// it, too, or in none.
+// otherMember returns the union member of claim i. It returns nil if the layer claims that member itself, or takes no part in
+// the union.
 func (c Conflict) otherMember(i int, layer engine.Layer) fieldpath.Path {
 	member := c.Fields[i][:len(c.Path)+1]
 	takesPart := false
@@ -133,15 +131,15 @@ func (c Conflict) otherMember(i int, layer engine.Layer) fieldpath.Path {
 	return member
 }
 
-// sameValue compares two values by their encoding, as the merge does.
+// sameValue reports whether two values have the same encoding, as in the merge.
 func sameValue(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Finding is the decision as a warning on the rendered object: a cluster knows nothing of it. The
-// winner's claims come last.
+// Finding returns the decision as a warning on the rendered object, because a cluster does not know the decision. The winner's
+// claims come last.
 func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	layer := engine.Manager(d.Manager)
 	claims := slices.Clone(d.Lost)
@@ -158,7 +156,7 @@ func (d Decision) Finding(object fieldpath.Object) finding.Finding {
 	}
 }
 
-// inCluster says what becomes of the conflict where nobody decides it.
+// inCluster states the outcome of the conflict without a decision.
 func (d Decision) inCluster() string {
 	if d.Conflict.Kind == Union {
 		return "the cluster keeps both members and refuses the object"

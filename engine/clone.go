@@ -10,15 +10,15 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// shape says what copying a struct type takes.
+// shape describes how to copy a struct type.
 type shape struct {
-	deep []int // the fields that share memory when they are merely assigned
-	maps bool  // whether a map can be reached, so that directives are looked for at all
-	json bool  // whether it is copied by its JSON, since its fields say less
+	deep []int // the fields that share memory on assignment
+	maps bool  // whether the type reaches a map, so that a search for directives is needed
+	json bool  // whether to copy through JSON, because the fields do not hold the whole value
 }
 
-// shapeOf reports whether values of the type share memory when assigned, and whether they hold maps. It notes every
-// struct type on the way.
+// shapeOf reports whether values of the type share memory on assignment, and whether they reach a map. It records every struct
+// type that it visits.
 func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
@@ -33,7 +33,7 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 		return true, true
 	case reflect.Struct:
 		if t == reflect.TypeFor[time.Time]() {
-			return false, false // its location is never written to
+			return false, false // nothing writes to its location
 		}
 		if s, ok := p.shapes[t]; ok {
 			return s.json || len(s.deep) > 0, s.maps
@@ -42,7 +42,7 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 			p.shapes[t] = shape{json: true, maps: p.raws[t]}
 			return true, p.raws[t]
 		}
-		p.shapes[t] = shape{maps: true, deep: []int{0}} // of a type that contains itself, until all is known
+		p.shapes[t] = shape{maps: true, deep: []int{0}} // a placeholder, for a type that contains itself
 		var s shape
 		for i := range t.NumField() {
 			fieldDeep, fieldMaps := p.shapeOf(t.Field(i).Type)
@@ -59,7 +59,7 @@ func (p *plan) shapeOf(t reflect.Type) (deep, maps bool) {
 	}
 }
 
-// hidesFields reports whether a struct that writes its own JSON holds memory that only it can copy.
+// hidesFields reports whether a struct with its own JSON encoder holds memory that only the encoder can copy.
 func hidesFields(t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
 		return false
@@ -77,7 +77,7 @@ func hidesFields(t reflect.Type) bool {
 	return false
 }
 
-// isDeep reports whether values of the type share memory when assigned.
+// isDeep reports whether values of the type share memory on assignment.
 func (p *plan) isDeep(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
@@ -149,10 +149,10 @@ func (p *plan) clone(dst, src reflect.Value) {
 	}
 }
 
-// makeList sets an addressable list to n empty items in memory of its own.
+// makeList sets an addressable list to n empty items in new memory.
 func makeList(dst reflect.Value, n int) {
 	if n == 0 {
-		dst.Set(reflect.MakeSlice(dst.Type(), 0, 0)) // which is not nil
+		dst.Set(reflect.MakeSlice(dst.Type(), 0, 0)) // not nil
 		return
 	}
 	dst.SetZero()
@@ -160,13 +160,13 @@ func makeList(dst reflect.Value, n int) {
 	dst.SetLen(n)
 }
 
-// cloneByJSON copies a value whose fields do not say all.
+// cloneByJSON copies a value whose fields do not hold the whole value.
 func cloneByJSON(dst, src reflect.Value) {
 	if q, ok := src.Interface().(resource.Quantity); ok {
 		dst.Set(reflect.ValueOf(q.DeepCopy()))
 		return
 	}
-	dst.Set(src) // where it is no JSON
+	dst.Set(src) // the result if the value has no JSON
 	if text, err := json.Marshal(src.Interface()); err == nil {
 		copied := reflect.New(dst.Type())
 		if json.Unmarshal(text, copied.Interface()) == nil {
@@ -175,12 +175,12 @@ func cloneByJSON(dst, src reflect.Value) {
 	}
 }
 
-// isPlain reports whether values of the kind are copied by assigning them.
+// isPlain reports whether assignment copies values of the kind.
 func isPlain(k reflect.Kind) bool {
 	return k == reflect.String || k == reflect.Bool || k >= reflect.Int && k <= reflect.Float64
 }
 
-// noteRaws notes the types within a type that write JSON of any shape.
+// noteRaws records the types within t that encode JSON of any shape.
 func (p *plan) noteRaws(t *schema.Type, seen map[*schema.Type]bool) {
 	if t == nil || seen[t] {
 		return
@@ -195,13 +195,13 @@ func (p *plan) noteRaws(t *schema.Type, seen map[*schema.Type]bool) {
 	}
 }
 
-// stripDirectives drops the maps within a value that hold a $patch directive, as upstream does with
-// a value that the base lacks. Of JSON of any shape it drops the nulls, too.
+// stripDirectives removes the maps within a value that hold a $patch directive. Upstream does the same with a value that the
+// base lacks. From JSON of any shape it also removes nulls.
 func (p *plan) stripDirectives(v reflect.Value) {
 	if len(p.raws) > 0 && p.raws[v.Type()] {
 		if value, err := jsonOf(v); err == nil && value != nil {
 			value, _ = withoutDirectives(value)
-			_ = decode(v, value) // what it encodes, it decodes
+			_ = decode(v, value) // a type decodes its own encoding
 		}
 		return
 	}
@@ -233,7 +233,7 @@ func (p *plan) stripDirectives(v reflect.Value) {
 			value := reflect.New(v.Type().Elem()).Elem()
 			value.Set(v.MapIndex(key))
 			if p.stripDirectives(value); isNil(value) || saysNull(value) {
-				value = reflect.Value{} // which takes the key away
+				value = reflect.Value{} // removes the key
 			}
 			v.SetMapIndex(key, value)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// A strategic merge patch may carry directives, and upstream looks for them in every map, also in
-// one of plain strings. So a label called "$patch" is obeyed, and can empty the base's labels.
-// Apply does the same, to the letter. A directive claims what it takes away, as a null does.
+// Upstream searches every map of a strategic merge patch for directives, even a map of strings. So a label "$patch" is a
+// directive, and can empty the base's labels. Apply does exactly the same. A directive claims each field that it removes, as a
+// null does.
 const (
 	patchDirective  = "$patch"
 	retainDirective = "$retainKeys"
@@ -24,7 +24,7 @@ const (
 
 var patchKey = reflect.ValueOf(patchDirective)
 
-// document merges an object of a patch, which may hold nulls and directives, into the struct dst.
+// document merges a patch object, which may hold nulls and directives, into the struct dst.
 func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
 	patch, ok := src.Interface().(Object)
 	if !ok {
@@ -44,7 +44,7 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 		}
 		m.retain(at, kept)
 	}
-	ordered := map[string]bool{} // the lists that are merged with their order
+	ordered := map[string]bool{} // the lists that are merged already, with their order
 	if merging {
 		for name, order := range sorted(patch) {
 			if !strings.HasPrefix(name, orderDirective) {
@@ -64,7 +64,7 @@ func (m *merger) document(t *schema.Type, key *schema.StructField, dst, src refl
 	for name, value := range sorted(patch) {
 		f := t.Field(name)
 		if f == nil || f.Patch == nil {
-			if !strings.HasPrefix(name, "$") { // which is a directive
+			if !strings.HasPrefix(name, "$") { // a directive
 				m.ignore(at, name)
 			}
 			continue
@@ -97,13 +97,13 @@ func sorted(o Object) func(yield func(string, any) bool) {
 	}
 }
 
-// replaceStruct obeys $patch in an object: "replace" takes the rest of the patch as it stands for what the base has, and
-// "delete" leaves an empty object.
+// replaceStruct obeys $patch in an object. The directive "replace" puts the rest of the patch, verbatim, in the base's place.
+// The directive "delete" leaves an empty object.
 func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value, patch Object, at node) error {
 	if directive != "replace" && directive != "delete" {
 		return fmt.Errorf("%s: unknown directive %q", patchDirective, fmt.Sprint(directive))
 	}
-	m.claimed++ // upstream makes no object for a directive, so it claims none
+	m.claimed++ // upstream creates no object for a directive, so its presence is not claimed
 	if isPureDirective(patch) {
 		err := m.retainFields(t, nil, dst, nil, at)
 		m.retain(at, nil)
@@ -119,10 +119,10 @@ func (m *merger) replaceStruct(t *schema.Type, directive any, dst reflect.Value,
 	return err
 }
 
-// isPureDirective reports whether an object of a patch empties another one, and sets nothing.
+// isPureDirective reports whether a patch object empties another object and sets nothing.
 func isPureDirective(patch Object) bool { return len(patch) == 1 || patch[patchDirective] == "delete" }
 
-// retainFields obeys $retainKeys: every field that it does not name goes.
+// retainFields obeys $retainKeys: it empties every field that the directive does not name.
 func (m *merger) retainFields(t *schema.Type, key *schema.StructField, dst reflect.Value, kept map[string]bool, at node) error {
 	for _, f := range t.Fields {
 		to, present := f.Template.Of(dst)
@@ -140,7 +140,7 @@ func (m *merger) retainFields(t *schema.Type, key *schema.StructField, dst refle
 	return nil
 }
 
-// retained are the keys of a $retainKeys directive, which has to name all that the patch sets.
+// retained returns the keys of a $retainKeys directive. The directive must name every key that the patch sets.
 func retained(patch Object) (map[string]bool, error) {
 	list, ok := patch[retainDirective].([]any)
 	if !ok {
@@ -164,8 +164,8 @@ func retained(patch Object) (map[string]bool, error) {
 	return kept, nil
 }
 
-// deleteElements obeys $deleteFromPrimitiveList: the elements that it names go from a list of scalars. Of another field it is
-// the value, where the base has one of the same kind.
+// deleteElements obeys $deleteFromPrimitiveList: it removes the named elements from a list of scalars. In any other field, the
+// directive's value merges like a patch's if the base's is of the same kind.
 func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive string, value any, at node) error {
 	name, ok := strings.CutPrefix(directive, deleteDirective+"/")
 	if !ok {
@@ -227,7 +227,7 @@ func (m *merger) deleteElements(t *schema.Type, dst reflect.Value, directive str
 	return nil
 }
 
-// claimDeleted claims what $deleteFromPrimitiveList would take from a list that holds nothing: another patch may fill it.
+// claimDeleted claims the removals of $deleteFromPrimitiveList from an empty list: another patch may fill the list.
 func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 	switch {
 	case f.Type.Kind == schema.Atomic && len(deleted) > 0:
@@ -239,7 +239,7 @@ func (m *merger) claimDeleted(f *schema.StructField, deleted []any, at node) {
 	}
 }
 
-// keysOf are the keys of a list-map, or the elements of another list.
+// keysOf returns the keys of a list-map, or the elements of another list.
 func keysOf(t *schema.Type, list reflect.Value) []string {
 	if t.Kind != schema.ListMap {
 		return texts(list)
@@ -253,8 +253,8 @@ func keysOf(t *schema.Type, list reflect.Value) []string {
 	return keys
 }
 
-// ordered obeys $setElementOrder: it merges the list of the patch, if there is one. Then the items that the directive names
-// come in its order, the others in the order that they had.
+// ordered obeys $setElementOrder. It merges the list of the patch, if present. Then the items that the directive names follow
+// its order, and the other items keep theirs.
 func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object, order any, at node) error {
 	wanted, ok := order.([]any)
 	if !ok {
@@ -314,8 +314,8 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	return nil
 }
 
-// shifted are the keys of the base's list as upstream sees them once the patch has deleted items: the others move up, and the
-// patch's new items fill the places that are free then.
+// shifted returns the keys of the base's list as upstream sees them after the patch has deleted items. The remaining keys move
+// up, and the patch's new items fill the free places.
 func shifted(t *schema.Type, before []string, items []any) []string {
 	deleted := map[string]bool{}
 	var named []string
@@ -353,7 +353,7 @@ func reorderList(list reflect.Value, order []int32) {
 	list.Set(sortedList)
 }
 
-// holdsScalars reports whether the elements of a list of the base and of one of a patch are scalars of one type.
+// holdsScalars reports whether the elements of the base's list and of the patch's are scalars of one type.
 func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 	if t.Elem == nil || t.Elem.Kind != schema.Scalar {
 		return t.Elem != nil && len(items) == 0 && (list.Kind() != reflect.Slice || list.Len() == 0)
@@ -366,7 +366,7 @@ func holdsScalars(t *schema.Type, list reflect.Value, items []any) bool {
 	return areAlike(items) && !holdsObjects(items)
 }
 
-// orderedKeys are the keys or elements that a $setElementOrder directive names.
+// orderedKeys returns the keys or elements that a $setElementOrder directive names.
 func orderedKeys(t *schema.Type, order []any) ([]string, error) {
 	keys := make([]string, len(order))
 	for i, item := range order {
@@ -385,7 +385,7 @@ func orderedKeys(t *schema.Type, order []any) ([]string, error) {
 	return keys, nil
 }
 
-// followsOrder reports an item of the patch that its own $setElementOrder does not name, or in another order.
+// followsOrder returns an error for a patch item that the patch's own $setElementOrder omits or orders differently.
 func followsOrder(t *schema.Type, items []any, order []string) error {
 	if len(order) == 0 {
 		return nil
@@ -414,8 +414,8 @@ func followsOrder(t *schema.Type, items []any, order []string) error {
 	return nil
 }
 
-// special obeys $patch in the items of a patch's list, and returns the items without it. replaced says that the patch's
-// items have taken the place of the base's.
+// special obeys $patch in the items of a patch's list, and returns the other items. It reports in replaced whether these items
+// took the place of the base's.
 func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest reflect.Value, replaced bool, err error) {
 	items := src.Interface().([]any)
 	plain, replace := make([]any, 0, len(items)), false
@@ -457,13 +457,13 @@ func (m *merger) special(t *schema.Type, dst, src reflect.Value, at node) (rest 
 		keys := keysOf(t, dst)
 		first := ranks(keys, keys)
 		none := slices.Repeat([]int32{-1}, len(keys))
-		reorderList(dst, arrange(len(keys), first, none)) // twins go together
+		reorderList(dst, arrange(len(keys), first, none)) // duplicates go together
 	}
 	m.verbatim = verbatim
 	return src, true, err
 }
 
-// deleteItem takes away all items of a list that have a key.
+// deleteItem removes all items of a list that have a key.
 func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at node) {
 	left := reflect.MakeSlice(list.Type(), 0, list.Len())
 	child := m.keyed(at, name)
@@ -485,7 +485,7 @@ func (m *merger) deleteItem(t *schema.Type, list reflect.Value, name string, at 
 	}
 }
 
-// directives merges a map that holds directives, or values that are no strings.
+// directives merges a map that holds directives, or values other than strings.
 func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	patch := make(map[string]reflect.Value, src.Len())
 	for entries := src.MapRange(); entries.Next(); {
@@ -497,7 +497,7 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 	}
 	if absent := dst.IsNil() || !present && !m.isRaw(dst); absent || t.Plain || m.verbatim {
 		if hasPatch && directive.IsValid() && !m.verbatim && !t.Plain {
-			m.null(t, dst, false, at) // the base lacks the map: it is lost with all its keys
+			m.null(t, dst, false, at) // the base lacks the map, so upstream drops it with all its keys
 			return nil
 		}
 		return m.entries(t, dst, patch, at)
@@ -552,7 +552,7 @@ func (m *merger) directives(t *schema.Type, dst reflect.Value, present bool, src
 	return m.entries(t, dst, patch, at)
 }
 
-// retainEntries obeys $retainKeys in a map: every entry that it does not name goes.
+// retainEntries obeys $retainKeys in a map: it removes every entry that the directive does not name.
 func (m *merger) retainEntries(dst reflect.Value, at node, kept map[string]bool) {
 	for _, key := range sortedKeys(dst) {
 		if !kept[key] {
@@ -587,8 +587,8 @@ func sortedKeys(m reflect.Value) []string {
 	return keys
 }
 
-// withoutDirectives is a patch's value as upstream takes it where the base has nothing: without nulls in objects, and
-// without the objects that hold a $patch directive. keep is false for such an object itself.
+// withoutDirectives returns a patch's value as upstream sets it if the base has none. It removes nulls from objects, and
+// objects that hold a $patch directive. If the value itself is such an object, keep is false.
 func withoutDirectives(value any) (stripped any, keep bool) {
 	switch value := value.(type) {
 	case Object:

@@ -8,11 +8,11 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// This file tells of fields within structs that a null empties: the log has the null on the struct
-// alone, and the history of each field within has it, too.
+// A null on a struct empties the fields within it. The log records the null on the struct only; this file adds it to the
+// history of each field within.
 
-// emptiable yields the claims on a struct: that it is there without a field, or that a null emptied
-// it. Who then sets a field of it makes it anew.
+// emptiable yields the claims on a struct: its presence without fields, and the nulls that emptied it. A later write to one of
+// its fields makes it again.
 func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 	nulls := w.log.nulls(at)
 	if len(nulls) == 0 {
@@ -48,8 +48,8 @@ func (w *walk) emptiable(named bool, at node, path fieldpath.Path) bool {
 	return w.yield(path, claims)
 }
 
-// claims returns the claims on a field, nil where the log holds none. A null on a struct around the
-// field, written after a claim on the field itself, emptied the field too.
+// claims returns the claims on a field, or nil if the log has none. A null on a struct around the field empties the field as
+// well, if an earlier claim on the field exists.
 func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	w.emptiedAround = false
 	if len(w.nulls) == 0 || at == noNode {
@@ -71,7 +71,7 @@ func (w *walk) claims(at node, path fieldpath.Path) []Claim {
 	return claims
 }
 
-// emptied adds a null on a struct around a field to the claims on the field, where there are any.
+// emptied appends a null on a struct around a field to the claims on the field, if there are any.
 func (w *walk) emptied(claims []Claim, n null) []Claim {
 	if claims == nil || claims[len(claims)-1].Value == nil {
 		return claims
@@ -79,13 +79,13 @@ func (w *walk) emptied(claims []Claim, n null) []Claim {
 	return append(claims, w.log.exportAt(n.claim, w.log.path(n.at)))
 }
 
-// null is a claim that emptied a field.
+// null records a claim that emptied a field.
 type null struct {
 	claim int32
 	at    node
 }
 
-// nulls are the claims that emptied a field.
+// nulls returns the claims that emptied a field.
 func (l *log) nulls(at node) []null {
 	var nulls []null
 	if at != noNode {
@@ -98,8 +98,7 @@ func (l *log) nulls(at node) []null {
 	return nulls
 }
 
-// firstWithin is the first value that was written within a field after one claim and before another;
-// -1 where there is none.
+// firstWithin returns the first value written within a field after one claim and before another, or -1.
 func (l *log) firstWithin(at node, after, before int32) int32 {
 	first := int32(-1)
 	for child := l.nodes[at].child; child != noNode; child = l.nodes[child].next {

@@ -11,14 +11,15 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// FieldsV1 yields what each layer owns, in the form in which the API server keeps it in metadata.managedFields. It is what the
-// layer would own if the base and then each patch, in the order of the list, had been applied server-side with force. A field
-// belongs to every layer that set it to the value in force. A layer that was overwritten with another value has lost it. The
-// layer that names an item also owns the field of its merge key. A layer that lost everything owns {}. The fields for which
-// ignored returns true are left out; nil leaves out none.
+// FieldsV1 yields the fields that each layer owns, in the format of metadata.managedFields. A server-side apply with force of
+// the base and then of each patch, in order, would give the layer these fields.
 //
-// The API server would record the same by the schema of the type's definition, wherever that merges as the type's struct tags do.
-// docs/differences.md lists where it does not.
+// A field belongs to every layer that set it to the value in force. A layer loses a field to a layer that sets another value.
+// The layer that names an item also owns the field of its merge key. A layer without fields yields {}. FieldsV1 omits the
+// fields for which ignored returns true; a nil ignored omits none.
+//
+// The API server would record the same by the definition's schema if it merges as the struct tags do. The differences are
+// listed in docs/differences.md.
 func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer, []byte] {
 	return func(yield func(Layer, []byte) bool) {
 		o := o.orEmpty()
@@ -37,7 +38,7 @@ func (o *Ownership) FieldsV1(ignored func(fieldpath.Path) bool) iter.Seq2[Layer,
 	}
 }
 
-// valueFields fills the sets of a value of a Go type: the fields that each layer owns, by the number of the layer.
+// valueFields fills the sets of a value of a Go type. A layer's number is the index of its set.
 func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fieldpath.Path) bool) {
 	w := walk{log: o.log}
 	w.yield = func(path fieldpath.Path, claims []Claim) bool {
@@ -46,7 +47,7 @@ func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fie
 		}
 		last := claims[len(claims)-1]
 		if last.Value == nil && !o.log.isManager(int32(slices.Index(names, last.Layer))) {
-			return true // a later layer took it away
+			return true // a later layer removed it
 		}
 		owned := true
 		for i := len(claims) - 1; i >= 0 && owned; i-- {
@@ -60,20 +61,20 @@ func (o *Ownership) valueFields(sets []fieldSet, names []Layer, ignored func(fie
 	w.value(o.log.root, nil, o.value, rootNode, nil)
 }
 
-// fieldSet is a set of fields, as a tree of the steps that lead to them. Fields are inserted as the document has them: what is
-// within one comes right after it.
+// fieldSet is a set of fields, as a tree of path steps. Fields are inserted in the order of the document: the fields within a
+// field follow it directly.
 type fieldSet struct {
-	nodes []setNode // the first is the whole object
+	nodes []setNode // the first node is the whole object
 }
 
 type setNode struct {
 	setStep
 	member            bool
-	first, tail, next int32 // the first and the last node within it, and the next one beside it; 0 for none
+	first, tail, next int32 // the first and last child, and the next sibling; 0 for none
 }
 
-// setStep is a step as FieldsV1 names it, before and after the colon. f:NAME is a field or an entry, k:JSON an item by its merge
-// keys, v:JSON an element, and i:NUMBER a position.
+// setStep is a path step in FieldsV1, before and after the colon. A field or an entry is f:NAME, an item k:JSON by its merge
+// keys, an element v:JSON, and a position i:NUMBER.
 type setStep struct {
 	kind byte
 	text string
@@ -83,7 +84,6 @@ func (s setStep) compare(other setStep) int {
 	return cmp.Or(cmp.Compare(s.kind, other.kind), strings.Compare(s.text, other.text))
 }
 
-// insert adds a field.
 func (s *fieldSet) insert(steps []setStep) {
 	if s.nodes == nil {
 		s.nodes = make([]setNode, 1, 64)
@@ -111,7 +111,7 @@ func (s *fieldSet) add(parent int32, step setStep) int32 {
 	return child
 }
 
-// insertPath adds a field; with an item, also the field of its merge key.
+// insertPath adds a field. For an item, it also adds the field of the merge key.
 func (s *fieldSet) insertPath(path fieldpath.Path) {
 	steps := make([]setStep, len(path), len(path)+1)
 	for i := range path {
@@ -123,7 +123,7 @@ func (s *fieldSet) insertPath(path fieldpath.Path) {
 	}
 }
 
-// encode writes the set: a field that is a member and has members within holds "." for itself.
+// encode returns the set as JSON. A member that has members within it holds "." for itself.
 func (s *fieldSet) encode() []byte {
 	if s.nodes == nil {
 		return []byte("{}")
@@ -169,7 +169,7 @@ func (s *fieldSet) appendChild(b []byte, child int32) []byte {
 	return append(s.appendTo(b, child), ',')
 }
 
-// setStepOf is a step of a path as FieldsV1 names it.
+// setStepOf converts a step of a path to FieldsV1.
 func setStepOf(step fieldpath.Step) setStep {
 	if name, ok := step.Field(); ok {
 		return setStep{'f', name}
@@ -187,12 +187,12 @@ func setStepOf(step fieldpath.Step) setStep {
 	return setStep{'i', strconv.Itoa(position)}
 }
 
-// quoted is a text as JSON.
+// quoted returns a string as JSON.
 func quoted(text string) string {
 	return string(append(appendEscaped(append(make([]byte, 0, len(text)+2), '"'), text), '"'))
 }
 
-// appendEscaped appends a text as JSON has it between its quotes.
+// appendEscaped appends a string as JSON, without the quotes.
 func appendEscaped(b []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&' {

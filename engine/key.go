@@ -9,7 +9,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// keys are the merge keys of a list's items, in the base or in a patch.
+// keys holds the merge keys of a list's items, in the base or in a patch.
 type keys struct {
 	texts  schema.Texts
 	isText bool
@@ -18,7 +18,7 @@ type keys struct {
 	name   string
 }
 
-// read sets k to the keys of a list of the base, or of a patch.
+// read sets k to the keys of a list, from the base or from a patch.
 func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
 	k.list, k.name = list, t.Key
 	if key := t.KeyField(); key != nil {
@@ -30,7 +30,7 @@ func (k *keys) read(t *schema.Type, list reflect.Value, ofPatch bool) {
 	}
 }
 
-// at is the key of an item, and whether the item has one.
+// at returns the key of an item and reports whether the item has one.
 func (k *keys) at(i int) (string, bool) {
 	if k.isText {
 		return k.texts.At(i)
@@ -38,7 +38,7 @@ func (k *keys) at(i int) (string, bool) {
 	return k.of(pointee(k.list.Index(i)))
 }
 
-// of is the key of an item, which is a struct or an object.
+// of returns the key of an item, which is a struct or an object.
 func (k *keys) of(item reflect.Value) (string, bool) {
 	switch {
 	case k.slot == nil || !item.IsValid():
@@ -55,7 +55,7 @@ func (k *keys) of(item reflect.Value) (string, bool) {
 	return keyOf(k.slot, item)
 }
 
-// find returns the position of the first item that has a key, among the list's first n items; -1 if none has it.
+// find returns the position of the first item with the key among the first n items, or -1.
 func (k *keys) find(n int, name string) int {
 	if k.isText {
 		return k.texts.Find(n, name)
@@ -68,7 +68,7 @@ func (k *keys) find(n int, name string) int {
 	return -1
 }
 
-// keyOf is the merge key of an item, and whether its encoding has one.
+// keyOf returns the merge key of an item and reports whether the item's encoding has one.
 func keyOf(slot *schema.Slot, item reflect.Value) (string, bool) {
 	v, encoded := slot.Of(item)
 	if v.Kind() == reflect.String {
@@ -114,10 +114,10 @@ func (m *merger) setKey(t *schema.Type, item, from reflect.Value, has bool) erro
 	return nil
 }
 
-// firsts finds the first item of a key among those before another one of a patch's list.
+// firsts finds the first item with a key among the preceding items of a patch's list.
 type firsts struct {
 	names *keys
-	index map[string]int32 // nil where looking along the list is as good
+	index map[string]int32 // nil for a list that is short enough to search
 }
 
 func firstsOf(names *keys, n int) firsts {
@@ -132,7 +132,7 @@ func firstsOf(names *keys, n int) firsts {
 	return f
 }
 
-// find returns the position of the first of n items that has a key, -1 where none has.
+// find returns the position of the first of n items with the key, or -1.
 func (f *firsts) find(n int, name string) int {
 	if f.index == nil {
 		return f.names.find(n, name)
@@ -143,7 +143,7 @@ func (f *firsts) find(n int, name string) int {
 	return -1
 }
 
-// distinct refuses two items of one key in a patch's list, unless the plan's rules allow them.
+// distinct returns an error if two items of a patch's list share a key, unless the plan's rules allow it.
 func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 	if m.plan.twins {
 		return nil
@@ -152,7 +152,7 @@ func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 	for i := range n {
 		name, ok := names.at(i)
 		again := ok && firsts.find(i, name) >= 0
-		if ok && name == "" { // which find takes for an item without a key
+		if ok && name == "" { // find mistakes it for an item without a key
 			again, unnamed = unnamed, true
 		}
 		if again {
@@ -162,8 +162,8 @@ func (m *merger) distinct(t *schema.Type, names *keys, n int) error {
 	return nil
 }
 
-// noteDuplicates notes the merge keys that items of a list share, each once. The first patch that reaches the list finds them
-// all. A patch adds no second item of a key, unless the plan's rules allow it.
+// noteDuplicates records each merge key that several items of a list share. The first patch that reaches the list finds them
+// all. No patch adds a second item of a key, unless the plan's rules allow it.
 func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
 	if m.noted[at] {
 		return
@@ -181,13 +181,13 @@ func (m *merger) noteDuplicates(t *schema.Type, names *keys, n int, at node) {
 	}
 }
 
-// errNoKey is upstream's refusal to merge a list with an item that lacks its merge key. It comes
-// only where the base has the list, since a list that it lacks is taken as it stands.
+// errNoKey is upstream's error for a list with an item that lacks its merge key. Upstream fails only if the base has the list,
+// because it takes a list that the base lacks verbatim.
 func errNoKey(index int, key string) error {
 	return within(fieldpath.Index(index), fmt.Errorf("an item without its merge key cannot be merged; give it a %s", strconv.Quote(key)))
 }
 
-// texts are the elements of a list of scalars, as paths name them.
+// texts returns the elements of a list of scalars as they appear in paths.
 func texts(list reflect.Value) []string {
 	texts := make([]string, list.Len())
 	for i := range texts {
@@ -196,7 +196,7 @@ func texts(list reflect.Value) []string {
 	return texts
 }
 
-// scalarText is a scalar as paths name it.
+// scalarText returns a scalar as it appears in paths.
 func scalarText(v reflect.Value) string {
 	v = pointee(v)
 	switch {

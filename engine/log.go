@@ -9,15 +9,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// log is what the patches claimed, in the order of writing, on a tree of the fields that they
-// touched. It grows with what the patches say and not with the template: what the runtime set and
-// no patch touched stands in the merged template itself.
+// log records the claims of the patches in the order of writing, on a tree of the touched fields. It grows with the patches and
+// not with the template. The merged template itself holds the runtime's fields that no patch touched.
 type log struct {
 	root     *schema.Type
 	layers   []Layer
-	places   []fieldpath.Path  // where what a layer says stands in its document, nil for a later layer
-	rename   func(Claim) Claim // nil for claims as they are
-	managers int32             // how many of layers are managers', from 1 on
+	places   []fieldpath.Path  // where a layer's patch stands in its document, nil for a later layer
+	rename   func(Claim) Claim // nil keeps claims as they are
+	managers int32             // how many of the layers are managers', from 1 on
 	ids      []int32           // the layer of each patch
 	nodes    []pathNode
 	claims   []claim
@@ -25,7 +24,7 @@ type log struct {
 	wide     map[node]*childIndex
 	repeats  map[node]repeat
 	retained map[node][]retention
-	sources  map[int32]fieldpath.Path // of the claims that Write records, by their index
+	sources  map[int32]fieldpath.Path // the sources of claims that Write records, by their index
 }
 
 // node is a field of the tree: an index into log.nodes.
@@ -40,20 +39,20 @@ type pathNode struct {
 	parent, child, tail, next node  // tail is the last child
 	first, last               int32 // claims, -1 when there is none
 	children                  uint8 // up to wideNode+1
-	// held is the first claim that counts in a merge of objects: a patch has taken the field from those before it.
+	// held is the first claim that counts in a merge of objects. A patch has taken the field from the earlier ones.
 	held int32
-	// contested is set when two managers claimed different values here, or one a null.
+	// contested is set if two managers claimed different values here, or if one of two claimed a null.
 	contested bool
-	// made is set when a patch made the item or the struct, so that nothing in it is the runtime's.
+	// made is set if a patch made the item or the struct, so that the runtime owns nothing in it.
 	made bool
-	// whole is set on an item that is a plain copy of the one in the patch that made it, and that nobody
-	// has touched since: what is in it is that patch's, and has no nodes.
+	// whole is set on an item that is a plain copy of the item in the patch that made it. No other layer has touched it since:
+	// that patch owns everything in it, and its fields have no nodes.
 	whole bool
-	field *schema.StructField // the step to a field, else
+	field *schema.StructField // the step to a field, or nil for a step by key
 	key   string              // the merge key, map key or set element, by the parent's kind
 }
 
-// claim is one layer's write to one field.
+// claim records one layer's write to one field.
 type claim struct {
 	next int32 // the next claim on the same field
 	tag  uint32
@@ -76,11 +75,11 @@ const (
 	falseValue
 	nullValue
 	presenceValue
-	nothingValue // a null that takes nothing away
+	nothingValue // a null that removes nothing
 	aroundValue  // a presence that no set of fields names
 )
 
-// anyValue is the value of a claim that is no text.
+// anyValue is the value of a claim that is not a string.
 type anyValue struct {
 	claim int32
 	value any
@@ -106,14 +105,14 @@ func newLog(root *schema.Type, patches int, o Options) *log {
 	return l
 }
 
-// from notes where a patch of a layer stands in its document.
+// from records where the patch of a layer stands in its document.
 func (l *log) from(layer int32, place fieldpath.Path) {
 	if l.places[layer] == nil {
 		l.places[layer] = append(fieldpath.Path{}, place...)
 	}
 }
 
-// add claims a field.
+// add records a claim on a field.
 func (l *log) add(at node, layer int32, kind valueKind, text string) {
 	n := &l.nodes[at]
 	i := int32(len(l.claims))
@@ -134,8 +133,8 @@ func (l *log) add(at node, layer int32, kind valueKind, text string) {
 	n.last = i
 }
 
-// A retention records a $retainKeys directive. It empties each field that it does not name, also those that other patches
-// reach later.
+// A retention records a $retainKeys directive. It empties each field that the directive does not name, even if another patch
+// reaches the field later.
 type retention struct {
 	layer int32
 	kept  map[string]bool
@@ -158,7 +157,7 @@ func (m *merger) retain(at node, kept map[string]bool) {
 	}
 }
 
-// empties reports whether the directive takes away a field, by its node.
+// empties reports whether the directive empties the field at a node.
 func (r retention) empties(n *pathNode) bool {
 	if n.field != nil {
 		return !r.kept[n.field.Name]
@@ -166,14 +165,14 @@ func (r retention) empties(n *pathNode) bool {
 	return !r.kept[n.key]
 }
 
-// repeat is a row of claims of one layer on a field, by items that share a merge key: only the last of them counts.
+// repeat is a run of claims of one layer on a field, from items that share a merge key. Only the last claim counts.
 type repeat struct {
-	contested bool  // whether managers differ in the claims before
-	before    int32 // the last one before that counts, -1 for none
+	contested bool  // whether managers differ in the earlier claims
+	before    int32 // the last earlier claim that counts, -1 for none
 	last      int32
 }
 
-// isContested reports whether managers differ on a field of which the newest claim replaces one of the same layer.
+// isContested reports whether managers differ on a field whose newest claim replaces one of the same layer.
 func (l *log) isContested(at node, newest int32) bool {
 	n := &l.nodes[at]
 	r, known := l.repeats[at]
@@ -196,7 +195,7 @@ func (l *log) isContested(at node, newest int32) bool {
 	return r.contested || r.before >= 0 && !l.agree(at, r.before, newest)
 }
 
-// addValue claims a field with its value.
+// addValue records a claim on a field with its value.
 func (l *log) addValue(at node, layer int32, v reflect.Value) {
 	if v.Kind() == reflect.Pointer {
 		if of := v.Type().Elem().Kind(); of == reflect.Bool || of == reflect.String {
@@ -216,17 +215,17 @@ func (l *log) addValue(at node, layer int32, v reflect.Value) {
 	}
 }
 
-// isManager reports whether the layer is a manager's patch: the runtime comes before them, and the
-// layers that Write records come after.
+// isManager reports whether the layer is a manager's patch. The runtime comes before the managers, and the layers that Write
+// records come after them.
 func (l *log) isManager(layer int32) bool { return layer > baseLayer && layer <= l.managers }
 
-// agree reports whether two claims leave a field alike: by equal values, or both empty.
+// agree reports whether two claims leave a field alike: with equal values, or both empty.
 func (l *log) agree(at node, i, j int32) bool {
 	return l.equal(i, j) || l.isEmpty(at, l.valueOf(i)) && l.isEmpty(at, l.valueOf(j))
 }
 
-// isEmpty reports whether a claimed value is that of a field that nobody sets: null, or the empty value of a field that
-// is no pointer, which its encoding does not tell from null.
+// isEmpty reports whether a claimed value equals the value of an unset field. That is null, or the empty value of a field that
+// is not a pointer. The encoding of such a field does not distinguish the two.
 func (l *log) isEmpty(at node, value any) bool {
 	if value == nil || l.nodes[at].field == nil || l.isPointer(at) || l.saysEmpty(at) {
 		return value == nil
@@ -236,13 +235,13 @@ func (l *log) isEmpty(at node, value any) bool {
 	return v.IsZero() || isEmptyList || SameValue(value, reflect.Zero(v.Type()).Interface())
 }
 
-// saysEmpty reports whether the encoding tells an empty map or list from null.
+// saysEmpty reports whether the encoding distinguishes an empty map or list from null.
 func (l *log) saysEmpty(at node) bool {
 	f := l.nodes[at].field
 	return f != nil && f.Type.Kind >= schema.Map && f.Type.Kind <= schema.Atomic && !f.Template.OmitEmpty
 }
 
-// equal compares two claimed values as the cluster sees them: 1Gi is 1024Mi.
+// equal compares two claimed values as the cluster does: 1Gi equals 1024Mi.
 func (l *log) equal(i, j int32) bool {
 	c, d := &l.claims[i], &l.claims[j]
 	if c.kind() != d.kind() {
@@ -259,19 +258,19 @@ func (l *log) equal(i, j int32) bool {
 	}
 }
 
-// other is the value of a claim that is no text.
+// other returns the value of a claim that is not a string.
 func (l *log) other(claim int32) any {
 	i, _ := slices.BinarySearchFunc(l.values, claim, func(v anyValue, claim int32) int { return cmp.Compare(v.claim, claim) })
 	return l.values[i].value
 }
 
-// samePointer is a short cut: where managers agree on a number, the field keeps its memory.
+// samePointer is a shortcut: if managers agree on a number, the field keeps its memory.
 func samePointer(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return x.Kind() == reflect.Pointer && y.Kind() == reflect.Pointer && x.Pointer() == y.Pointer()
 }
 
-// valueOf is what a reader of a claim sees.
+// valueOf returns the value that a claim shows to its readers.
 func (l *log) valueOf(i int32) any {
 	switch c := &l.claims[i]; c.kind() {
 	case textValue:
@@ -291,11 +290,11 @@ func (l *log) valueOf(i int32) any {
 	}
 }
 
-// The methods below are the merger's side of the log. Unless somebody asked for owners each is one comparison.
+// The methods below are the merger's side of the log. Without Options.Owners, each costs one comparison.
 
 var scalarType = &schema.Type{Kind: schema.Scalar}
 
-// field is the node of a struct's field.
+// field returns the node of a struct's field.
 func (m *merger) field(at node, f *schema.StructField) node {
 	if !m.owners {
 		return noNode
@@ -303,7 +302,7 @@ func (m *merger) field(at node, f *schema.StructField) node {
 	return m.log.child(at, f, "")
 }
 
-// keyed is the node of an entry or element.
+// keyed returns the node of an entry or element.
 func (m *merger) keyed(at node, key string) node {
 	if !m.owners {
 		return noNode
@@ -313,7 +312,7 @@ func (m *merger) keyed(at node, key string) node {
 
 func (m *merger) untouched(at node) bool { return m.owners && m.log.nodes[at].first < 0 }
 
-// keepOld notes what the runtime set, when a patch is the first to touch a field.
+// keepOld records the runtime's value when a patch is the first to touch a field.
 func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present bool) {
 	if !m.owners || m.fresh || !present {
 		return
@@ -330,7 +329,7 @@ func (m *merger) keepOld(at node, t *schema.Type, old reflect.Value, present boo
 	}
 }
 
-// keepAll notes what was set within a value that a patch is about to take away.
+// keepAll records the fields set within a value that a patch is about to remove.
 func (m *merger) keepAll(t *schema.Type, key *schema.StructField, at node, old reflect.Value) {
 	if m.owners && !m.fresh {
 		writer{log: m.log, keep: true}.value(t, key, at, pointee(old), reflect.Value{})
@@ -364,7 +363,7 @@ func (m *merger) claimNull(at node) {
 	}
 }
 
-// presence claims that an item, an element or an empty struct is there.
+// presence claims the presence of an item, an element or an empty struct.
 func (m *merger) presence(at node, present bool) {
 	m.claimed++
 	m.said++
@@ -377,14 +376,14 @@ func (m *merger) presence(at node, present bool) {
 	m.log.add(at, m.layer, presenceValue, "")
 }
 
-// make notes that a patch makes an item or a struct that was not there.
+// make records that a patch makes a missing item or struct.
 func (m *merger) make(at node) {
 	if m.owners {
 		m.log.nodes[at].made = true
 	}
 }
 
-// keeper is the layer that owns what is within a field and has no claims.
+// keeper returns the layer that owns a field without claims of its own.
 func (l *log) keeper(at node) int32 {
 	for ; at != noNode; at = l.nodes[at].parent {
 		if l.nodes[at].whole {

@@ -12,57 +12,57 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file is the merge of Go values, as upstream's strategic merge patch does it (apimachinery v0.36.3
-// pkg/util/strategicpatch). Each kind has a function and a law:
+// This file merges Go values as upstream's strategic merge patch does (apimachinery v0.36.3 pkg/util/strategicpatch). Each kind
+// has a function and a law:
 //
-//	struct    object     each field merges by itself, and what the patch does not encode stays
-//	map       mapping    each key merges by itself, and a null takes its key away
-//	list-map  listMap    items of one merge key merge, new ones go in front, and the patch's order counts among its own
+//	struct    object     each field merges by itself; fields that the patch does not encode stay
+//	map       mapping    each key merges by itself; a null removes its key
+//	list-map  listMap    items of one merge key merge, new ones go in front, and the patch orders its own items
 //	set       set        the union of both lists, each element once, in the order of a list-map
-//	scalar    replace    the patch's value, also where it is equal, and null empties the field
-//	atomic    replace    as a scalar
-//	raw       overlay    objects merge name by name, as upstream knows no rules for what is within
+//	scalar    replace    the patch's value, even if it is equal; null empties the field
+//	atomic    replace    like a scalar
+//	raw       overlay    objects merge name by name, since upstream has no rules for their contents
 //
-// All of them copy what they take, so the result shares no memory with a patch. All of them claim each leaf that the patch
-// says, and note what the base said before. Where a step fails, the patch fails with the path to it. The file directive.go
-// has the patches that hold orders, order.go the order of items, and log.go the claims.
+// Each function copies its input, so the result shares no memory with a patch. Each claims every leaf of the patch and records
+// the base's earlier value. If a step fails, the patch fails with the path to that step. The file directive.go merges patches
+// with directives, order.go orders items, and log.go records claims.
 
-// merger lays one patch after the other over a value that it may change. It walks both along the schema of their type.
-// The laws that each kind keeps stand at its function.
+// merger merges one patch after the other into a value that it may change. It walks both along the schema of their type. The
+// function of each kind states its law.
 type merger struct {
 	plan   *plan
 	log    *log
-	owners bool // whether claims are wanted
+	owners bool // whether to record claims
 	layer  int32
-	left   int // how many patches are left after this one
-	// fresh is set within a value that the base lacks. Nothing in it is the base's, not even a field that is encoded empty.
-	// Upstream takes such a value as the patch has it, without its directives.
+	left   int // the number of patches after this one
+	// fresh is set within a value that the base lacks. The base owns nothing in it, not even a field that is encoded empty.
+	// Upstream takes such a value from the patch, without its directives.
 	fresh bool
-	// verbatim is set within a fresh item of a list that the base has, and within a value that replaces another. Upstream takes
-	// these as they are, and obeys no directive in them.
+	// verbatim is set within a new item of a list that the base has, and within a replacing value. Upstream takes these
+	// verbatim and obeys no directive in them.
 	verbatim bool
-	// raw are the lists and maps of which this patch left something that only JSON can express: an item without a key, a map
-	// emptied by a directive. A patch that names one item twice reaches them again. For the next patch they have gone through the
-	// Go types.
+	// raw holds the lists and maps in which this patch left something that only JSON can express. Examples are an item without
+	// a key, and a map emptied by a directive. A patch that names one item twice reaches them again. The next patch sees the Go
+	// types only.
 	raw []uintptr
 
-	// unseen is set once the log may hold claims on something that the list or map at hand lacks. A directive or a null has taken
-	// it away, or a patch brought two items of one key, which are one in the log.
+	// unseen is set once the log may hold claims on something that the current list or map lacks. A directive or a null has
+	// removed it. Or a patch brought two items of one key, which share a node in the log.
 	unseen bool
-	// claimed counts the claims, wanted or not. said counts the claims that a copy of the patch's value does not show: nulls, and
-	// structs without fields.
+	// claimed counts the claims, recorded or not. The counter said counts only the claims that a copy of the patch's value
+	// hides: nulls and empty structs.
 	claimed, said int
 
-	of         Layer          // whose value is read
+	of         Layer          // the layer whose value is read
 	reading    node           // the field whose value is read from JSON
-	steps      fieldpath.Path // within it, to what is being read
+	steps      fieldpath.Path // the path within it to the current value
 	ignored    []Ignored
 	duplicates []fieldpath.Path
-	noted      map[node]bool // the lists whose duplicates are known
+	noted      map[node]bool // the lists whose duplicates are recorded
 	ownership  *Ownership    // of the result
 
 	fronts  fronts
-	targets []int32 // of the lists that are being merged, one inside the other
+	targets []int32 // one run for each list that is being merged, outer lists first
 	pairs   []pair
 }
 
@@ -71,7 +71,7 @@ type pair struct{ key, value string }
 
 func (m *merger) isRaw(v reflect.Value) bool { return slices.Contains(m.raw, v.Pointer()) }
 
-// patch lays a whole patch over the value.
+// patch merges a whole patch into the value.
 func (m *merger) patch(dst, src reflect.Value) error {
 	at := noNode
 	if m.owners {
@@ -80,7 +80,7 @@ func (m *merger) patch(dst, src reflect.Value) error {
 	return m.structure(m.plan.root, nil, dst, src, at)
 }
 
-// structure merges the fields that the patch src sets into the struct dst. Of a list item it leaves the merge key out.
+// structure merges the fields that the patch src sets into the struct dst. It skips the merge key of a list item.
 func (m *merger) structure(t *schema.Type, key *schema.StructField, dst, src reflect.Value, at node) error {
 	if src.Kind() == reflect.Map {
 		return m.document(t, key, dst, src, at)
@@ -108,8 +108,8 @@ func (m *merger) encoded(f *schema.StructField, dst, from reflect.Value, at node
 	return m.value(f.Type, to, present, from, child)
 }
 
-// value merges one value of a patch, which is not null, into a field of the base. present reports whether the base's encoding has
-// the field.
+// value merges one non-null value of a patch into a field of the base. The flag present states that the base's encoding has the
+// field.
 func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if dst.Kind() == reflect.Pointer && t.Kind > schema.Struct && t.Kind < schema.Atomic {
 		if dst.IsNil() {
@@ -137,7 +137,7 @@ func (m *merger) value(t *schema.Type, dst reflect.Value, present bool, src refl
 	}
 }
 
-// object merges a struct: each field by itself.
+// object merges a struct, each field by itself.
 func (m *merger) object(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if k := src.Kind(); k != reflect.Struct && k != reflect.Map {
 		return wrongType(src, "an object")
@@ -205,7 +205,7 @@ func (m *merger) readPairs(src map[string]string) (directives bool) {
 	return directives
 }
 
-// stringMap merges m.pairs into what nearly all maps are: labels, annotations, selectors.
+// stringMap merges m.pairs into a map of strings. Nearly all maps hold strings: labels, annotations, selectors.
 func (m *merger) stringMap(dst *map[string]string, at node) {
 	m.claimed += len(m.pairs)
 	if n := len(m.pairs); len(*dst) == 0 {
@@ -221,7 +221,7 @@ func (m *merger) stringMap(dst *map[string]string, at node) {
 		if had || m.unseen {
 			entry = m.log.child(at, nil, p.key)
 		} else {
-			entry = m.log.grow(at, nil, p.key) // what is not in the map was never claimed
+			entry = m.log.grow(at, nil, p.key) // no patch claimed a key that the map lacks
 		}
 		if had {
 			m.keepOldText(entry, old)
@@ -233,7 +233,7 @@ func (m *merger) stringMap(dst *map[string]string, at node) {
 	}
 }
 
-// entry sets one key of a map, or takes it away where the patch says null.
+// entry sets one key of a map, or removes the key for a null.
 func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) error {
 	entry := m.keyed(at, key.String())
 	old := dst.MapIndex(key)
@@ -281,9 +281,9 @@ func (m *merger) entry(t *schema.Type, dst, key, value reflect.Value, at node) e
 	return nil
 }
 
-// listMap merges a list item by item, by merge key, and orders the result as upstream does (apimachinery v0.36.3
-// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, it takes the patch's as
-// it stands.
+// listMap merges a list item by item, by merge key. It orders the result as upstream does (apimachinery v0.36.3
+// pkg/util/strategicpatch, mergeSlice and normalizeElementOrder). If the base's encoding lacks the list, listMap takes the
+// patch's list verbatim.
 func (m *merger) listMap(t *schema.Type, dst reflect.Value, present bool, src reflect.Value, at node) error {
 	if src.Kind() != reflect.Slice {
 		return wrongType(src, "a list")
@@ -354,12 +354,12 @@ func (m *merger) item(t *schema.Type, name string, item reflect.Value, list node
 	}
 	verbatim, fresh := m.verbatim, m.fresh
 	m.verbatim, m.fresh = true, true
-	err := m.newItem(t, name, true, item, list, from, !m.unseen) // what is not in the list was never claimed
+	err := m.newItem(t, name, true, item, list, from, !m.unseen) // no patch claimed an item that the list lacks
 	m.verbatim, m.fresh = verbatim, fresh
 	return err
 }
 
-// fields merges the fields of an item, but for its merge key.
+// fields merges the fields of an item except its merge key.
 func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error {
 	if item.Kind() == reflect.Pointer {
 		if item.IsNil() {
@@ -370,8 +370,8 @@ func (m *merger) fields(t *schema.Type, item, from reflect.Value, at node) error
 	return m.structure(t.Elem, t.KeyField(), item, from, at)
 }
 
-// newItem merges one item of a patch into an empty one. unknown says that the log has not met its key. If a copy of the item
-// shows all its claims, the item is only marked as one layer's, until another layer touches it.
+// newItem merges one item of a patch into an empty item. The flag unknown states that the log has no node for its key. If a
+// copy of the item shows all its claims, newItem only marks it as whole. The mark lasts until another layer touches the item.
 func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Value, list node, from reflect.Value, unknown bool) error {
 	at := noNode
 	if unknown && m.owners {
@@ -411,7 +411,7 @@ func (m *merger) newItem(t *schema.Type, name string, ok bool, item reflect.Valu
 	return nil
 }
 
-// takeList sets a list that the base lacks: the patch's items as they stand. Two of them may share a key, and one may have none.
+// takeList sets a list that the base lacks to the patch's items, verbatim. Two of them may share a key, and one may have none.
 func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error {
 	fresh := m.fresh
 	m.fresh = true
@@ -446,7 +446,7 @@ func (m *merger) takeList(t *schema.Type, dst, src reflect.Value, at node) error
 		from := pointee(src.Index(i))
 		if !from.IsValid() {
 			m.raw = append(m.raw, list.Pointer())
-			continue // an item that is null
+			continue // the item is null
 		}
 		if k := from.Kind(); k != reflect.Struct && k != reflect.Map {
 			return within(fieldpath.Index(i), wrongType(from, "an object"))
@@ -508,7 +508,7 @@ func (m *merger) set(t *schema.Type, dst reflect.Value, present bool, src reflec
 	if len(named) == 0 && t.Elem.Kind != schema.Scalar {
 		return nil
 	}
-	server, union := dedupe(old, named) // an empty patch drops twins, too
+	server, union := dedupe(old, named) // even an empty patch removes duplicates
 	values := make(map[string]reflect.Value, len(union))
 	for i, element := range named {
 		values[element] = patch.Index(i)
@@ -532,7 +532,7 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 	absent := !present || m.fresh || dst.Kind() == reflect.Slice && dst.IsNil()
 	to := dst
 	if dst.Kind() == reflect.Pointer {
-		// Claims hold on to the pointer, so what it points to stays.
+		// Claims refer to the pointer, so its target stays.
 		if !dst.IsNil() && isPlain(src.Kind()) && src.Type() == dst.Type().Elem() && src.Equal(dst.Elem()) {
 			m.claim(at, dst)
 			return nil
@@ -572,8 +572,8 @@ func (m *merger) replace(t *schema.Type, dst reflect.Value, present bool, src re
 	return nil
 }
 
-// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps: it knows
-// no rules for their contents.
+// overlay merges two values of a type that writes its own JSON. Two objects merge name by name, as upstream merges maps,
+// because upstream has no rules for their contents.
 func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
 	was, err := jsonOf(old)
 	if err != nil {
@@ -604,14 +604,14 @@ func (m *merger) overlay(t *schema.Type, to, old, src reflect.Value) error {
 	return m.read(t, to, base)
 }
 
-// null empties a field: the patch says null. In a Go patch that is a pointer or list without omitempty that is nil.
+// null empties a field for a patch's null. In a Go patch, a nil pointer or list without omitempty encodes as null.
 func (m *merger) null(t *schema.Type, dst reflect.Value, present bool, at node) {
 	m.keepOld(at, t, dst, present)
 	dst.SetZero()
 	m.claimNull(at)
 }
 
-// empty claims that a map or list with nothing in it is there, where its encoding tells it from null.
+// empty claims the presence of an empty map or list, if its encoding distinguishes it from null.
 func (m *merger) empty(at node) {
 	m.said++
 	if m.owners && m.log.saysEmpty(at) {

@@ -14,14 +14,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file merges objects along the schema of a definition, as an API server merges them for server-side apply with force
-// (structured-merge-diff v6.4.2, typed.Merge and the set of fields that a patch names). A reader sees here how each kind
-// of value merges; the log, ownership and FieldsV1 are those of the merge of Go values.
+// This file merges objects along the schema of a definition, as an API server does for server-side apply with force. The source
+// is structured-merge-diff v6.4.2: typed.Merge, and the set of fields that a patch names. The log, ownership and FieldsV1 are
+// shared with the merge of Go values.
 //
-// A patch adds and replaces, and never takes away: a null or an empty value replaces only what is empty itself or is one
-// value. Only without a schema a null removes its key.
+// A patch adds and replaces, and never removes. A null or an empty value replaces only an empty value or a single one. Only
+// without a schema does a null remove its key.
 
-// ForObject is the plan of the objects of a definition, which schema.ParseOpenAPI has read.
+// ForObject returns the plan for objects of a definition that schema.ParseOpenAPI has read.
 func ForObject(t *schema.Type) *Plan[Object, Object] {
 	if t == nil || t.GoType() != nil {
 		return &Plan[Object, Object]{}
@@ -29,14 +29,14 @@ func ForObject(t *schema.Type) *Plan[Object, Object] {
 	return &Plan[Object, Object]{&plan{root: t, objects: true}}
 }
 
-// ForJSON is the plan of objects without a schema. A patch merges as a JSON merge patch does (RFC 7386): objects merge by
-// key, a null removes its key, and every other value replaces what is there, lists included. So an apply without a
-// schema merges, too, but for nulls. A patch of another apiVersion or kind than its base is an error.
+// ForJSON returns the plan for objects without a schema. A patch merges as a JSON merge patch does (RFC 7386). Objects merge by
+// key, a null removes its key, and every other value replaces the old one, lists included. An apply without a schema merges the
+// same way, except for nulls. A patch of another apiVersion or kind than its base is an error.
 func ForJSON() *Plan[Object, Object] {
 	return &Plan[Object, Object]{&plan{root: schema.Open(), objects: true, removes: true}}
 }
 
-// applyObjects is ApplyInto of a plan of objects.
+// applyObjects implements ApplyInto for a plan of objects.
 func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Options) (*Ownership, error) {
 	m := objects{owners: o.Owners, at: noNode, removes: p.removes}
 	if o.Owners {
@@ -70,19 +70,19 @@ func (p *plan) applyObjects(dst, base *Object, patches []Layered[Object], o Opti
 	return &Ownership{log: m.log, value: reflect.ValueOf(live)}, nil
 }
 
-// objects lays one patch after the other over an object that it may change.
+// objects merges one patch after the other into an object that it may change.
 type objects struct {
 	log     *log
 	owners  bool
 	layer   int32
-	at      node // the root's
+	at      node // the node of the root
 	depth   int
-	twins   bool     // whether a list may name an item twice, as only the base's may
+	twins   bool     // whether a list may hold two items of one name; only the base's may
 	removes bool     // whether a null removes its key
-	names   []string // the names of the fields of the objects that are being merged, one within the other
+	names   []string // the field names of the objects that are being merged, outer objects first
 }
 
-// whole lays a whole patch over an object. It cannot make another kind of it.
+// whole merges a whole patch into an object. The patch cannot change the object's kind.
 func (m *objects) whole(t *schema.Type, live, patch Object) error {
 	for _, name := range []string{"apiVersion", "kind"} {
 		is, _ := live[name].(string)
@@ -93,8 +93,8 @@ func (m *objects) whole(t *schema.Type, live, patch Object) error {
 	return m.fields(t, live, patch, m.at)
 }
 
-// value lays what a patch says over what stands in a field, if had, and returns what stands there then. named says that a
-// set of fields names the field itself whatever is in it: it is an item, or an entry and not a field of its struct.
+// value merges a patch's value into a field and returns the new value. The flag had states that the field has an old value. The
+// flag named states that a set of fields names the field whatever its value. Such a field is an item, or an entry of a map.
 func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
@@ -107,7 +107,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	filled := filledOf(t, old)
 	switch {
 	case patch == nil && filled != nil, isEmpty(patch) && filled != nil && filled == to:
-		// What is there stays. An empty list says nothing then, and a null or an empty object that the field is there.
+		// The old value stays. An empty list claims nothing then; a null or an empty object claims the field's presence.
 		m.keep(at, t, old, had, named)
 		if _, list := patch.([]any); !list || named {
 			m.say(at, presenceValue, nil)
@@ -139,7 +139,7 @@ func (m *objects) value(t *schema.Type, old any, had bool, patch any, at node, n
 	return m.list(to, before, patch.([]any), at)
 }
 
-// replace sets a scalar, an atomic or a null.
+// replace sets a scalar, an atomic value or a null.
 func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
 	value, err := m.copy(to, patch)
 	if err != nil {
@@ -160,8 +160,7 @@ func (m *objects) replace(t, to *schema.Type, old any, had bool, patch any, at n
 	return value, nil
 }
 
-// empty sets an object or a list without anything in it, where none is that has something in it. No set of fields names an
-// empty list.
+// empty sets an empty object or list, unless the field holds a filled one. No set of fields names an empty list.
 func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, named bool) (any, error) {
 	value := any([]any{})
 	_, list := patch.([]any)
@@ -180,7 +179,7 @@ func (m *objects) empty(t *schema.Type, old any, had bool, patch any, at node, n
 	return value, nil
 }
 
-// fields merges a struct, or the entries of a map, one by one.
+// fields merges the fields of a struct, or the entries of a map, one by one.
 func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) error {
 	first := len(m.names)
 	for name := range patch {
@@ -214,7 +213,7 @@ func (m *objects) fields(t *schema.Type, into, patch map[string]any, at node) er
 	return nil
 }
 
-// remove notes that a patch removes a key.
+// remove records that a patch removes a key.
 func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	if had {
 		m.keep(at, t, old, had, false)
@@ -224,14 +223,14 @@ func (m *objects) remove(t *schema.Type, old any, had bool, at node) {
 	m.say(at, nullValue, nil)
 }
 
-// list merges a list-map or a set item by item. The order is that of the patch for what it names; what it does not name
-// stays where it stood among that.
+// list merges a list-map or a set item by item. Items that the patch names follow its order. The other items keep their places
+// among them.
 func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error) {
 	said, err := m.itemsOf(t, patch)
 	if err != nil {
 		return nil, err
 	}
-	named := make([]int32, len(old)) // the patch's item of each that was there, -1 for none
+	named := make([]int32, len(old)) // the patch's item for each old item, -1 for none
 	for i, item := range old {
 		key, _ := itemKeyOf(t, item)
 		named[i] = said.find(key)
@@ -266,7 +265,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 				continue
 			}
 			if of >= 0 && shared >= 0 && of != shared {
-				i++ // it comes where the patch has it
+				i++ // it comes at its place in the patch
 				continue
 			}
 		}
@@ -294,7 +293,7 @@ func (m *objects) list(t *schema.Type, old, patch []any, at node) ([]any, error)
 	return out, nil
 }
 
-// item merges one item of a patch's list. Of two that the base has of one name, neither stays.
+// item merges one item of a patch's list. If the base has two items of that name, it keeps neither.
 func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at node) (any, error) {
 	child := m.child(at, nil, said.key)
 	had := said.old >= 0
@@ -316,22 +315,22 @@ func (m *objects) item(t *schema.Type, list []any, said *saidItem, patch any, at
 	return m.value(t.Elem, old, had, patch, child, true)
 }
 
-// saidItems are the items of a patch's list.
+// saidItems holds the items of a patch's list.
 type saidItems struct {
 	items []saidItem
-	index map[string]int32 // nil for few
+	index map[string]int32 // nil for a short list
 }
 
 type saidItem struct {
 	key           string
-	old           int32 // where the list has it, -1 for nowhere
+	old           int32 // the position in the old list, -1 for none
 	twins, merged bool
 }
 
-// fewItems is how many items are searched one by one.
+// fewItems is the length up to which a linear search is used.
 const fewItems = 8
 
-// itemsOf reads the keys of a patch's list.
+// itemsOf reads the keys of a patch's list. Two items of one key are an error.
 func (m *objects) itemsOf(t *schema.Type, list []any) (*saidItems, error) {
 	s := &saidItems{items: make([]saidItem, 0, len(list))}
 	if len(list) > fewItems {
@@ -368,7 +367,7 @@ func (s *saidItems) find(key string) int32 {
 	return -1
 }
 
-// shared is the first item after another that the list has already, -1 for none.
+// shared returns the first item after another that the old list has, or -1.
 func (s *saidItems) shared(after int32) int32 {
 	for i := after + 1; int(i) < len(s.items); i++ {
 		if s.items[i].old >= 0 {
@@ -378,7 +377,7 @@ func (s *saidItems) shared(after int32) int32 {
 	return -1
 }
 
-// copy is a deep copy of a value, which it checks against its type.
+// copy returns a deep copy of a value and checks the value against its type.
 func (m *objects) copy(t *schema.Type, v any) (any, error) {
 	if m.depth++; m.depth > deepest {
 		return nil, errTooDeep
@@ -438,7 +437,7 @@ func (m *objects) copyFields(t *schema.Type, v map[string]any) (any, error) {
 	return out, failed
 }
 
-// deepest is how deep values may nest. JSON is not read deeper.
+// deepest limits the nesting of values. It equals the limit of encoding/json.
 const deepest = 10000
 
 var (
@@ -446,14 +445,14 @@ var (
 	errDuplicate = errors.New("duplicate: a patch names an item once")
 )
 
-// inside lets an error's path grow on its way up, the last step first.
+// inside adds a step to an error's path. Until failed, the path is in reverse order.
 func inside(step fieldpath.Step, err error) error {
 	e := asPatchError(err)
 	e.Path = append(e.Path, step)
 	return e
 }
 
-// failed is an error that has its whole path.
+// failed completes an error with its layer and index, and reverses its path into order.
 func failed(layer Layer, index int, err error) error {
 	e := asPatchError(err)
 	e.Layer, e.Index = layer, index
@@ -461,7 +460,7 @@ func failed(layer Layer, index int, err error) error {
 	return e
 }
 
-// fieldOf is the field of a struct that has a name, and its type; of an entry or an unknown field it is the type alone.
+// fieldOf returns a struct's field by name, and its type. For an entry or an unknown field it returns the type alone.
 func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, error) {
 	if f := t.Field(name); f != nil {
 		return f, f.Type, nil
@@ -474,8 +473,8 @@ func fieldOf(t *schema.Type, name string) (*schema.StructField, *schema.Type, er
 
 var anyScalar = &schema.Type{Kind: schema.Scalar}
 
-// as is how a value merges in a field of a type, which only its JSON says where the definition leaves it open. The error
-// says that the field holds no such value.
+// as returns how a value merges in a field of a type. If the definition leaves that open, the value's JSON decides. The error
+// states that the field cannot hold the value.
 func as(t *schema.Type, v any) (*schema.Type, error) {
 	if v == nil {
 		return t, nil
@@ -517,7 +516,7 @@ func withArticle(name string) string {
 	return "a " + name
 }
 
-// typeInJSON is what JSON calls a value, "" for what is none.
+// typeInJSON returns the name of a value's JSON type, or "" for other values.
 func typeInJSON(v any) string {
 	switch v.(type) {
 	case string:
@@ -535,7 +534,7 @@ func typeInJSON(v any) string {
 	}
 }
 
-// scalarOf is a scalar as objects hold it: of all numbers only int64 and float64.
+// scalarOf converts a scalar to its form in objects: all numbers are int64 or float64.
 func scalarOf(v any) (any, error) {
 	switch n := v.(type) {
 	case string, bool, int64:
@@ -560,7 +559,7 @@ func scalarOf(v any) (any, error) {
 	return nil, fmt.Errorf("must be JSON, and is %T", v)
 }
 
-// filledOf is how what stands in a field merges, if it merges in parts and has any; else nil.
+// filledOf returns how a field's value merges, if it merges in parts and has any; otherwise nil.
 func filledOf(t *schema.Type, v any) *schema.Type {
 	if v == nil || isEmpty(v) {
 		return nil
@@ -572,7 +571,7 @@ func filledOf(t *schema.Type, v any) *schema.Type {
 	return of
 }
 
-// isEmpty reports whether a value is an object or a list with nothing in it.
+// isEmpty reports whether a value is an empty object or list.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -583,7 +582,7 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// sameObject reports whether two values are equal as an API server sees them: 1 is 1.0.
+// sameObject reports whether two values are equal for an API server: 1 equals 1.0.
 func sameObject(a, b any) bool {
 	switch a := a.(type) {
 	case nil:
@@ -617,10 +616,11 @@ func sameObject(a, b any) bool {
 	}
 }
 
-// typedMark begins the key of a node that is JSON and not text: several merge keys, or one that is no string.
+// typedMark begins a node's key that is JSON and not a plain string. Such a key holds several merge keys, or one that is not a
+// string.
 const typedMark = "\x01"
 
-// itemKeyOf is the key by which the log knows an item of a list-map or of a set.
+// itemKeyOf returns the log's key for an item of a list-map or of a set.
 func itemKeyOf(t *schema.Type, item any) (string, error) {
 	if t.Kind == schema.Set {
 		return keyOfScalar(item)
@@ -638,7 +638,7 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 		if !ok {
 			f := elemOf(t).Field(name)
 			if f == nil || f.Default == nil {
-				continue // an item without one of several keys is another item
+				continue // an item that lacks one of several keys is an item of its own
 			}
 			v = f.Default
 		}
@@ -665,7 +665,7 @@ func itemKeyOf(t *schema.Type, item any) (string, error) {
 	return typedKey(keys)
 }
 
-// elemOf is the struct of a list's items.
+// elemOf returns the struct of a list's items.
 func elemOf(t *schema.Type) *schema.Type {
 	if t.Elem.Object != nil {
 		return t.Elem.Object
@@ -673,7 +673,7 @@ func elemOf(t *schema.Type) *schema.Type {
 	return t.Elem
 }
 
-// keyOfScalar is the key of an element of a set.
+// keyOfScalar returns the key of an element of a set.
 func keyOfScalar(v any) (string, error) {
 	switch is := typeInJSON(v); is {
 	case "object", "list", "":
@@ -696,7 +696,7 @@ func keyOfScalar(v any) (string, error) {
 	return typedKey(v)
 }
 
-// typedKey is a key that is JSON: of a scalar, or of several merge keys by name.
+// typedKey returns a key as JSON: a scalar, or several merge keys by name.
 func typedKey(v any) (string, error) {
 	b := append(make([]byte, 0, 64), typedMark...)
 	keys, ok := v.(map[string]any)
@@ -723,7 +723,6 @@ func typedKey(v any) (string, error) {
 	return string(append(b, '}')), nil
 }
 
-// appendScalar appends a scalar as JSON.
 func appendScalar(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -735,7 +734,7 @@ func appendScalar(b []byte, v any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// typedOf is what a key says that is JSON, and whether it is.
+// typedOf decodes a JSON key and reports whether the key is JSON.
 func typedOf(key string) (any, bool) {
 	text, typed := strings.CutPrefix(key, typedMark)
 	if !typed {
@@ -748,7 +747,7 @@ func typedOf(key string) (any, bool) {
 	return plainNumbers(v), true
 }
 
-// itemStepOf is the step to an item of a list-map, or to an element of a set.
+// itemStepOf returns the step to an item of a list-map, or to an element of a set.
 func itemStepOf(t *schema.Type, key string) fieldpath.Step {
 	v, typed := typedOf(key)
 	switch keys, ok := v.(map[string]any); {

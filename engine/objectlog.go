@@ -9,11 +9,11 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// This file is the log's side of a merge of objects: what patches claim, and what they take from each other. A field is claimed
-// where a set of fields of structured-merge-diff names it. A patch that changes what stands in a field takes it from all
-// who claimed it before: nodes keep the first claim that still counts.
+// This file is the log's side of a merge of objects. It records the patches' claims, and the fields that patches take from each
+// other. A field is claimed where a set of fields of structured-merge-diff names it. A patch that changes a field's value takes
+// the field from all earlier claimants. Each node keeps the first claim that still counts.
 
-// child is the node of a field, of an entry or of an item.
+// child returns the node of a field, of an entry or of an item.
 func (m *objects) child(at node, f *schema.StructField, key string) node {
 	if !m.owners {
 		return noNode
@@ -24,7 +24,7 @@ func (m *objects) child(at node, f *schema.StructField, key string) node {
 	return m.log.child(at, f, key)
 }
 
-// keep notes what the base claims of a field that a patch reaches first. had says that the field was there.
+// keep records the base's claim on a field that a patch reaches first. The flag had states that the base has the field.
 func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 	if !m.owners || !had || m.log.nodes[at].first >= 0 {
 		return
@@ -34,15 +34,15 @@ func (m *objects) keep(at node, t *schema.Type, old any, had, named bool) {
 	}
 }
 
-// keepPresence notes that the base has an item.
+// keepPresence records that the base has an item.
 func (m *objects) keepPresence(at node) {
 	if m.owners && m.log.nodes[at].first < 0 {
 		m.log.add(at, baseLayer, presenceValue, "")
 	}
 }
 
-// claimedAs is how a set of fields names a field that holds a value: by its value, as null, by its presence, or not at all,
-// which is aroundValue.
+// claimedAs returns how a set of fields names a field with a value: by value, as null, or by presence. It returns aroundValue
+// if no set names the field.
 func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	if v == nil {
 		return nothingValue
@@ -60,7 +60,7 @@ func claimedAs(t *schema.Type, v any, named bool) valueKind {
 	return aroundValue
 }
 
-// say claims a field for the patch.
+// say records the patch's claim on a field.
 func (m *objects) say(at node, kind valueKind, value any) {
 	if !m.owners {
 		return
@@ -68,10 +68,10 @@ func (m *objects) say(at node, kind valueKind, value any) {
 	n := &m.log.nodes[at]
 	contested := n.contested
 	m.log.addAs(at, m.layer, kind, value)
-	n.contested = contested // a change makes a contest, and not that two claims differ
+	n.contested = contested // only a change makes a contest, not two claims that differ
 }
 
-// lose takes a field from all who claimed it, since the patch changes it.
+// lose takes a field from all earlier claimants, because the patch changes the field.
 func (m *objects) lose(at node) {
 	if !m.owners {
 		return
@@ -84,7 +84,7 @@ func (m *objects) lose(at node) {
 	n.held = int32(len(l.claims))
 }
 
-// overturn takes a field from those who claimed something within it, and forgets what they claimed there.
+// overturn takes a field from the layers that claimed something within it, and removes their claims there.
 func (m *objects) overturn(at node) {
 	if !m.owners {
 		return
@@ -113,7 +113,7 @@ func (m *objects) overturn(at node) {
 	delete(m.log.wide, at)
 }
 
-// addPlain claims a field with a value that JSON has.
+// addPlain records a claim on a field with a JSON value.
 func (l *log) addPlain(at node, layer int32, v any) {
 	switch v := v.(type) {
 	case string:
@@ -126,7 +126,7 @@ func (l *log) addPlain(at node, layer int32, v any) {
 	}
 }
 
-// logOf is an empty log for patches.
+// logOf returns an empty log for patches.
 func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 	l := newLog(root, len(patches), o)
 	for i := range patches {
@@ -137,7 +137,7 @@ func logOf[P any](root *schema.Type, patches []Layered[P], o Options) *log {
 	return l
 }
 
-// object records that a later layer wrote what is at a path of an object.
+// object records that a later layer wrote the value at a path of an object.
 func (w writer) object(path fieldpath.Path, before, now any) {
 	at, named := rootNode, false
 	for _, step := range path {
@@ -169,7 +169,7 @@ func (w writer) object(path fieldpath.Path, before, now any) {
 	w.json(w.typ(at), at, before, now, named)
 }
 
-// json records a write of one field of an object; before and now are nil where there is nothing.
+// json records a write of one field of an object. before and now are nil for a missing value.
 func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 	was, is := aroundValue, aroundValue
 	if before != nil {
@@ -205,7 +205,7 @@ func (w writer) json(t *schema.Type, at node, before, now any, named bool) {
 	}
 }
 
-// part is what is in an object or in a list, before a write and now.
+// part is a member of an object or a list, before a write and now.
 type part struct {
 	field       *schema.StructField
 	typ         *schema.Type
@@ -246,7 +246,7 @@ func partsOf(parts map[string]part, t *schema.Type, v any, now bool) {
 	}
 }
 
-// addAs claims a field with a value of a kind.
+// addAs records a claim on a field with a value of a kind.
 func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
 	if kind == otherValue {
 		l.addPlain(at, layer, value)
@@ -255,7 +255,7 @@ func (l *log) addAs(at node, layer int32, kind valueKind, value any) {
 	}
 }
 
-// keyOfStep is the key by which the log knows the item or the element that a step leads to.
+// keyOfStep returns the log's key for the item or element of a step.
 func keyOfStep(step fieldpath.Step) (string, bool) {
 	if keys := step.Keys(); keys != nil {
 		if text, ok := keys[0].Value.(string); ok && len(keys) == 1 && !strings.HasPrefix(text, typedMark) {

@@ -8,18 +8,18 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// objectWalk goes through an object and its log side by side, in the order of the document. It visits each field that a set of
-// fields of structured-merge-diff names.
+// objectWalk walks an object and its log side by side, in the order of the document. It visits each field that a set of fields
+// of structured-merge-diff names.
 type objectWalk struct {
 	*log
-	// visit is given a field by its node, noNode where no patch reached it, and what the base claims of it then.
+	// visit gets a field's node, and the base's claim on the field. The node is noNode if no patch reached the field.
 	visit func(at node, kind valueKind, value any) bool
 	steps []objectStep // to the field
-	names []setStep    // the steps as sets of fields name them, as far as they are known
-	gone  bool         // whether to visit fields that the object does not have
+	names []setStep    // the known steps in the form of FieldsV1
+	gone  bool         // whether to visit fields that the object lacks
 }
 
-// objectStep is a step to a field: of a struct, or by the key that the log has.
+// objectStep is a step to a field: a struct's field, or the log's key.
 type objectStep struct {
 	parent *schema.Type
 	field  *schema.StructField
@@ -37,7 +37,7 @@ func (s *objectStep) step() fieldpath.Step {
 	}
 }
 
-// path is where the field stands that is being visited.
+// path returns the path to the current field.
 func (w *objectWalk) path() fieldpath.Path {
 	path := make(fieldpath.Path, len(w.steps))
 	for i := range w.steps {
@@ -46,7 +46,7 @@ func (w *objectWalk) path() fieldpath.Path {
 	return path
 }
 
-// within visits a field and what is in it. named is as in a merge.
+// within visits a field and its contents. named has the meaning that it has in a merge.
 func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, named bool) bool {
 	w.steps = append(w.steps, step)
 	kind := claimedAs(t, v, named)
@@ -67,7 +67,7 @@ func (w *objectWalk) within(step objectStep, t *schema.Type, v any, at node, nam
 	return true
 }
 
-// named are the steps to the field that is being visited as sets of fields name them.
+// named returns the steps to the current field in the form of FieldsV1.
 func (w *objectWalk) named() []setStep {
 	for i := len(w.names); i < len(w.steps); i++ {
 		w.names = append(w.names, w.steps[i].set())
@@ -75,10 +75,10 @@ func (w *objectWalk) named() []setStep {
 	return w.names
 }
 
-// nowhere is the value of a field that the object does not have.
+// nowhere is the value of a field that the object lacks.
 type nowhere struct{}
 
-// contents visits what is in an object or a list.
+// contents visits the members of an object or a list.
 func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	find := w.finder(at)
 	if t.Kind == schema.ListMap || t.Kind == schema.Set {
@@ -90,7 +90,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	for name := range fields {
 		names = append(names, name)
 	}
-	if w.gone && at != noNode { // what a later layer has taken away
+	if w.gone && at != noNode { // add the fields that a later layer removed
 		for child := w.nodes[at].child; child != noNode; child = w.nodes[child].next {
 			name := w.nodes[child].key
 			if f := w.nodes[child].field; f != nil {
@@ -105,7 +105,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	for _, name := range names {
 		f, of, err := fieldOf(t, name)
 		if err != nil {
-			continue // a later layer wrote what the definition does not have
+			continue // a later layer wrote a field that the definition lacks
 		}
 		step, child := objectStep{parent: t, field: f, key: name}, noNode
 		if f != nil {
@@ -124,7 +124,7 @@ func (w *objectWalk) contents(t *schema.Type, v any, at node) bool {
 	return true
 }
 
-// items visits the items of a list-map or of a set. Of those that share their keys nobody claims more than that they are there.
+// items visits the items of a list-map or of a set. Of items that share their keys, only the presence is claimed.
 func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string) node) bool {
 	keys := make([]string, len(list))
 	there := make(map[string]int, len(list))
@@ -145,7 +145,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 		}
 	}
 	child := noNode
-	if w.gone && at != noNode { // what a later layer has taken away
+	if w.gone && at != noNode { // add the items that a later layer removed
 		child = w.nodes[at].child
 	}
 	for ; child != noNode; child = w.nodes[child].next {
@@ -157,7 +157,7 @@ func (w *objectWalk) items(t *schema.Type, list []any, at node, find func(string
 	return true
 }
 
-// granular is how the parts of a field merge that has been emptied.
+// granular returns how the parts of an emptied field merge.
 func granular(t *schema.Type) *schema.Type {
 	if t.Object != nil {
 		return t.Object
@@ -165,7 +165,7 @@ func granular(t *schema.Type) *schema.Type {
 	return t
 }
 
-// presenceType is that of an item of which only the presence counts.
+// presenceType is the type of an item of which only the presence counts.
 var presenceType = &schema.Type{Kind: schema.Set}
 
 // objectClaims yields the claims on every field.
@@ -189,7 +189,7 @@ func (o *Ownership) objectClaims(yield func(fieldpath.Path, []Claim) bool) {
 	w.contents(o.log.root, object, rootNode)
 }
 
-// objectFields fills the sets of fields that the layers own of an object, by the number of the layer.
+// objectFields fills the sets with the fields that each layer owns in an object. A layer's number is the index of its set.
 func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) bool) {
 	object, _ := o.value.Interface().(map[string]any)
 	w := objectWalk{log: o.log}
@@ -211,7 +211,7 @@ func (o *Ownership) objectFields(sets []fieldSet, ignored func(fieldpath.Path) b
 	w.contents(o.log.root, object, rootNode)
 }
 
-// serverKeeps reports whether the API server leaves a field out of all sets: what identifies an object is nobody's.
+// serverKeeps reports whether the API server omits a field from all sets: the identity of an object has no owner.
 func serverKeeps(steps []objectStep) bool {
 	if len(steps) > 2 {
 		return false
@@ -230,7 +230,7 @@ func serverKeeps(steps []objectStep) bool {
 	return false
 }
 
-// set is the step as FieldsV1 names it.
+// set returns the step in the form of FieldsV1.
 func (s *objectStep) set() setStep {
 	text, typed := strings.CutPrefix(s.key, typedMark)
 	switch {

@@ -10,31 +10,30 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// front describes a list-map that patches have reached. New items go in front of a list, as a rule. So there is free memory
-// before its first item, also for the items of later patches. A patch costs what it says, and not what the list holds.
+// front describes a list-map that patches have reached. New items usually go in front of a list. So a front keeps free memory
+// before the first item, for the items of later patches as well. The cost of a patch depends on the patch, not on the list.
 type front struct {
 	first  uintptr       // the address of the list's first item
-	length int           // of the list
-	memory reflect.Value // the free items, then the list; invalid where none are free
-	room   int           // how many are free
-	// index is how far from the end of the list each key stands, which new items in front do not
-	// change; nil where looking along the list is as good.
+	length int           // the length of the list
+	memory reflect.Value // the free items, then the list; invalid if none are free
+	room   int           // the number of free items
+	// index gives each key's distance from the end of the list, which new items in front do not change. It is nil for a list
+	// that is short enough to search.
 	index map[string]int32
-	// checked says that every item of the list has a key of its own.
+	// checked is set once every item of the list is known to have a key of its own.
 	checked bool
 }
 
-// fronts are those of all lists.
+// fronts holds the fronts of all lists.
 type fronts struct {
 	all  []front
-	next int // where the one may stand that is looked for next
+	next int // where to look next
 }
 
-// of returns the front of a list, a new one where it has none. Every patch reaches the lists in the
-// base's order, as a rule.
+// of returns the front of a list, or adds one. Patches usually reach the lists in the base's order.
 func (f *fronts) of(list reflect.Value) *front {
 	first, n := list.Pointer(), list.Len()
-	if n > 0 { // an empty list has none that lasts
+	if n > 0 { // an empty list has no lasting front
 		for range min(len(f.all), mostFronts) {
 			if f.next >= len(f.all) {
 				f.next = 0
@@ -51,18 +50,18 @@ func (f *fronts) of(list reflect.Value) *front {
 }
 
 const (
-	// mostFronts is how far fronts are looked for. A list whose front is further away gets another one.
+	// mostFronts limits the search for a front. A list whose front is further away gets another one.
 	mostFronts = 256
-	// smallList is the length up to which looking along a list beats a Go map.
+	// smallList is the length up to which a linear search beats a Go map.
 	smallList = 32
-	// listRoom and mapRoom are the numbers of items and entries for which room may be made where a list or
-	// map is shorter: what the patches name may be there already, and is then no addition.
+	// listRoom and mapRoom limit the room reserved for new items and entries of a shorter list or map. The items that patches
+	// name may exist already, and then add nothing.
 	listRoom = 64
 	mapRoom  = 16
 )
 
-// frontOf returns the front of a list. What it knows is kept from patch to patch, unless twins shows that
-// two items of the list share a key.
+// frontOf returns the front of a list. It checks the keys once for all patches, unless two items share a key: then it reports
+// twins.
 func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *front, twins bool, err error) {
 	f = m.fronts.of(list)
 	if f.checked {
@@ -86,7 +85,7 @@ func (m *merger) frontOf(t *schema.Type, list reflect.Value, names *keys) (f *fr
 	return f, twins, nil
 }
 
-// find returns the position of the first item of a list of n that has a key, -1 where none has.
+// find returns the position of the first of n items with the key, or -1.
 func (f *front) find(names *keys, n int, name string) int {
 	if f.index == nil {
 		return names.find(n, name)
@@ -97,7 +96,7 @@ func (f *front) find(names *keys, n int, name string) int {
 	return -1
 }
 
-// makeIndex makes the index of a list of n items that is about to get more.
+// makeIndex indexes a list of n items that is about to get more.
 func (f *front) makeIndex(names *keys, n, more int) {
 	f.index = make(map[string]int32, n+more)
 	for i := n - 1; i >= 0; i-- {
@@ -106,8 +105,8 @@ func (f *front) makeIndex(names *keys, n, more int) {
 	}
 }
 
-// prepend puts empty items in front of the list, and sets the targets to where their items then stand. As
-// many new ones are expected from each of the patches that are left.
+// prepend puts empty items in front of the list, and sets the targets to the new positions of their items. It expects as many
+// new items from each of the patches that are left.
 func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 	had := list.Len()
 	if added > 0 {
@@ -132,8 +131,8 @@ func (f *front) prepend(list reflect.Value, targets []int32, added, left int) {
 	}
 }
 
-// setTail sets an addressable list to the items of another one from a position on. It is list.Set(of.Slice(from, of.Len()))
-// without the allocation that reflection makes for a slice.
+// setTail sets an addressable list to the items of another list from a position on. It equals list.Set(of.Slice(from,
+// of.Len())) without the allocation that reflection makes for a slice.
 func setTail(list, of reflect.Value, from int) {
 	type slice struct {
 		first       unsafe.Pointer
@@ -143,8 +142,7 @@ func setTail(list, of reflect.Value, from int) {
 	*(*slice)(unsafe.Pointer(list.UnsafeAddr())) = slice{unsafe.Add(of.UnsafePointer(), uintptr(from)*of.Type().Elem().Size()), n, n}
 }
 
-// reorder puts the list, with its new items, into the order in which it merges with the patch's. It sets the targets to the new
-// places of their items.
+// reorder puts the list, with its new items, into the merged order. It sets the targets to the new positions of their items.
 func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets []int32, twins bool) {
 	n := list.Len()
 	named, added := namedOnce(targets, n)
@@ -172,7 +170,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 		rank[i] = int32(place)
 	}
 	for i := range n {
-		rank[i] = rank[server[i]] // twins go together
+		rank[i] = rank[server[i]] // duplicates go together
 	}
 	ordered := reflect.MakeSlice(list.Type(), n+added, n+added)
 	places := make([]int32, n+added)
@@ -193,7 +191,7 @@ func (m *merger) reorder(f *front, t *schema.Type, list reflect.Value, targets [
 	*f = front{first: list.Pointer(), length: n + added, checked: !twins}
 }
 
-// namedOnce are the targets in the patch's order, each once, and how many of them are new to the list of n.
+// namedOnce returns the distinct targets in the patch's order, and how many of them are new to the list of n.
 func namedOnce(targets []int32, n int) (named []int32, added int) {
 	seen := make(map[int32]bool, len(targets))
 	for _, i := range targets {
@@ -208,9 +206,9 @@ func namedOnce(targets []int32, n int) (named []int32, added int) {
 	return named, added
 }
 
-// arrange is the order of n items, of which server has the places in the base's list and rank those in the list that a
-// patch orders; -1 where an item is not in it. Items of the patch keep its order, the others that of the base. Both are then
-// merged: one of the others goes before the patch's next only where it stood before that one in the base.
+// arrange returns the merged order of n items. Their places in the base's list are in server, their places in the order of the
+// patch in rank; a missing item has -1. Items of the patch keep its order, the others the base's. Then both are merged. One of
+// the others precedes the patch's next item only if it preceded that item in the base.
 func arrange(n int, server, rank []int32) []int32 {
 	var named, others []int32
 	for i := range int32(n) {
@@ -222,7 +220,7 @@ func arrange(n int, server, rank []int32) []int32 {
 	}
 	slices.SortStableFunc(named, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
 	if slices.ContainsFunc(others, func(i int32) bool { return server[i] < 0 }) {
-		// Items of the patch that its own order, which is empty, does not name: upstream's order of them is no order.
+		// The patch's own order is empty and names none of its items. Upstream's comparison of them is inconsistent.
 		sort.SliceStable(others, func(i, j int) bool {
 			a, b := server[others[i]], server[others[j]]
 			return a < 0 || b < 0 || a < b
@@ -241,9 +239,9 @@ func arrange(n int, server, rank []int32) []int32 {
 	return append(append(order, named...), others...)
 }
 
-// findTargets finds the item that each of the patch's goes to, and pushes it to m.targets: its position in the list. An item that
-// is new there has a position from the list's length on, complemented where the patch names it for the first time. It returns how
-// many are new. inOrder reports whether the order of the list is the merged one, with the new ones in front.
+// findTargets finds the position in the list of each patch item and appends it to m.targets. A new item gets a position from
+// the list's length on, complemented where the patch first names it. It returns the number of new items in added. It reports in
+// inOrder whether the list is in the merged order already, with the new items in front.
 func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, n int) (added int, inOrder bool, err error) {
 	if f.index == nil && have+n > smallList {
 		f.makeIndex(base, have, n)
@@ -266,7 +264,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 		case target < 0:
 			target = ^(have + added)
 			if f.index != nil {
-				f.index[name] = int32(-added) // until all are known
+				f.index[name] = int32(-added) // a placeholder until all new items are known
 			}
 			added++
 			inOrder = inOrder && last < 0
@@ -289,7 +287,7 @@ func (m *merger) findTargets(t *schema.Type, f *front, base, names *keys, have, 
 	return added, inOrder, nil
 }
 
-// ranks are the places that elements have in a list, -1 where they are not in it.
+// ranks returns the positions of elements in a list, -1 for a missing one.
 func ranks(elements, list []string) []int32 {
 	first := make(map[string]int32, len(list))
 	for i := len(list) - 1; i >= 0; i-- {
@@ -306,14 +304,13 @@ func ranks(elements, list []string) []int32 {
 	return at
 }
 
-// dedupe returns the elements of both lists, each once, and the list old as upstream then sees it.
-// Upstream fills a twin's place with the last element of all, and where the decoder left room
-// behind the old list it does so within that very list: an element of the patch can then count as
-// one that stood there before. It takes an old list with twins to notice.
+// dedupe returns the distinct elements of both lists, and the old list as upstream then sees it. Upstream overwrites a
+// duplicate with the last element of all. If the decoder left room behind the old list, this happens within that very list.
+// Then an element of the patch can count as an old one. Only an old list with duplicates shows the difference.
 func dedupe(old, patch []string) (server, union []string) {
 	room := 1
 	for room < len(old) {
-		room *= 2 // as append grows a list that is decoded element by element
+		room *= 2 // append grows a list that is decoded element by element like this
 	}
 	server = append(make([]string, 0, room), old...)
 	union = append(server, patch...)

@@ -12,15 +12,14 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Ownership says who set each field of a merged value. It describes Result.Value as Apply left
-// it and reads from there what only one layer set, the base's own fields and the items that one patch
-// added: read it before you change the value.
+// Ownership records the layers that set each field of a merged value. It reads fields with one layer from Result.Value itself:
+// the base's own fields, and the items that one patch added. Read it before you change the value.
 type Ownership struct {
 	log   *log
 	value reflect.Value
 }
 
-// orEmpty returns o, or the ownership of nothing if o is nil or zero.
+// orEmpty returns o, or an empty ownership if o is nil or zero.
 func (o *Ownership) orEmpty() *Ownership {
 	if o == nil || o.log == nil {
 		return &Ownership{log: newLog(&schema.Type{Kind: schema.Struct}, 0, Options{})}
@@ -28,11 +27,12 @@ func (o *Ownership) orEmpty() *Ownership {
 	return o
 }
 
-// All yields every field that somebody set, with its claims in the order in which they were written;
-// the last one is in force. Fields come as in the encoded document: sorted by name, list items in
-// the order of the list. A field is a leaf: a scalar, an entry of a map, an atomic list, an element of
-// a set; besides, the item of a list-map and an empty struct are yielded for their presence. The
-// merge key of an item is no leaf. A field that a null emptied is yielded too, its last claim nil.
+// All yields every field that a layer set, with its claims in the order of writing. The last claim is in force. Fields come in
+// the order of the encoded document: sorted by name, list items in list order.
+//
+// A field is a leaf: a scalar, an entry of a map, an atomic list, an element of a set. All also yields the presence of an item
+// of a list-map and of an empty struct. The merge key of an item is not a leaf. A field that a null emptied has a nil as its
+// last claim.
 func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] {
 	return func(yield func(fieldpath.Path, []Claim) bool) {
 		o := o.orEmpty()
@@ -48,8 +48,8 @@ func (o *Ownership) All() iter.Seq2[fieldpath.Path, []Claim] {
 // isObject reports whether the value merged by a definition.
 func (o *Ownership) isObject() bool { return o.log.root.GoType() == nil && o.value.IsValid() }
 
-// Layers returns who wrote or could write, in the order of writing: the base, the managers in the order
-// of their patches, and then whoever Write recorded.
+// Layers returns the layers in the order of writing: the base, the managers in the order of their patches, then the layers of
+// Write.
 func (o *Ownership) Layers() []Layer {
 	o = o.orEmpty()
 	layers := slices.Clone(o.log.layers)
@@ -59,12 +59,11 @@ func (o *Ownership) Layers() []Layer {
 	return layers
 }
 
-// Rename has claims yielded by other layers and sources from now on, where patches were made of something
-// else than managers' entries. It is given each claim as it would be; its layer must depend on the layer
-// alone, and tell apart what was apart.
+// Rename passes each claim through rename before All yields it, for patches from other sources than managers' entries. The new
+// layer must depend on the old layer alone. Distinct layers must stay distinct.
 func (o *Ownership) Rename(rename func(Claim) Claim) { o.orEmpty().log.rename = rename }
 
-// layerName is a layer as claims have it.
+// layerName returns a layer as it appears in claims.
 func (l *log) layerName(layer Layer) Layer {
 	if l.rename == nil {
 		return layer
@@ -72,24 +71,23 @@ func (l *log) layerName(layer Layer) Layer {
 	return l.rename(Claim{Layer: layer}).Layer
 }
 
-// walk goes through the value and the log side by side.
+// walk walks the value and the log side by side.
 type walk struct {
 	log   *log
 	yield func(fieldpath.Path, []Claim) bool
 	nulls []null // the claims that emptied the structs around a field
-	owner int32  // the layer that owns what has no claims
-	// emptiedAround says of the field that is being yielded that the last of its claims is one on a
-	// struct around it.
+	owner int32  // the layer that owns fields without claims
+	// emptiedAround reports that the last claim on the current field is a claim on a struct around it.
 	emptiedAround bool
 }
 
-// value visits one field; v is invalid where only the log knows it. It returns false to stop.
+// value visits one field. v is invalid if only the log has the field. It returns false to stop.
 func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	named := false
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
-		// Only a pointer can say "an empty struct": a struct by value is encoded in any case.
-		// Where a patch made it, the patch's claims say that it is there.
+		// Only a pointer can hold an empty struct: a struct by value is always encoded. If a patch made the struct, the patch's
+		// claims record its presence.
 		named = t.Kind == schema.Struct && !hasLeaf(t, v) && (w.owner != baseLayer || !w.log.isMade(at))
 	}
 	switch t.Kind {
@@ -117,7 +115,7 @@ func (w *walk) value(t *schema.Type, key *schema.StructField, v reflect.Value, a
 	}
 }
 
-// within notes what emptied the field at a node, for the fields within it, until the function that it returns is called.
+// within adds the nulls at a node for the fields within it. The returned function removes them.
 func (w *walk) within(at node) func() {
 	nulls := w.log.nulls(at)
 	if nulls == nil {
@@ -128,7 +126,7 @@ func (w *walk) within(at node) func() {
 	return func() { w.nulls = outer }
 }
 
-// leaf yields the claims of a field, or the owner's where no patch touched it.
+// leaf yields the claims of a field, or the owner's if no patch touched it.
 func (w *walk) leaf(v reflect.Value, at node, path fieldpath.Path) bool {
 	if claims := w.claims(at, path); claims != nil {
 		return w.yield(path, claims)
@@ -209,7 +207,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 	for _, text := range w.log.childKeys(at) {
 		child := find(text)
 		if there[text] || w.log.nodes[child].first < 0 || strings.HasPrefix(text, twinMark) {
-			continue // a position means nothing any more
+			continue // the position has no meaning any more
 		}
 		item := path.Append(itemStep(t, text))
 		if !w.presence(false, child, item) || !w.fields(t.Elem, key, reflect.Value{}, child, item) {
@@ -219,7 +217,7 @@ func (w *walk) list(t *schema.Type, v reflect.Value, at node, path fieldpath.Pat
 	return true
 }
 
-// fields visits what is within an item.
+// fields visits the fields of an item.
 func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, at node, path fieldpath.Path) bool {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -233,11 +231,11 @@ func (w *walk) fields(t *schema.Type, key *schema.StructField, v reflect.Value, 
 	return w.structure(t, key, v, at, path)
 }
 
-// twinMark begins the key by which the log knows an item whose merge key an earlier item of the list has:
-// the item's position follows. No merge key begins so.
+// twinMark begins the log's key of an item whose merge key an earlier item has. The item's position follows. No merge key
+// begins with it.
 const twinMark = "\x00"
 
-// itemKey is the key by which the log knows an item; there holds those of the items before it.
+// itemKey returns the log's key for an item. there holds the keys of the earlier items.
 func itemKey(text string, position int, there map[string]bool) string {
 	if there[text] {
 		text = twinMark + strconv.Itoa(position)
@@ -246,7 +244,7 @@ func itemKey(text string, position int, there map[string]bool) string {
 	return text
 }
 
-// itemStep is the step to the item of a list-map that the log knows by a key.
+// itemStep returns the step to the item of a list-map with the given log key.
 func itemStep(t *schema.Type, key string) fieldpath.Step {
 	if position, ok := strings.CutPrefix(key, twinMark); ok {
 		i, _ := strconv.Atoi(position)
@@ -255,7 +253,7 @@ func itemStep(t *schema.Type, key string) fieldpath.Step {
 	return fieldpath.Item(t.Key, key)
 }
 
-// keyText is the merge key of an item as it stands in a path.
+// keyText returns an item's merge key as it appears in a path.
 func keyText(key *schema.StructField, item reflect.Value) string {
 	name, _ := keyOf(&key.Template, pointee(item))
 	return name
@@ -266,7 +264,7 @@ func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 	for i := 0; v.IsValid() && i < v.Len(); i++ {
 		element := scalarText(v.Index(i))
 		if there[element] {
-			continue // nobody can tell two of one name apart
+			continue // a path cannot distinguish duplicates
 		}
 		there[element] = true
 		if !w.presence(true, find(element), path.Append(fieldpath.Element(element))) {
@@ -281,7 +279,7 @@ func (w *walk) set(v reflect.Value, at node, path fieldpath.Path) bool {
 	return true
 }
 
-// plainValue is a field's value as claims have it: text of every type is a string.
+// plainValue returns a field's value as it appears in claims: every string type becomes string.
 func plainValue(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -305,9 +303,8 @@ func isNil(v reflect.Value) bool {
 	}
 }
 
-// hasLeaf reports whether anything within a struct is a leaf, or an item or a struct whose presence
-// counts. A required list that is null is none, and neither is an empty struct by value: the encoding
-// names them in any case.
+// hasLeaf reports whether a struct contains a leaf, or an item or a struct whose presence counts. A required list that is null
+// does not count, nor does an empty struct by value. The encoding always contains them.
 func hasLeaf(t *schema.Type, v reflect.Value) bool {
 	for _, f := range t.Fields {
 		value, encoded := f.Template.Of(v)
@@ -325,7 +322,6 @@ func hasLeaf(t *schema.Type, v reflect.Value) bool {
 	return false
 }
 
-// childKeys returns the map keys below a node.
 func (l *log) childKeys(at node) []string {
 	var keys []string
 	if at != noNode {
@@ -336,7 +332,7 @@ func (l *log) childKeys(at node) []string {
 	return keys
 }
 
-// claimsOf returns what the log holds on a field, nil where it holds nothing.
+// claimsOf returns the log's claims on a field, or nil.
 func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
 	if at == noNode {
 		return nil
@@ -348,7 +344,7 @@ func (l *log) claimsOf(at node, path fieldpath.Path) []Claim {
 	return claims
 }
 
-// exportAt is the claim of an index as others see it.
+// exportAt returns the claim of an index for callers.
 func (l *log) exportAt(i int32, path fieldpath.Path) Claim {
 	out := l.export(l.claims[i].layer(), l.valueOf(i), path)
 	if source, ok := l.sources[i]; ok {
@@ -357,7 +353,7 @@ func (l *log) exportAt(i int32, path fieldpath.Path) Claim {
 	return out
 }
 
-// export is a claim as others see it, with the source that a claim of the base or a patch has.
+// export returns a claim for callers, with its source in the document of the base or a patch.
 func (l *log) export(layer int32, value any, path fieldpath.Path) Claim {
 	out := Claim{Layer: l.layers[layer], Value: value}
 	if place := l.places[layer]; place != nil {
@@ -369,10 +365,10 @@ func (l *log) export(layer int32, value any, path fieldpath.Path) Claim {
 	return out
 }
 
-// path is where a node stands in the template.
+// path returns the path to a node in the template.
 func (l *log) path(at node) fieldpath.Path { return l.pathWithin(rootNode, at) }
 
-// pathWithin is where a node stands within one that contains it.
+// pathWithin returns the path from an outer node to a node within it.
 func (l *log) pathWithin(outer, at node) fieldpath.Path {
 	var path fieldpath.Path
 	for ; at != outer; at = l.nodes[at].parent {

@@ -8,18 +8,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into an
-// Ownership, for those who look for something among the patched fields: paths and claims are made
-// only when they are asked for.
+// PatchedField is a field that patches set, or that contains such a field. It is a cheap handle into an Ownership for searches.
+// It makes paths and claims only on demand.
 type PatchedField struct {
 	log *log
 	at  node
 }
 
-// Patched yields every field that patches set and every field that contains one, in the order in
-// which the patches first reached them: a field comes after those that contain it. What only the
-// base set is not among them, and neither is what is within an item that one patch added and no other
-// touched.
+// Patched yields every field that patches set and every field that contains one. They come in the order in which the patches
+// first reached them; a field follows the fields that contain it. Patched omits the fields that only the base set. It also
+// omits the fields within an item that one patch added and no other touched.
 func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	return func(yield func(PatchedField) bool) {
 		l := o.orEmpty().log
@@ -31,7 +29,7 @@ func (o *Ownership) Patched() iter.Seq[PatchedField] {
 	}
 }
 
-// record returns the log of the field; the zero PatchedField is in one that is empty.
+// record returns the log of the field. The zero PatchedField has an empty log.
 func (f PatchedField) record() *log {
 	if f.log == nil {
 		return (*Ownership)(nil).orEmpty().log
@@ -50,7 +48,7 @@ func (f PatchedField) Children() iter.Seq[PatchedField] {
 	}
 }
 
-// Name is the name of the field in its struct, or "" for an item, an entry or an element.
+// Name returns the name of the field in its struct, or "" for an item, an entry or an element.
 func (f PatchedField) Name() string {
 	if field := f.record().nodes[f.at].field; field != nil {
 		return field.Name
@@ -58,38 +56,39 @@ func (f PatchedField) Name() string {
 	return ""
 }
 
-// Type says how the field merges.
+// Type returns how the field merges.
 func (f PatchedField) Type() *schema.Type { return f.record().typ(f.at) }
 
 // Contested reports whether two managers claimed the field with different values.
 func (f PatchedField) Contested() bool { return f.record().nodes[f.at].contested }
 
-// Path is where the field stands in the value.
+// Path returns the path to the field in the value.
 func (f PatchedField) Path() fieldpath.Path { return f.record().path(f.at) }
 
-// Claims are the claims on this very field, as Ownership.All yields them; nil where there is none.
+// Claims returns the claims on the field itself, as Ownership.All yields them, or nil.
 func (f PatchedField) Claims() []Claim { return f.record().claimsOf(f.at, f.Path()) }
 
-// IsEmpty reports whether a claimed value is that of the field if nobody sets it: null, or the empty value of a field that
-// is no pointer.
+// IsEmpty reports whether a claimed value equals the value of the unset field: null, or the empty value of a field that is not
+// a pointer.
 func (f PatchedField) IsEmpty(value any) bool { return f.record().isEmpty(f.at, value) }
 
-// IsByValue reports whether the field is there in any case: the value itself, or a field of a struct that is no pointer.
+// IsByValue reports whether the field is always present: the value itself, or a struct's field that is not a pointer.
 func (f PatchedField) IsByValue() bool {
 	return f.at == rootNode || f.record().nodes[f.at].field != nil && !f.record().isPointer(f.at)
 }
 
-// IsMade reports whether a patch made the field or one that contains it, which the base lacks.
+// IsMade reports whether a patch made the field or one that contains it, because the base lacks it.
 func (f PatchedField) IsMade() bool { return f.record().isMade(f.at) }
 
-// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. It does not make the field.
+// IsEmptied reports whether a $patch directive of a layer empties the field and sets nothing. Such a directive does not make
+// the field.
 func (f PatchedField) IsEmptied(by Layer) bool {
 	return slices.ContainsFunc(f.record().retained[f.at], func(r retention) bool {
 		return r.kept == nil && f.record().layerName(f.record().layers[r.layer]) == by
 	})
 }
 
-// HasClaims reports whether the field itself is claimed, and not only a field within it.
+// HasClaims reports whether the field itself has claims, not only a field within it.
 func (f PatchedField) HasClaims() bool { return f.record().nodes[f.at].first >= 0 }
 
 // HasNull reports whether a claim on the field itself empties it.
@@ -108,8 +107,7 @@ func (f PatchedField) HasSeveral() bool {
 	return n.child != n.tail
 }
 
-// Overrides reports whether patches changed what the base set: the base claims the field, and
-// the value in force is another.
+// Overrides reports whether patches changed the base's value: the base claims the field, and another value is in force.
 func (f PatchedField) Overrides() bool {
 	n := &f.record().nodes[f.at]
 	if n.first < 0 || n.first == n.last || f.record().claims[n.first].layer() != baseLayer {
@@ -118,8 +116,7 @@ func (f PatchedField) Overrides() bool {
 	return !f.record().equal(n.first, n.last)
 }
 
-// Replaced reports whether a layer that comes after the patches wrote another value over what the
-// base, a manager or an earlier such layer had set.
+// Replaced reports whether a layer after the patches replaced a different value of an earlier layer.
 func (f PatchedField) Replaced() bool {
 	n := &f.record().nodes[f.at]
 	if n.first < 0 || n.first == n.last || f.record().claims[n.last].layer() <= f.record().managers {

@@ -1,7 +1,7 @@
-// Package engine answers what a list of patches makes of a value of any type, and who set what.
+// Package engine merges a list of patches into a value of any type and records who set each field.
 //
-// A [Plan] is compiled once from the struct tags of a Go type, and lays patches over values of that type as a strategic
-// merge patch does in the cluster:
+// A [Plan] is compiled once from the struct tags of a Go type. It merges patches into values of that type as a strategic merge
+// patch does in the cluster:
 //
 //	plan, err := engine.For[appsv1.Deployment, engine.Object](schema.Rules{})
 //	if err != nil {
@@ -11,8 +11,8 @@
 //		{Layer: Manager("web"), Patch: &engine.Object{"spec": map[string]any{"replicas": int64(3)}}},
 //	}, engine.Options{Owners: true})
 //
-// A patch is a Go value, whose JSON says what it sets, or an [Object], which can also hold nulls and directives.
-// Package conflict names the fields in which patches disagree.
+// A patch is a Go value or an [Object]. The JSON of a Go value holds the fields that it sets. An Object can also hold nulls and
+// directives. Package conflict reports the fields in which patches disagree.
 package engine
 
 import (
@@ -26,26 +26,26 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Object is a value as its JSON says it: maps by name, lists, strings, booleans, int64 or float64, and nil.
+// Object is a JSON value: maps by name, lists, strings, booleans, int64 or float64, and nil.
 type Object = map[string]any
 
-// Plan says how patches of type P merge into values of type T. It never changes, and many goroutines may use it.
+// Plan merges patches of type P into values of type T. It never changes, and many goroutines may use it.
 type Plan[T, P any] struct{ plan *plan }
 
 // plan is a Plan for any types.
 type plan struct {
 	root   *schema.Type
 	shapes map[reflect.Type]shape
-	// of is the Go type as which a base that is an Object merges, nil for a base of a Go type.
+	// of is the Go type by which a base that is an Object merges. It is nil for a base of a Go type.
 	of      reflect.Type
-	objects bool                  // whether values are objects, and merge by a definition
-	removes bool                  // whether a null of a patch to such objects removes its key
-	raws    map[reflect.Type]bool // those that write JSON of any shape
+	objects bool                  // whether values are objects that merge by a definition
+	removes bool                  // whether a null in a patch to such objects removes its key
+	raws    map[reflect.Type]bool // the types that write JSON of any shape
 	twins   bool                  // whether a patch may hold two items of one key
 }
 
-// For compiles the plan of a struct type T, and of patches P to it: T again, a type that mirrors it with fewer fields, or
-// Object. The error says what of the types or of the rules cannot be compiled.
+// For compiles the plan for a struct type T and patches P to it. P is T, a type that mirrors T with fewer fields, or Object.
+// The error names the part of the types or rules that cannot be compiled.
 func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	base, patch := reflect.TypeFor[T](), reflect.TypeFor[P]()
 	mirror := patch
@@ -64,8 +64,8 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	return &Plan[T, P]{newPlan(root, r, base, patch)}, nil
 }
 
-// ForType is For with a type that is known when the program runs only: bases are objects that the type can hold, and merge
-// as For's do.
+// ForType compiles a plan for a type that is known only at run time. Bases are objects that the type can hold, and merge as
+// For's do.
 func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("engine: %v is no struct", t)
@@ -79,7 +79,8 @@ func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	return &Plan[Object, Object]{p}, nil
 }
 
-// ForAny is ForType for values that are pointers to structs of the type. A patch is such a pointer, too, or an [Object].
+// ForAny compiles a plan as ForType does, for values that are pointers to structs of the type. A patch is such a pointer or an
+// [Object].
 func ForAny(t reflect.Type, r schema.Rules) (*Plan[any, any], error) {
 	plan, err := ForType(t, r)
 	if err != nil {
@@ -97,7 +98,7 @@ func newPlan(root *schema.Type, r schema.Rules, types ...reflect.Type) *plan {
 	return p
 }
 
-// Type is how values of the plan's type merge; nil for a nil plan.
+// Type returns how values of the plan's type merge; nil for a nil plan.
 func (p *Plan[T, P]) Type() *schema.Type {
 	if p == nil || p.plan == nil {
 		return nil
@@ -117,51 +118,50 @@ func (p *Plan[T, P]) CopyPatch(patch *P) *P {
 
 // Layered is one manager's patch.
 type Layered[P any] struct {
-	// Layer is whose patch it is. Two patches of one layer are one opinion: nobody disagrees with himself.
+	// Layer owns the patch. Two patches of one layer never disagree.
 	Layer Layer
-	// Patch is the patch; nil says nothing.
+	// Patch is the patch; a nil patch sets nothing.
 	Patch *P
-	// Source is where the patch stands in its document: sources of claims begin with it.
+	// Source locates the patch in its document: sources of claims begin with it.
 	Source fieldpath.Path
 }
 
-// Options says what Apply does besides merging. The zero value merges only, which is cheapest.
+// Options extend Apply. The zero value only merges, which is cheapest.
 type Options struct {
-	// Owners asks for Result.Owners.
+	// Owners requests Result.Owners.
 	Owners bool
-	// Base is the layer of the base, "base" if empty, and Source is where the base stands in its document.
+	// Base names the layer of the base, "base" if empty. Source locates the base in its document.
 	Base   Layer
 	Source fieldpath.Path
 }
 
-// Result is what Apply made. It aliases neither the base nor the patches.
+// Result is the result of Apply. It aliases neither the base nor the patches.
 type Result[T any] struct {
 	// Value is the merged value.
 	Value T
-	// Owners says who set each field of Value; nil unless it was asked for.
+	// Owners records the layers that set each field of Value; nil unless Options request it.
 	Owners *Ownership
-	// Duplicates are the items that share their merge key with an earlier one, in lists of the base that patches reached. A patch
-	// changes the first item of a key only. They are known only if Options ask for owners.
+	// Duplicates are the items that share their merge key with an earlier one. They are found in lists of the base that patches
+	// reached, and only if Options request owners. A patch changes the first item of a key only.
 	Duplicates []fieldpath.Path
-	// Ignored are the fields of objects that their type does not have. They say nothing, as in the cluster.
+	// Ignored are the fields of objects that their type lacks. They have no effect, as in the cluster.
 	Ignored []Ignored
 }
 
-// Ignored is a field of a base or a patch that is an object, which its type does not have.
+// Ignored is a field of a base or a patch that is an object, if its type lacks the field.
 type Ignored struct {
-	// Layer is whose field it is, and Path where it stands in the value. Of a patch it is the whole path only if
-	// Options ask for owners.
+	// Layer set the field. Path leads to it in the value. For a patch the path is complete only if Options request owners.
 	Layer Layer
 	Path  fieldpath.Path
 }
 
-// Base is the name of the layer of the base if Options name none.
+// Base names the layer of the base if Options do not.
 const Base Layer = "base"
 
-// Apply lays patches over a base in the order given. It changes neither; a nil base is an empty value.
+// Apply merges patches into a base in the given order. It changes neither; a nil base is an empty value.
 //
-// The error is a [*PatchError], which names the layer and the field where a patch cannot be merged. There is then no
-// result. Where several patches cannot be merged, it is the first of them.
+// The error is a [*PatchError], which names the layer and the field at which a patch cannot be merged. There is then no result.
+// If several patches cannot be merged, the error names the first.
 func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T], error) {
 	result := new(Result[T])
 	m, err := p.apply(&result.Value, base, patches, o)
@@ -172,8 +172,8 @@ func (p *Plan[T, P]) Apply(base *T, patches []Layered[P], o Options) (*Result[T]
 	return result, nil
 }
 
-// ApplyInto is Apply that leaves the merged value in dst, which is zero before. It returns who set each field of dst, nil
-// unless Options ask for it. After an error dst holds part of the merge.
+// ApplyInto merges as Apply does and stores the value in dst, which must be zero. It returns the ownership of dst, nil unless
+// Options request it. After an error dst holds part of the merge.
 func (p *Plan[T, P]) ApplyInto(dst, base *T, patches []Layered[P], o Options) (*Ownership, error) {
 	if dst == nil {
 		return nil, errors.New("engine: there is nothing to merge into")
@@ -196,7 +196,7 @@ func (p *Plan[T, P]) apply(dst, base *T, patches []Layered[P], o Options) (merge
 		m.owners, m.log = true, logOf(p.plan.root, patches, o)
 	}
 	value := reflect.ValueOf(dst).Elem()
-	isAny := value.Kind() == reflect.Interface // of ForAny
+	isAny := value.Kind() == reflect.Interface // made by ForAny
 	switch {
 	case isAny:
 		made := reflect.New(p.plan.root.GoType())
@@ -269,7 +269,7 @@ func baseLayerOf(o Options) Layer {
 	return o.Base
 }
 
-// known is the struct or object that a plan of ForAny is given.
+// known returns the struct or object in a value for a plan of ForAny.
 func (p *plan) known(v reflect.Value, isPatch bool) (reflect.Value, error) {
 	if v = v.Elem(); !v.IsValid() {
 		return v, fmt.Errorf("is nil, and must be a pointer to %s", p.root.GoType())
@@ -283,14 +283,14 @@ func (p *plan) known(v reflect.Value, isPatch bool) (reflect.Value, error) {
 	return v, fmt.Errorf("is %s, and must be a pointer to %s", v.Type(), p.root.GoType())
 }
 
-// PatchError is why a patch cannot be merged.
+// PatchError reports that a patch cannot be merged.
 type PatchError struct {
-	// Layer is whose patch it is, and Index its place in the list; -1 for the base.
+	// Layer owns the patch, and Index is its place in the list; -1 for the base.
 	Layer Layer
 	Index int
 	// Path is the field at which the merge fails.
 	Path fieldpath.Path
-	// Err says what is wrong there.
+	// Err states the problem.
 	Err error
 }
 
@@ -302,7 +302,7 @@ func (e *PatchError) Error() string {
 	return fmt.Sprintf("patch of %s: %s: %s", e.Layer, e.Path, e.Err)
 }
 
-// Unwrap is what is wrong with the field.
+// Unwrap returns the problem.
 func (e *PatchError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -317,14 +317,14 @@ func asPatchError(err error) *PatchError {
 	return &PatchError{Err: err}
 }
 
-// within lets an error's path grow on its way up.
+// within prepends a step to an error's path.
 func within(step fieldpath.Step, err error) error {
 	e := asPatchError(err)
 	e.Path = slices.Insert(e.Path, 0, step)
 	return e
 }
 
-// decode sets dst, of a Go type, to what JSON says. The type of dst says what it has to be.
+// decode sets dst, a Go value, from JSON. An error names the type that dst requires.
 func decode(dst reflect.Value, from any) error {
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -340,7 +340,7 @@ func decode(dst reflect.Value, from any) error {
 	return nil
 }
 
-// jsonType is what JSON has for a Go type.
+// jsonType returns the JSON type of a Go type, with its article.
 func jsonType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// read sets dst to what the value of a patch says, field by field, so that an error names the field. A field that the type
-// does not have says nothing, as in the cluster.
+// read sets dst to a patch's value, field by field, so that an error names the field. It ignores a field that the type lacks,
+// as the cluster does.
 func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
 	if from == nil {
 		dst.SetZero()
@@ -42,7 +42,7 @@ func (m *merger) read(t *schema.Type, dst reflect.Value, from any) error {
 	}
 }
 
-// readIn is read for a value a step below the one that is being read.
+// readIn reads a value one step below the current one.
 func (m *merger) readIn(step fieldpath.Step, t *schema.Type, dst reflect.Value, from any) error {
 	m.steps = append(m.steps, step)
 	err := m.read(t, dst, from)
@@ -110,7 +110,7 @@ func (m *merger) readList(t *schema.Type, dst reflect.Value, from any) error {
 	return nil
 }
 
-// readScalar is read for a value that has no fields, or writes its own JSON.
+// readScalar reads a value that has no fields, or that reads its own JSON.
 func readScalar(dst reflect.Value, from any) error {
 	if dst.CanAddr() && !reflect.PointerTo(dst.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		switch value := from.(type) {
@@ -136,11 +136,12 @@ func readScalar(dst reflect.Value, from any) error {
 			}
 		}
 	}
-	dst.SetZero() // a type that reads its own JSON may write to the memory that it has
+	dst.SetZero() // a type that reads its own JSON may write to its old memory
 	return decode(dst, from)
 }
 
-// jsonKind is what JSON has for a value, also within a pointer: reflect.Map, Slice, String, Bool, Float64, or Invalid for null.
+// jsonKind returns the JSON kind of a value, even within a pointer. The kinds are reflect.Map, Slice, String, Bool and Float64,
+// and Invalid for null.
 func jsonKind(v reflect.Value) reflect.Kind {
 	v = pointee(v)
 	if !v.IsValid() {
@@ -164,12 +165,12 @@ func jsonKind(v reflect.Value) reflect.Kind {
 	}
 }
 
-// holdsObjects reports whether a list of a patch has an item that is an object.
+// holdsObjects reports whether a patch's list contains an object.
 func holdsObjects(list []any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { _, ok := item.(Object); return ok })
 }
 
-// areAlike reports whether the elements of a list of a patch are scalars or objects of one type.
+// areAlike reports whether the elements of a patch's list are all scalars or all objects, of one type.
 func areAlike(list []any) bool {
 	for _, item := range list {
 		if k := jsonKind(reflect.ValueOf(item)); k == reflect.Invalid || k == reflect.Slice || k != jsonKind(reflect.ValueOf(list[0])) {
@@ -184,7 +185,7 @@ func isComposite(value any) bool {
 	return k == reflect.Map || k == reflect.Slice
 }
 
-// jsonOf is what a value's JSON says. It shares nothing with the value.
+// jsonOf returns the JSON of a value, decoded. It shares no memory with the value.
 func jsonOf(v reflect.Value) (any, error) {
 	text, err := json.Marshal(v.Interface())
 	if err != nil {
@@ -199,7 +200,7 @@ func jsonOf(v reflect.Value) (any, error) {
 	return plainNumbers(value), nil
 }
 
-// plainNumbers turns the numbers within a value into int64 or float64, as API machinery has them.
+// plainNumbers converts the numbers within a value to int64 or float64, as API machinery does.
 func plainNumbers(value any) any {
 	switch value := value.(type) {
 	case Object:
@@ -220,7 +221,7 @@ func plainNumbers(value any) any {
 	return value
 }
 
-// ignore notes a field that the type of the value at a node does not have.
+// ignore records a field that the type of the value at a node lacks.
 func (m *merger) ignore(at node, name string) {
 	path := m.steps.Append(fieldpath.Field(name))
 	if m.owners && at != noNode {
@@ -229,7 +230,7 @@ func (m *merger) ignore(at node, name string) {
 	m.ignored = append(m.ignored, Ignored{Layer: m.of, Path: path})
 }
 
-// pointee is the value that an encoded field of a patch holds, invalid for null.
+// pointee returns the value behind pointers and interfaces, invalid for null.
 func pointee(from reflect.Value) reflect.Value {
 	for {
 		switch from.Kind() {
@@ -249,19 +250,20 @@ func pointee(from reflect.Value) reflect.Value {
 	}
 }
 
-// saysNull reports whether the JSON of a value of a type that writes its own is null, as that of an empty time.
+// saysNull reports whether a type with its own JSON encodes the value as null, as an empty time does.
 func saysNull(from reflect.Value) bool {
 	return from.Kind() == reflect.Struct && from.IsZero() && jsonKind(from) == reflect.Invalid
 }
 
-// hasDirective reports whether an object or a map of a patch holds $patch. A null says nothing where the base has nothing.
+// hasDirective reports whether a patch's object or map holds a $patch other than null. A null has no effect if the base lacks
+// the value.
 func hasDirective(src reflect.Value) bool {
 	directive := src.MapIndex(patchKey)
 	return directive.IsValid() && pointee(directive).IsValid()
 }
 
-// clashes reports whether upstream would have to merge two objects or two lists under one key of a map, which it refuses: it knows the
-// rules of the fields of structs only (apimachinery v0.36.3 third_party/forked/golang/json).
+// clashes reports whether upstream would have to merge two objects or two lists under one key of a map. Upstream rejects that,
+// because it knows only the rules of struct fields (apimachinery v0.36.3 third_party/forked/golang/json).
 func clashes(t *schema.Type, old, from reflect.Value) bool {
 	if t.Elem == nil || t.Elem.Kind == schema.Scalar && !t.Elem.Raw && t.Elem.GoType() != nil {
 		return false
@@ -270,7 +272,7 @@ func clashes(t *schema.Type, old, from reflect.Value) bool {
 	return (k == reflect.Map || k == reflect.Slice) && jsonKind(old) == k
 }
 
-// wrongType says that a patch's value is of another type than the field.
+// wrongType returns an error for a patch's value of another type than the field's.
 func wrongType(src reflect.Value, want string) error {
 	return fmt.Errorf("must be %s, and is %s", want, jsonType(src.Type()))
 }

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/trainweld/trainweld/schema"
 
-// typ says how the field at a node merges.
+// typ returns how the field at a node merges.
 func (l *log) typ(at node) *schema.Type {
 	n := &l.nodes[at]
 	switch {
@@ -19,7 +19,7 @@ func (l *log) typ(at node) *schema.Type {
 	}
 }
 
-// lookup finds the child of a node by field, or by key where field is nil.
+// lookup finds the child of a node by field, or by key if field is nil.
 func (l *log) lookup(at node, field *schema.StructField, key string) node {
 	if at == noNode {
 		return noNode
@@ -31,7 +31,7 @@ func (l *log) lookup(at node, field *schema.StructField, key string) node {
 	return child
 }
 
-// finder finds many children of a node by their keys, and changes nothing.
+// finder returns a function that finds many children of a node by their keys. It changes nothing.
 func (l *log) finder(at node) func(key string) node {
 	if at == noNode || l.nodes[at].children <= wideNode {
 		return func(key string) node { return l.lookup(at, nil, key) }
@@ -43,7 +43,7 @@ func (l *log) finder(at node) func(key string) node {
 	return index.find
 }
 
-// child finds the child of a node as lookup does, and makes it where there is none.
+// child finds the child of a node as lookup does, or adds it.
 func (l *log) child(at node, field *schema.StructField, key string) node {
 	found := noNode
 	if field == nil && l.nodes[at].children > wideNode {
@@ -57,7 +57,7 @@ func (l *log) child(at node, field *schema.StructField, key string) node {
 	return found
 }
 
-// grow makes a child that is known not to be there.
+// grow adds a child that the node lacks.
 func (l *log) grow(at node, field *schema.StructField, key string) node {
 	child := node(len(l.nodes))
 	parent := &l.nodes[at]
@@ -77,16 +77,16 @@ func (l *log) grow(at node, field *schema.StructField, key string) node {
 	return child
 }
 
-// wideNode is the number of children from which a node gets an index.
+// wideNode is the number of children above which a node gets an index.
 const wideNode = 32
 
-// childIndex knows the children of a node by key, up to one of them.
+// childIndex maps the children of a node, up to the last indexed one, by key.
 type childIndex struct {
 	byKey map[string]node
 	last  node
 }
 
-// indexOf returns the index of a node's children, brought up to date.
+// indexOf returns the up-to-date index of a node's children.
 func (l *log) indexOf(at node) *childIndex {
 	index := l.wide[at]
 	if index == nil {

@@ -12,23 +12,21 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Write records that a layer that comes after the patches wrote a field of the value; from is where in the input it took
-// what it wrote. before is what
-// stood in the field and now is what stands there, each a value of the field's Go type or a pointer to one, nil where there was or is nothing.
-// Of a struct each leaf is recorded: those that now lacks and before had are recorded as emptied.
-// What before held and no one has claimed yet was the base's, or within an item that a patch added, that
-// patch's.
+// Write records that a layer after the patches wrote the field at path. The origin from locates the input of the new value. The
+// old and the new value of the field are before and now: a value of the field's Go type, a pointer to one, or nil for none.
 //
-// It records only; the caller has written, or will, to the very value that the Ownership came with.
-// Of a path that leads to no field of its type nothing is recorded. Of an object that merged by a definition, before and now
-// are JSON, and nil is nothing.
+// Write records each leaf of a struct. A leaf that before has and now lacks is recorded as emptied. An unclaimed part of before
+// belonged to the base, or to the patch that added the item around it.
+//
+// Write only records: the caller changes the value that the Ownership came with. For a path to a field that the type lacks, it
+// records nothing. For an object that merged by a definition, before and now are JSON, and nil is none.
 func (o *Ownership) Write(layer Layer, from Origin, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), from: from}, path, before, now)
 }
 
-// WriteChanges is Write for a layer that fills in what is missing, as defaulting does: only the leaves
-// that before and now have in different values are recorded.
+// WriteChanges records a layer that fills in missing fields, as defaulting does. Unlike Write, it records only the leaves whose
+// values differ in before and now.
 func (o *Ownership) WriteChanges(layer Layer, path fieldpath.Path, before, now any) {
 	o = o.orEmpty()
 	o.write(writer{log: o.log, layer: o.log.layerID(layer), changes: true}, path, before, now)
@@ -48,7 +46,7 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 		if name, ok := step.Field(); ok {
 			f := t.Field(name)
 			if f == nil {
-				return // the type has no such field
+				return // the type lacks the field
 			}
 			at = l.child(at, f, "")
 			continue
@@ -77,7 +75,7 @@ func (o *Ownership) write(w writer, path fieldpath.Path, before, now any) {
 	w.value(t, key, at, b, n)
 }
 
-// layerID is the number of a layer, a new one where the log has not met it.
+// layerID returns the number of a layer. It adds an unknown layer to the log.
 func (l *log) layerID(layer Layer) int32 {
 	i := slices.Index(l.layers, layer)
 	if i < 0 {
@@ -87,10 +85,10 @@ func (l *log) layerID(layer Layer) int32 {
 	return int32(i)
 }
 
-// indirect is the value that a pointer points to, invalid for nil.
+// indirect returns the value that a pointer points to, invalid for nil.
 func indirect(v reflect.Value) reflect.Value {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
-		return v.Elem() // which is invalid for nil
+		return v.Elem() // invalid for nil
 	}
 	return v
 }
@@ -99,21 +97,20 @@ type writer struct {
 	*log
 	layer   int32
 	from    Origin
-	field   node // the one that is written
-	changes bool // record only what differs
-	keep    bool // record only who set what is taken away
+	field   node // the written field
+	changes bool // record only differences
+	keep    bool // record only the earlier owners of removed fields
 }
 
-// say claims that the field is there, or that it is emptied.
+// say claims that the field is present or empty.
 func (w writer) say(at node, kind valueKind) {
 	last := w.nodes[at].last
 	w.add(at, w.layer, kind, "")
 	w.note(at, last)
 }
 
-// note keeps the source of the claim that was just made; last is the one before it. What the field said
-// already by the same layer is said: the TrainJob's variables are written once before the policies and
-// once after them.
+// note records the source of the newest claim; last is the claim before it. It drops a claim that repeats the same layer's last
+// claim. The TrainJob's variables are written once before the policies and once after them.
 func (w writer) note(at node, last int32) {
 	now := w.nodes[at].last
 	if last >= 0 && w.claims[last].layer() == w.layer && w.equal(last, now) && w.firstWithin(at, last, math.MaxInt32) < 0 {
@@ -133,7 +130,7 @@ func (w writer) note(at node, last int32) {
 	w.sources[now] = source
 }
 
-// drop takes the newest claim back, which is on this field; last is the one before it.
+// drop removes the newest claim, which is on this field; last is the claim before it.
 func (w writer) drop(at node, last int32) {
 	newest := w.nodes[at].last
 	if n := len(w.values); n > 0 && w.values[n-1].claim == newest {
@@ -144,7 +141,7 @@ func (w writer) drop(at node, last int32) {
 	w.nodes[at].last = last
 }
 
-// value records a write of one field; before and now are invalid where there is nothing.
+// value records a write of one field. before and now are invalid for a missing value.
 func (w writer) value(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	switch t.Kind {
 	case schema.Struct:
@@ -187,7 +184,7 @@ func (w writer) structure(t *schema.Type, key *schema.StructField, at node, befo
 	w.fields(t, key, at, before, now)
 }
 
-// fields records a write of the fields of a struct, but for its merge key.
+// fields records a write of the fields of a struct except its merge key.
 func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before, now reflect.Value) {
 	for _, f := range t.Fields {
 		b, n := encodedField(f, before), encodedField(f, now)
@@ -202,7 +199,7 @@ func (w writer) fields(t *schema.Type, key *schema.StructField, at node, before,
 	}
 }
 
-// presence records that an item or an empty struct was written, or taken away.
+// presence records that an item or an empty struct was written or removed.
 func (w writer) presence(at node, before, now bool) {
 	if w.changes && before == now {
 		return
@@ -220,7 +217,7 @@ func (w writer) presence(at node, before, now bool) {
 	}
 }
 
-// isPointer reports whether a field is a pointer: only such a one can be empty, or be taken away whole.
+// isPointer reports whether a field is a pointer. Only a pointer can be empty, or be removed whole.
 func (l *log) isPointer(at node) bool {
 	return l.nodes[at].field != nil && l.nodes[at].field.Template.IsPointer()
 }
@@ -289,7 +286,7 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	write := func(name string) {
 		child, isKey := w.child(at, nil, name), key
 		if strings.HasPrefix(name, twinMark) {
-			isKey = nil // the path of a twin does not tell its key
+			isKey = nil // the path of a duplicate does not contain its key
 			w.presence(child, old[name].IsValid(), new[name].IsValid())
 		}
 		w.value(t.Elem, isKey, child, old[name], new[name])
@@ -307,27 +304,23 @@ func (w writer) list(t *schema.Type, at node, before, now reflect.Value) {
 	}
 }
 
-// Fork returns a copy of the ownership that describes another value of the same type, which it is given or a pointer to it,
-// and is written on apart: what
-// Write records in the one is not in the other. It is for what is made of a JobSet, whose fields
-// begin with the history that they have there.
+// Fork returns a copy of the ownership for another value of the same type, given as the value or a pointer to it. Later writes
+// to one copy do not appear in the other. Objects made from a JobSet use it: their fields begin with the JobSet's history.
 func (o *Ownership) Fork(value any) *Ownership {
 	l := *o.orEmpty().log
 	l.layers, l.places = slices.Clone(l.layers), slices.Clone(l.places)
 	l.nodes, l.claims = slices.Clone(l.nodes), slices.Clone(l.claims)
-	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // which grows anew
+	l.values, l.sources, l.wide = slices.Clone(l.values), maps.Clone(l.sources), nil // the index grows again
 	l.repeats = nil
 	return &Ownership{log: &l, value: indirect(reflect.ValueOf(value))}
 }
 
-// split gives the fields of an item that a patch added nodes and claims of their own, since another patch
-// is about to touch it.
+// split gives the fields of a whole item their own nodes and claims, before another patch touches the item.
 func (m *merger) split(t *schema.Type, item reflect.Value, at node) {
 	m.expand(t.Elem, t.KeyField(), item, at)
 }
 
-// expand splits all items within a value that are one layer's, since an item of the same key is about to write to their
-// nodes.
+// expand splits every whole item within a value, before an item of the same key writes to the same nodes.
 func (m *merger) expand(t *schema.Type, key *schema.StructField, v reflect.Value, at node) {
 	v = pointee(v)
 	if !v.IsValid() {

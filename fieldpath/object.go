@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Object names the object that a Finding is about.
+// Object identifies the object of a Finding.
 type Object struct {
 	Kind, Namespace, Name string
 }
 
-// String is "TrainJob team-a/llm", or "ClusterTrainingRuntime torch" where there is no namespace.
+// String returns "TrainJob team-a/llm", or "ClusterTrainingRuntime torch" without a namespace.
 func (o Object) String() string {
 	name := o.Name
 	if o.Namespace != "" {
@@ -19,18 +19,18 @@ func (o Object) String() string {
 	return strings.TrimSpace(o.Kind + " " + name)
 }
 
-// MarshalText writes String.
+// MarshalText encodes the object as String does.
 func (o Object) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Position is a place in an input file. Lines and columns count from 1; columns count characters.
-// The zero Position means that the place is not known, as for values that came from no file.
+// Position is a place in an input file. Lines and columns count from 1; columns count characters. The zero Position is unknown,
+// as for values that do not come from a file.
 type Position struct {
 	File   string
 	Line   int
 	Column int
 }
 
-// String is "file:line:column", as much of it as is known.
+// String returns the known part of "file:line:column".
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:

@@ -1,9 +1,9 @@
-// Package fieldpath answers which field of which object is meant: it names, prints and reads the way to a field.
+// Package fieldpath makes, prints and reads the paths of fields in objects.
 //
 //	env := fieldpath.Fields("spec", "containers").Append(fieldpath.Item("name", "node"), fieldpath.Field("env"))
 //	fmt.Println(env) // .spec.containers[name="node"].env
 //
-// Paths are written as Kubernetes writes them in conflicts, and ParsePath reads what a person copies from a manifest.
+// Paths are printed as Kubernetes prints them in conflicts. ParsePath also reads paths that a person copies from a manifest.
 package fieldpath
 
 import (
@@ -20,15 +20,22 @@ import (
 //
 //	.spec.replicatedJobs[name="node"].template.metadata.labels["app"]
 //
-// A step is a field (.spec), an item of a list that merges by key ([name="node"]) or by several
-// ([port=80,protocol="TCP"]), a key of a map (["app"]), an element of a set ([="x"]) or a position in a list that has no
-// key ([2]). The zero Path is the object itself.
+// A step is one of these:
+//
+//	.spec                       a field
+//	[name="node"]               an item of a list that merges by one key
+//	[port=80,protocol="TCP"]    an item of a list that merges by several keys
+//	["app"]                     a key of a map
+//	[="x"]                      an element of a set
+//	[2]                         a position in a list without a merge key
+//
+// The zero Path is the object itself.
 type Path []Step
 
 // Step is one step of a Path. Make one with Field, Item, ItemBy, Key, Element, ElementOf or Index.
 type Step struct {
 	kind  stepKind
-	typed bool   // what is in value, or in the name of an element, is JSON and not text
+	typed bool   // whether value, or the name of an element, is JSON and not a plain string
 	name  string // field, map key, element, or the name of the merge key, "" for several
 	value string // the merge key's value, or several with their names as a JSON object
 	index int
@@ -44,10 +51,10 @@ const (
 	indexStep
 )
 
-// Field is the step to a field of an object: .name.
+// Field returns the step to a field of an object: .name.
 func Field(name string) Step { return Step{kind: fieldStep, name: name} }
 
-// Item is the step to the item of a list-map whose merge key has the given value: [key="value"].
+// Item returns the step to the item of a list-map whose merge key has the given value: [key="value"].
 func Item(key, value string) Step { return Step{kind: itemStep, name: key, value: value} }
 
 // ItemKey is one merge key of an item: its name, and a string, int64, float64, bool or nil.
@@ -56,8 +63,8 @@ type ItemKey struct {
 	Value any
 }
 
-// ItemBy is the step to the item of a list-map that has these merge keys: [port=80,protocol="TCP"]. Of one string it is what
-// Item makes.
+// ItemBy returns the step to the item of a list-map with these merge keys: [port=80,protocol="TCP"]. For a single string it
+// equals Item.
 func ItemBy(keys ...ItemKey) Step {
 	if len(keys) == 1 {
 		if text, ok := keys[0].Value.(string); ok {
@@ -72,7 +79,7 @@ func ItemBy(keys ...ItemKey) Step {
 	return Step{kind: itemStep, typed: true, value: encoded(byName)}
 }
 
-// ElementOf is the step to an element of a set of any scalars: [=80]. Of a string it is what Element makes.
+// ElementOf returns the step to an element of a set of any scalars: [=80]. For a string it equals Element.
 func ElementOf(value any) Step {
 	if text, ok := value.(string); ok {
 		return Element(text)
@@ -80,18 +87,18 @@ func ElementOf(value any) Step {
 	return Step{kind: elementStep, typed: true, name: encoded(value)}
 }
 
-// encoded is a value as JSON.
+// encoded returns a value as JSON.
 func encoded(value any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(value) != nil {
-		return "null" // what is no JSON names nothing
+		return "null" // a value without JSON selects nothing
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// decoded is the value that JSON says, with int64 and float64 for numbers.
+// decoded returns the value of JSON, with int64 and float64 for numbers. It returns invalid JSON unchanged.
 func decoded(text string) any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -109,7 +116,7 @@ func decoded(text string) any {
 	return byName
 }
 
-// scalar is a decoded value with int64 or float64 in place of a number's text.
+// scalar converts a JSON number to int64 or float64, and returns other values as they are.
 func scalar(value any) any {
 	number, ok := value.(json.Number)
 	if !ok {
@@ -122,24 +129,24 @@ func scalar(value any) any {
 	return f
 }
 
-// Key is the step to an entry of a map such as labels: ["key"].
+// Key returns the step to an entry of a map such as labels: ["key"].
 func Key(key string) Step { return Step{kind: keyStep, name: key} }
 
-// Element is the step to an element of a set of strings such as finalizers: [="value"].
+// Element returns the step to an element of a set of strings such as finalizers: [="value"].
 func Element(value string) Step { return Step{kind: elementStep, name: value} }
 
-// Index is the step to a position in a list that has no merge key: [2].
+// Index returns the step to a position in a list without a merge key: [2].
 func Index(i int) Step { return Step{kind: indexStep, index: i} }
 
-// Field returns the name of the field that the step leads to, and whether it is such a step.
+// Field returns the name of the step's field and reports whether the step leads to a field.
 func (s Step) Field() (string, bool) { return s.name, s.kind == fieldStep }
 
-// Item returns the merge key and its value as text, and whether the step selects a list item by one key.
+// Item returns the merge key and its value as a string. It reports whether the step selects a list item by one key.
 func (s Step) Item() (key, value string, ok bool) {
 	return s.name, s.value, s.kind == itemStep && s.name != ""
 }
 
-// Keys returns the merge keys by which the step selects a list item, sorted by name; nil for another step.
+// Keys returns the merge keys by which the step selects a list item, sorted by name. For another step it returns nil.
 func (s Step) Keys() []ItemKey {
 	switch {
 	case s.kind != itemStep:
@@ -157,13 +164,13 @@ func (s Step) Keys() []ItemKey {
 	return keys
 }
 
-// Key returns the map key, and whether the step leads to an entry of a map.
+// Key returns the map key and reports whether the step leads to an entry of a map.
 func (s Step) Key() (string, bool) { return s.name, s.kind == keyStep }
 
-// Element returns the element, and whether the step leads to an element of a set.
+// Element returns the element and reports whether the step leads to an element of a set.
 func (s Step) Element() (string, bool) { return s.name, s.kind == elementStep }
 
-// ElementValue is Element for any scalar: a string, an int64, a float64 or a bool.
+// ElementValue returns any scalar element as Element does: a string, an int64, a float64 or a bool.
 func (s Step) ElementValue() (any, bool) {
 	if s.kind == elementStep && s.typed {
 		return decoded(s.name), true
@@ -171,10 +178,10 @@ func (s Step) ElementValue() (any, bool) {
 	return s.name, s.kind == elementStep
 }
 
-// Index returns the position, and whether the step leads to a position in a list.
+// Index returns the position and reports whether the step leads to a position in a list.
 func (s Step) Index() (int, bool) { return s.index, s.kind == indexStep }
 
-// String writes the step as it stands in a Path.
+// String returns the step as it appears in a Path.
 func (s Step) String() string {
 	switch s.kind {
 	case itemStep:
@@ -205,7 +212,7 @@ func (s Step) String() string {
 	}
 }
 
-// Fields is the path through the named fields: Fields("spec", "suspend") is .spec.suspend.
+// Fields returns the path through the named fields: Fields("spec", "suspend") is .spec.suspend.
 func Fields(names ...string) Path {
 	p := make(Path, len(names))
 	for i, name := range names {
@@ -214,7 +221,7 @@ func Fields(names ...string) Path {
 	return p
 }
 
-// Append returns the path with the steps added. It never changes p, nor shares memory with it.
+// Append returns the path with the steps added. It never changes p, and the result shares no memory with it.
 func (p Path) Append(steps ...Step) Path {
 	if len(steps) == 0 {
 		return slices.Clone(p)
@@ -224,19 +231,19 @@ func (p Path) Append(steps ...Step) Path {
 	return longer
 }
 
-// HasPrefix reports whether q leads to the field of p or to one that contains it. A number stands for the string that reads
-// as it does: a shell takes quotes away.
+// HasPrefix reports whether q leads to the field of p or to one that contains it. A number equals the string with the same
+// characters, because a shell removes quotes.
 func (p Path) HasPrefix(q Path) bool {
 	return len(q) <= len(p) && slices.EqualFunc(p[:len(q)], q, Step.reads)
 }
 
-// reads reports whether two steps are written alike, but for quotes.
+// reads reports whether two steps are written alike, except for quotes.
 func (s Step) reads(t Step) bool {
 	s.typed, t.typed = false, false
 	return s == t
 }
 
-// String writes the path: ParsePath reads it back. The empty path is "".
+// String returns the path in the syntax of ParsePath. The empty path is "".
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p {
@@ -245,10 +252,10 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// MarshalText writes the path as String does, for reports in JSON.
+// MarshalText encodes the path as String does, for reports in JSON.
 func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what ParsePath reads.
+// UnmarshalText decodes the path as ParsePath does.
 func (p *Path) UnmarshalText(text []byte) error {
 	if p == nil {
 		return errors.New("there is no path to read into")
@@ -258,10 +265,13 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParsePath reads a path. The leading dot may be left out, so that what a person copies from a
-// manifest works: spec.replicatedJobs[name="node"]. So may the quotes, which a shell takes away: [name=node] and
-// [node]; what then stands there goes to the next "]", and a number alone is a position. As the value of a key, what reads as
-// a number, a boolean or null is one. The error says at which character reading stopped and what was expected there.
+// ParsePath reads a path. The leading dot is optional, for paths that a person copies from a manifest:
+// spec.replicatedJobs[name="node"].
+//
+// The quotes are optional as well, because a shell removes them: [name=node] and [node]. A value without quotes ends at the
+// next "]", and a number alone is a position. As the value of a key, a JSON number, boolean or null keeps its type.
+//
+// The error gives the character at which reading stopped, and the expected input.
 func ParsePath(text string) (Path, error) {
 	var p Path
 	rest := text
@@ -313,7 +323,7 @@ func ParsePath(text string) (Path, error) {
 			continue
 		}
 		if plain := plainValue(rest); equals && plain > 0 {
-			// A shell takes the quotes away: spec.replicatedJobs[name=node].
+			// A shell removes the quotes: spec.replicatedJobs[name=node].
 			value := unquoted(rest[:plain])
 			rest = rest[plain+1:]
 			if key != "" {
@@ -348,7 +358,7 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// plainValue is the length of a value without quotes that ends before the first "]"; 0 where there is none.
+// plainValue returns the length of a value without quotes that ends before the first "]", or 0.
 func plainValue(text string) int {
 	end := strings.IndexByte(text, ']')
 	if end <= 0 || strings.ContainsAny(text[:end], `"'`) {
@@ -357,7 +367,7 @@ func plainValue(text string) int {
 	return end
 }
 
-// unquoted is a value that stands without quotes: a number, a boolean or null if it is written as JSON writes it, else the text.
+// unquoted returns a value without quotes: a number, a boolean or null in JSON's own form, otherwise the string.
 func unquoted(text string) any {
 	if strings.ContainsAny(text[:1], "-0123456789ntf") {
 		if value := decoded(text); encoded(value) == text {
@@ -367,7 +377,7 @@ func unquoted(text string) any {
 	return text
 }
 
-// severalKeys reads the values of several merge keys, up to the "]", and returns its length; 0 where there are not several.
+// severalKeys reads the values of several merge keys up to the "]", and their length. For a single key the length is 0.
 func severalKeys(name, text string) (keys []ItemKey, length int) {
 	rest := text
 	for name != "" {

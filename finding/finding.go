@@ -1,4 +1,4 @@
-// Package finding answers what is wrong with an input: which code, in which field of which object, and what to do.
+// Package finding describes a problem of an input: its code, its field and object, and the fix.
 //
 //	findings := check.Patches(template, patches)
 //	if err := findings.Err(); err != nil {
@@ -18,20 +18,20 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Severity says how bad a Finding is. The zero value is invalid, so that a forgotten one shows.
+// Severity is the weight of a Finding. The zero value is invalid, so that a forgotten one shows.
 type Severity int
 
 const (
-	// Note is worth knowing and shown on request.
+	// Note marks useful information that is shown on request.
 	Note Severity = iota + 1
-	// Warning marks an input that the cluster takes, and that its author hardly meant.
+	// Warning marks input that the cluster accepts but that is probably a mistake.
 	Warning
-	// Error marks an input that the cluster refuses, now or when a controller creates an object. It also marks what can never
-	// run, and managers that disagree.
+	// Error marks input that the cluster rejects, now or when a controller creates an object. It also marks input that can
+	// never run, and managers that disagree.
 	Error
 )
 
-// String is "note", "warning" or "error".
+// String returns "note", "warning" or "error".
 func (s Severity) String() string {
 	switch s {
 	case Note:
@@ -45,30 +45,29 @@ func (s Severity) String() string {
 	}
 }
 
-// MarshalText writes String.
+// MarshalText encodes the severity as String does.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Finding is one thing found in an input. Every package reports with this type.
+// Finding is one problem of an input. Every package reports with this type.
 type Finding struct {
 	// Code is stable and documented in docs/findings.md.
 	Code Code
-	// Severity is how bad it is.
+	// Severity is the weight of the finding.
 	Severity Severity
-	// Object is what it was found in, and Path the field.
+	// Object and Path identify the object and its field.
 	Object fieldpath.Object
 	Path   fieldpath.Path
-	// Position is where Path stands in a file, where the input came from one.
+	// Position locates Path in a file, if the input comes from one.
 	Position fieldpath.Position
-	// Claims are the values that disagree or get lost, in the order in which they were written.
+	// Claims are the values that disagree or get lost, in the order of writing.
 	Claims []engine.Claim
-	// Message says what is wrong, in one sentence without its final stop. It never quotes the
-	// value of an environment variable.
+	// Message states the problem in one sentence without its final stop. It never quotes the value of an environment variable.
 	Message string
-	// Remedy says what to do next. Its text is never empty for an error.
+	// Remedy is the fix. Its text is never empty for an error.
 	Remedy Remedy
 }
 
-// Error is the finding on one line, for use as an error.
+// Error returns the finding on one line.
 func (f Finding) Error() string {
 	var b strings.Builder
 	if f.Position != (fieldpath.Position{}) {
@@ -88,10 +87,10 @@ func (f Finding) Error() string {
 	return b.String()
 }
 
-// List is a list of findings. As an error it is all of them, one a line.
+// List is a list of findings. As an error it shows all of them, one a line.
 type List []Finding
 
-// Error is every finding on a line of its own.
+// Error returns the findings, one a line.
 func (fs List) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -109,7 +108,7 @@ func (fs List) Unwrap() []error {
 	return errs
 }
 
-// Err is the findings of severity Error as one error, or nil when there is none.
+// Err returns the findings of severity Error as one error, or nil.
 func (fs List) Err() error {
 	var errs List
 	for _, f := range fs {
@@ -123,7 +122,7 @@ func (fs List) Err() error {
 	return errs
 }
 
-// Sort orders findings by position, then by object, path and code, and keeps the rest as it is.
+// Sort sorts findings by position, then by object, path and code. The sort is stable.
 func (fs List) Sort() {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(

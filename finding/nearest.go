@@ -2,8 +2,8 @@ package finding
 
 import "strings"
 
-// Nearest returns the candidate that a person most likely meant by name, or "" where none is near:
-// one differs from it by case only, or by few edits for its length. Among equals the first wins.
+// Nearest returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
+// in case, or by few edits for its length. Among equals the first wins.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, candidate := range candidates {
@@ -17,7 +17,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the number of single-character edits, swaps of neighbours among them, from a to b.
+// distance returns the number of single-character edits from a to b, including swaps of neighbors.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, now := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

@@ -6,14 +6,14 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Key tells findings apart: two findings with one key say the same. Claims and remedies follow from the rest.
+// Key identifies a finding: two findings with one key are duplicates. Claims and remedies follow from the rest.
 type Key struct {
 	Code     Code
 	Severity Severity
 	Object   fieldpath.Object
 	Path     string
 	Position fieldpath.Position
-	Message  string // empty where stages have different words for one mistake
+	Message  string // empty if stages word one mistake differently
 }
 
 // Key returns the key of the finding.
@@ -26,14 +26,14 @@ func (f Finding) Key() Key {
 	return k
 }
 
-// Set collects findings, each once. The zero value is an empty set.
+// Set collects distinct findings. The zero value is an empty set.
 type Set struct {
 	list List
 	keys map[Key]bool
-	spot map[spot]bool // of findings that supersede others
+	spot map[spot]bool // the spots of findings that supersede others
 }
 
-// Add adds the findings that the set does not have.
+// Add adds the findings that the set lacks.
 func (s *Set) Add(found ...Finding) {
 	if s == nil {
 		return
@@ -67,8 +67,8 @@ func (s *Set) List() List {
 	return slices.Clip(s.list)
 }
 
-// Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It is for the
-// findings on one object and on what controllers make of it.
+// Supersedes reports whether a finding of the set describes the same mistake as f, and does so better. It compares findings on
+// one object and on the objects that controllers make of it.
 func (s *Set) Supersedes(f Finding) bool {
 	if s == nil || len(s.spot) == 0 {
 		return false
@@ -81,7 +81,7 @@ func (s *Set) Supersedes(f Finding) bool {
 	return false
 }
 
-// Distinct returns each finding of the list once.
+// Distinct returns the list without duplicates.
 func (fs List) Distinct() List {
 	var s Set
 	s.Add(fs...)

@@ -2,14 +2,13 @@ package finding
 
 import "slices"
 
-// Stricter tells whether an error refuses what the admission of a cluster takes. Admission is what happens
-// when a TrainJob or a runtime is applied: the API server with the definitions that the Trainer ships, asked
-// to be strict about unknown fields as kubectl asks it, and the Trainer's webhooks (Trainer v2.3.0). So the
-// findings that are not stricter are the verdict of that admission: there is such an error exactly where it
-// refuses the object, for what the calls of package render/admission find.
+// Stricter reports whether an error rejects an input that a cluster's admission accepts. Admission is the check of an applied
+// TrainJob or runtime by the API server and the Trainer's webhooks (Trainer v2.3.0). The API server has the Trainer's
+// definitions, and rejects unknown fields, as kubectl requests. So the other errors are the verdict of admission. One of them
+// exists exactly if admission rejects the object, for the findings of package render/admission.
 //
-// Stricter are all errors about objects that a controller makes later, JobSets and their Jobs and Pods, and
-// those of the codes that docs/differences.md lists. It says nothing of warnings, which refuse nothing.
+// Errors about objects that a controller makes later are stricter: JobSets with their Jobs and Pods. So are the codes in
+// docs/differences.md. For a warning, which rejects nothing, the result has no meaning.
 func (f Finding) Stricter() bool {
 	switch f.Object.Kind {
 	case TrainJobKind, RuntimeKind, clusterRuntimeKind, "":
@@ -21,35 +20,35 @@ func (f Finding) Stricter() bool {
 
 const clusterRuntimeKind = "ClusterTrainingRuntime"
 
-// TrainJobKind and RuntimeKind are the kinds of the objects in which a check of patches finds something; their
-// names are for the caller to fill in, who knows them.
+// TrainJobKind and RuntimeKind are the kinds of objects in which a check of patches finds mistakes. The caller knows their
+// names and sets them.
 const (
 	TrainJobKind = "TrainJob"
 	RuntimeKind  = "TrainingRuntime"
 )
 
-// StricterCodes are the codes of findings on TrainJobs and runtimes with which this project is stricter than
-// the admission of a cluster, in the order of their numbers.
+// StricterCodes returns the codes, in numerical order, of findings on TrainJobs and runtimes that are stricter than a cluster's
+// admission.
 func StricterCodes() []Code { return slices.Clone(stricter) }
 
 // stricter has a row in docs/differences.md for each of its codes.
 var stricter = []Code{
-	// What JobSet or the Job API refuses later.
+	// JobSet or the Job API rejects the input later.
 	CodeUnknownJob,
 	CodeUnknownContainer,
 	CodeValueAndValueFrom,
 	CodeEnvWithoutName,
 	CodeTwoSources,
-	// What gets lost in silence.
+	// The cluster silently loses part of the input.
 	CodeDirective,
 	CodeOneMountPath,
 	CodeNoMergeKey,
-	// Managers that disagree.
+	// Managers disagree.
 	CodeOverlap,
 	CodeUnion,
-	// What only a cluster can name.
+	// Only a cluster can choose a name.
 	CodeNoName,
-	// What never comes to run.
+	// The job never runs.
 	CodeNeverCreated,
 	CodeNeverResumed,
 	CodePortsTakenForOne,

@@ -2,7 +2,7 @@ package finding
 
 import "github.com/trainweld/trainweld/fieldpath"
 
-// superseded says which code another one supersedes, and where.
+// superseded lists the codes that another code supersedes, and where.
 var superseded = []struct {
 	code, by Code
 	where    relation
@@ -10,35 +10,35 @@ var superseded = []struct {
 	// An item without its key is missing a required field, and no merge finds it.
 	{CodeMissingField, CodeNoMergeKey, atOnePlace},
 	{CodeNoMerge, CodeNoMergeKey, atOnePlace},
-	// The definition bounds names that have rules of their own.
+	// The definition limits names that have their own rules.
 	{CodeBadValue, CodeBadManager, atOnePlace},
 	{CodeBadValue, CodeUnknownJob, atOnePlace},
 	{CodeBadValue, CodeUnknownContainer, atOnePlace},
 	{CodeBadValue, CodeBadManager, within},
 	{CodeMissingField, CodeBadManager, within},
-	// A rule of the definition is narrower than what holds for all objects.
+	// A rule of the definition is narrower than the rule for all objects.
 	{CodeBadMetadata, CodeBrokenRule, atOneField},
 	{CodeManagedByOther, CodeBrokenRule, atOneField},
-	// The object that a controller makes shows what its source has.
+	// A controller's object repeats the mistake of its source.
 	{CodeEnvWithoutName, CodeEnv, aroundSource},
 	{CodeBadName, CodeDuplicateItem, withinSource},
-	// The policy's address is an endpoint that names no Pod.
+	// The policy's address is an endpoint without a Pod.
 	{CodeNoSuchPod, CodeMasterAddress, anywhere},
 }
 
-// relation says how the places of two findings lie if one supersedes the other.
+// relation states how the places of two findings relate if one supersedes the other.
 type relation uint8
 
 const (
 	anywhere     relation = iota
-	atOneField            // of one object
-	atOnePlace            // of one file
-	within                // the field of the other, in one object
-	aroundSource          // the field is the source of the other, or holds it
-	withinSource          // the source is that of the other, or in it
+	atOneField            // the same field in one object
+	atOnePlace            // the same place in one file
+	within                // the superseded field is in the superseding one, in one object
+	aroundSource          // the superseded field is the other's source, or contains it
+	withinSource          // the superseded finding's source is the other's, or within it
 )
 
-// spot is where a finding supersedes others by a row of the table.
+// spot is a place where a finding supersedes others by a row of the table.
 type spot struct {
 	row      int
 	object   fieldpath.Object
@@ -51,7 +51,7 @@ func (s spot) of(row int) spot {
 	return s
 }
 
-// mark passes on the spots at which f supersedes others.
+// mark calls add for each spot at which f supersedes others.
 func (r relation) mark(f Finding, add func(spot)) {
 	source, hasSource := lastSource(f)
 	switch {

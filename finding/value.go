@@ -9,11 +9,12 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// longestValue is the number of characters from which a value is cut in reports.
+// longestValue limits the characters of a value in reports.
 const longestValue = 64
 
-// FormatValue writes a claimed value for a report: as compact JSON, cut when it is long. The literal
-// value of an environment variable is masked unless show is set, since reports end up in logs. null, the value of a claim that empties a field, reads "null".
+// FormatValue formats a claimed value for a report, as compact JSON and cut if it is long. It masks the literal value of an
+// environment variable unless show is set, because reports end up in logs. The value of a claim that empties a field reads
+// "null".
 func FormatValue(path fieldpath.Path, value any, show bool) string {
 	switch v := value.(type) {
 	case nil:
@@ -34,8 +35,8 @@ func FormatValue(path fieldpath.Path, value any, show bool) string {
 	return shorten(string(text))
 }
 
-// IsSecret reports whether a field holds what may be a password: the literal value of an environment variable, also where
-// the variables are a map, or the configuration that was applied last, which has such values in it.
+// IsSecret reports whether a field may hold a password. Such a field is the literal value of an environment variable, even if
+// the variables are a map. The last applied configuration is another, because it contains such values.
 func IsSecret(path fieldpath.Path) bool {
 	n := len(path)
 	if n == 0 {
@@ -50,7 +51,7 @@ func IsSecret(path fieldpath.Path) bool {
 	return n > 2 && nameOf(path[n-1]) == "value" && nameOf(path[n-3]) == "env" && nameOf(path[n-2]) == ""
 }
 
-// nameOf is the name of a field or the key of an entry, "" for an item.
+// nameOf returns the name of a field or the key of an entry, or "" for an item.
 func nameOf(s fieldpath.Step) string {
 	if name, ok := s.Field(); ok {
 		return name
@@ -61,8 +62,8 @@ func nameOf(s fieldpath.Step) string {
 	return ""
 }
 
-// HideSecrets returns a value of a field with what IsSecret tells of within it replaced by asterisks. It is for values that are
-// JSON: objects are map[string]any and lists are []any. The value is not changed.
+// HideSecrets returns a copy of a field's value with asterisks in place of every value that IsSecret reports. The value is
+// JSON: objects are map[string]any and lists are []any.
 func HideSecrets(path fieldpath.Path, value any) any {
 	if value != nil && IsSecret(path) {
 		return mask(value)
@@ -84,7 +85,7 @@ func HideSecrets(path fieldpath.Path, value any) any {
 	return value
 }
 
-// lastApplied is the annotation in which kubectl keeps a whole object.
+// lastApplied is the annotation in which kubectl stores a whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func mask(value any) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// change gives the field a value at or beyond its bounds, a null, an empty form, or a value of another type.
+// change sets the field to a value at or beyond its bounds, a null, an empty form, or another type.
 func (g *generator) change(d *Documents, n *node) {
 	places := g.places(d, n, true)
 	if len(places) == 0 {
@@ -28,7 +28,7 @@ func (g *generator) change(d *Documents, n *node) {
 	d.Changes = append(d.Changes, fmt.Sprintf("%s = %s", n.path, text))
 }
 
-// odd makes a value that the field may not take.
+// odd makes a value that the field may reject.
 func (g *generator) odd(n *node, at object) (value any, drop bool) {
 	was, there := at[n.name]
 	if !there || g.chance(0.15) {
@@ -43,7 +43,7 @@ func (g *generator) odd(n *node, at object) (value any, drop bool) {
 		}
 		return was, false
 	case 2:
-		return was, false // a field that a valid case may lack for good reason
+		return was, false // a field that a valid case may lack for a good reason
 	}
 	switch {
 	case isScalar(n.typ):
@@ -53,7 +53,7 @@ func (g *generator) odd(n *node, at object) (value any, drop bool) {
 	case n.item != nil:
 		return g.oddMap(n, was), false
 	}
-	// Another member beside those that are there, or none at all.
+	// Add another member, or remove all members.
 	o, ok := copyValue(was).(object)
 	if !ok || g.chance(0.4) || len(n.fields) == 0 {
 		return object{}, false

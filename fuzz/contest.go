@@ -1,6 +1,6 @@
 package fuzz
 
-// What policies write: a document that names it too has a conflict with the policy, or loses what it says.
+// Names that policies write. A document that uses one conflicts with the policy, or loses its own value.
 var (
 	policyEnv = []string{
 		"PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT", "STORAGE_URI",
@@ -12,7 +12,7 @@ var (
 	policyLabels  = []string{"scheduling.x-k8s.io/pod-group", "jobset.sigs.k8s.io/jobset-name", "scheduling.k8s.io/group-name"}
 )
 
-// contest lets the runtime or a manager set what policies write, in one job.
+// contest lets the runtime or a manager set fields of the policies, in one job.
 func (g *generator) contest(d *Documents) {
 	jobs := jobsOf(d)
 	if len(jobs) == 0 {
@@ -49,7 +49,7 @@ func (g *generator) contest(d *Documents) {
 		case kind == 2:
 			name, _ := container["name"].(string)
 			if inPatch && list == "containers" && reserved(name) {
-				container = child(d.TrainJob, "spec", "trainer") // whose variables the policy sees first
+				container = child(d.TrainJob, "spec", "trainer") // the policy sees its variables first
 			}
 			variable := named(container, "env", pickOf(g.rng, policyEnv...))
 			variable["value"] = pickOf(g.rng, "x", "2", "")
@@ -64,7 +64,7 @@ func (g *generator) contest(d *Documents) {
 	}
 }
 
-// jobPatch returns what a manager has for the job, and makes it where no manager has anything.
+// jobPatch returns a manager's patch for the job, and adds one if there is none.
 func (g *generator) jobPatch(d *Documents, job any) object {
 	spec := child(d.TrainJob, "spec")
 	patches := items(spec, "runtimePatches")
@@ -75,7 +75,7 @@ func (g *generator) jobPatch(d *Documents, job any) object {
 	return named(child(pickOf(g.rng, patches...), "trainingRuntimeSpec", "template", "spec"), "replicatedJobs", job)
 }
 
-// named returns the item of that name, which it appends where there is none.
+// named returns the item with that name, and appends it if it is missing.
 func named(o object, list string, name any) object {
 	for _, item := range items(o, list) {
 		if item["name"] == name {

@@ -11,28 +11,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DocumentOptions says which documents are generated.
+// DocumentOptions select the documents.
 type DocumentOptions struct {
-	// Policies are the policies that a runtime may have; all policies if it is empty.
+	// Policies are the policies that a runtime may have. An empty list means all.
 	Policies []Policy
-	// Changes is the number of fields of valid documents that get another value, which may be invalid. A cluster accepts
-	// about nine of ten cases without a change, three of ten with one, and hardly any with three.
+	// Changes is the number of fields of valid documents that get another value, which may be invalid. A cluster accepts about
+	// nine of ten cases without a change, three of ten with one, and few with three.
 	Changes int
-	// Managers bound the number of managers from below. There are at most five.
+	// Managers is the least number of managers. There are at most five.
 	Managers int
 }
 
-// Documents are a TrainJob and its runtime as files hold them: a null and an empty value differ.
+// Documents are a TrainJob and its runtime as in files: a null and an empty value differ.
 type Documents struct {
-	// Seed is what Document was called with.
+	// Seed is the argument of Document.
 	Seed uint64
 
 	Runtime, TrainJob map[string]any
-	// Changes say what was changed: a path and its new value.
+	// Changes list the changes: a path and its new value.
 	Changes []string
 }
 
-// String names the documents by their seed. It does not print the values.
+// String returns the seed, not the values.
 func (d *Documents) String() string { return fmt.Sprintf("documents %d", d.Seed) }
 
 // YAML returns both documents, the runtime first.
@@ -59,7 +59,7 @@ type object = map[string]any
 type generator struct {
 	rng  *rand.Rand
 	opts DocumentOptions
-	// wanted are the fields that this case is about, with all that lead there.
+	// wanted are the fields that this case is about, and the fields that contain them.
 	wanted map[*node]bool
 	hints  map[string]int
 	policy Policy
@@ -68,40 +68,40 @@ type generator struct {
 	job *madeJob
 }
 
-// madeJob is what patches need to know of one of the runtime's jobs.
+// madeJob records the facts about one of the runtime's jobs that patches need.
 type madeJob struct {
 	name             string
 	containers, init []string
 	volumes          []string
-	sources          map[string]string // by volume
+	sources          map[string]string // by volume name
 }
 
 // aims is the number of fields that a case is about. Chance adds others.
 const aims = 6
 
 // Document generates a runtime and a TrainJob. Each seed is about one field of the Go types, in turn, and about others by
-// chance: len(Fields()) seeds in a row reach every field.
+// chance. A series of len(Fields()) seeds reaches every field.
 func Document(seed uint64, opts DocumentOptions) *Documents {
 	g := newGenerator(seed, opts)
 	all := fieldsOfTypes().all
 	var changed []*node
 	for i := range opts.Changes {
-		// The products of these primes and a seed meet every field in as many seeds as there are fields.
+		// The product of such a prime and the seed reaches every field in as many seeds as there are fields.
 		n := all[(seed*7919+uint64(i)*104729)%uint64(len(all))]
 		changed = append(changed, n)
 		g.want(n)
 	}
 	d := g.documents(seed)
 	for _, n := range changed {
-		if n.up.up != nil || n.name != "kind" && n.name != "apiVersion" { // an object of another kind is neither
+		if n.up.up != nil || n.name != "kind" && n.name != "apiVersion" { // with another kind, the object is neither a runtime nor a TrainJob
 			g.change(d, n)
 		}
 	}
 	return d
 }
 
-// Update generates documents that are meant to be accepted, and the same with another value at one of the fields whose paths begin
-// with the given text, such as trainJob:spec. In two of five both the TrainJob and the JobSet are suspended.
+// Update generates documents that should be accepted, and a copy with another value at one field. The path of the field begins
+// with within, such as trainJob:spec. In two of five cases both the TrainJob and the JobSet are suspended.
 func Update(seed uint64, within string) (before, after *Documents) {
 	g := newGenerator(seed, DocumentOptions{})
 	fields := slices.DeleteFunc(slices.Clone(fieldsOfTypes().all), func(n *node) bool { return !strings.HasPrefix(n.path, within) })
@@ -146,7 +146,7 @@ func (g *generator) want(n *node) {
 
 func (g *generator) chance(p float64) bool { return g.rng.Float64() < p }
 
-// hint returns a number that stays the same throughout a case, mostly.
+// hint returns a number that mostly stays the same throughout a case.
 func (g *generator) hint(name string) int {
 	if _, ok := g.hints[name]; !ok {
 		g.hints[name] = g.rng.IntN(1 << 16)
@@ -254,7 +254,7 @@ func (g *generator) includes(n, f *node) bool {
 	return g.chance(min(0.4, 2/float64(len(n.fields))))
 }
 
-// likelyFields are the fields that come more often than others, or less.
+// likelyFields are fields with another probability than the rest.
 var likelyFields = map[string]float64{
 	"TrainJobSpec.trainer": 0.85, "TrainJobSpec.runtimePatches": 0.85, "Trainer.numNodes": 0.5, "PodSpecPatch.containers": 0.7, "JobSetTemplatePatch.spec": 0.95,
 	"ReplicatedJobPatch.template": 0.95, "JobTemplatePatch.spec": 0.95, "JobSpecPatch.template": 0.95, "PodTemplatePatch.spec": 0.95, "JobSetSpecPatch.replicatedJobs": 0.97,
@@ -337,7 +337,7 @@ func (g *generator) scalar(n *node) any {
 	return pickOf(g.rng, "x", "y")
 }
 
-// sprinkle puts nulls and empty lists where they say nothing: at fields that the documents lack.
+// sprinkle puts nulls and empty lists where they have no effect: at fields that the documents lack.
 func (g *generator) sprinkle(d *Documents) {
 	acceptable := acceptableFields()
 	for range g.rng.IntN(3) {
@@ -357,7 +357,7 @@ func (g *generator) sprinkle(d *Documents) {
 	}
 }
 
-// places finds the objects that have, or could have, the field. With create it makes one where there is none.
+// places finds the objects that have, or could have, the field. With create it adds one if there is none.
 func (g *generator) places(d *Documents, n *node, create bool) []object {
 	var way []*node
 	for at := n; at.up != nil; at = at.up {
@@ -432,7 +432,7 @@ func sortedValues(o object) func(func(any) bool) {
 	}
 }
 
-// child returns the object at the path, which it makes where there is none.
+// child returns the object at the path, and adds it if it is missing.
 func child(o object, path ...string) object {
 	for _, name := range path {
 		next, ok := o[name].(object)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// acceptableFields lists the fields that a document may have which a cluster accepts.
+// acceptableFields lists the fields that an accepted document may have.
 var acceptableFields = sync.OnceValue(func() []*node {
 	var out []*node
 	for _, n := range fieldsOfTypes().all {
@@ -18,7 +18,7 @@ var acceptableFields = sync.OnceValue(func() []*node {
 	return out
 })
 
-// ways are the fields that lead to n, n included.
+// ways returns n and the fields that contain it.
 func ways(n *node) (out []*node) {
 	for ; n != nil; n = n.up {
 		out = append(out, n)
@@ -44,7 +44,7 @@ var rare = map[string]bool{
 	"TrainJobSpec.managedBy": true, "v1alpha2.JobSetSpec.managedBy": true, "JobSpec.managedBy": true, "PodSecurityContext.seLinuxChangePolicy": true,
 }
 
-// embedded are the fields of metadata which the definitions keep within an object.
+// embedded are the metadata fields that the definitions keep within an object.
 var embedded = []string{"name", "namespace", "labels", "annotations", "finalizers"}
 
 func refusedReason(n *node, inTrainJob bool) string {
@@ -74,7 +74,7 @@ var required = map[string]bool{
 	"ClusterTrustBundleProjection.signerName": true,
 }
 
-// listKeys tell the items of a list apart, by its Go type and field.
+// listKeys identify the items of a list, by its Go type and field.
 var listKeys = map[string][]string{
 	"Container.ports": {"containerPort", "protocol"}, "Container.env": {"name"}, "ContainerPatch.env": {"name"}, "Trainer.env": {"name"}, "DatasetInitializer.env": {"name"}, "ModelInitializer.env": {"name"},
 	"EphemeralContainerCommon.env": {"name"}, "Container.volumeMounts": {"mountPath"}, "Container.volumeDevices": {"devicePath"}, "ContainerPatch.volumeMounts": {"name"},
@@ -86,13 +86,13 @@ var listKeys = map[string][]string{
 	"ProjectedVolumeSource.sources": nil, "PodDNSConfig.options": {"name"},
 }
 
-// repeats are the lists of scalars in which a value may stand twice.
+// repeats are the lists of scalars that may contain duplicates.
 var repeats = map[string]bool{"Container.command": true, "Container.args": true, "Trainer.command": true, "Trainer.args": true, "ExecAction.command": true}
 
-// unions are the Go types of whose fields one may be set.
+// unions are the Go types of which only one field may be set.
 var unions = map[string]struct {
 	members func(n *node) []string
-	needed  string // the member where none is set; "" where none will do
+	needed  string // the default member; "" if the union may be empty
 }{
 	"EnvVarSource":     {allFields, "fieldRef"},
 	"VolumeProjection": {allFields, "configMap"},
@@ -117,7 +117,7 @@ func allFields(n *node) (names []string) {
 	return names
 }
 
-// keepOne leaves one member of a union: one that the case is about where there is one.
+// keepOne keeps one member of a union, preferably one that the case is about.
 func (g *generator) keepOne(n *node, o object) {
 	union, ok := unions[typeName(n.typ)]
 	if !ok {
@@ -150,12 +150,12 @@ func (g *generator) keepOne(n *node, o object) {
 	}
 }
 
-// mend makes an object of a Go type acceptable, as far as the object itself tells.
+// mend makes an object of a Go type acceptable, as far as the object itself decides.
 func (g *generator) mend(n *node, o object) {
 	g.keepOne(n, o)
 	switch typeName(n.typ) {
 	case "ObjectMeta":
-		if n.up.up != nil { // the names of embedded metadata are for claims alone
+		if n.up.up != nil { // only claims may have a name in embedded metadata
 			delete(o, "generateName")
 		}
 	case "EnvVar":
@@ -312,7 +312,7 @@ func (g *generator) mend(n *node, o object) {
 	}
 }
 
-// inject lets torch's injection name containers that there are.
+// inject points torch's injection at existing containers.
 func (g *generator) inject(spec object) {
 	policy, _ := spec["mlPolicy"].(object)
 	torch, _ := policy["torch"].(object)
@@ -348,7 +348,7 @@ func withValues(g *generator, o object, key string) {
 
 func (g *generator) toleration(o object) {
 	if o["operator"] == "Gt" || o["operator"] == "Lt" {
-		o["operator"] = "Exists" // these two are behind a gate
+		o["operator"] = "Exists" // Gt and Lt are behind a gate
 	}
 	if o["key"] == nil || o["operator"] == "Exists" {
 		o["operator"] = "Exists"
@@ -359,14 +359,14 @@ func (g *generator) toleration(o object) {
 	}
 }
 
-// sortNumbers puts a list of numbers into the order that the API asks for, each once.
+// sortNumbers sorts a list of numbers and removes duplicates, as the API requires.
 func sortNumbers(o object, field string) {
 	list, _ := o[field].([]any)
 	slices.SortFunc(list, func(a, b any) int { return int(a.(int64) - b.(int64)) })
 	o[field] = slices.Compact(list)
 }
 
-// resources are requests below limits, of at most one kind of GPU: of two kinds upstream counts any.
+// resources makes requests below limits, with at most one kind of GPU. Of two kinds upstream counts an arbitrary one.
 func (g *generator) resources(o object) {
 	amounts := []struct {
 		name         string

@@ -32,7 +32,7 @@ func (g *generator) replicatedJobs(n *node) []any {
 	return out
 }
 
-// role gives a job the label and the number of replicas that its step asks for.
+// role sets a job's label and number of replicas, as its step requires.
 func (g *generator) role(job object) {
 	step := ""
 	switch g.job.name {
@@ -53,7 +53,7 @@ func (g *generator) role(job object) {
 	}
 }
 
-// mainContainers are the names of a job's containers: the one that its step asks for, and others.
+// mainContainers returns the names of a job's containers: the container that its step requires, and others.
 func (g *generator) mainContainers() []string {
 	first := g.job.name
 	if first == "launcher" || first == "worker" {
@@ -158,7 +158,7 @@ func (g *generator) claims(n *node) []any {
 	return out
 }
 
-// useClaims mounts each claim somewhere, as the webhook asks.
+// useClaims mounts each claim somewhere, as the webhook requires.
 func (g *generator) useClaims(o object) {
 	jobs := items(o, "replicatedJobs")
 	for _, policy := range items(o, "volumeClaimPolicies") {

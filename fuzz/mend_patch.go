@@ -26,7 +26,7 @@ func (g *generator) jobPatches(n *node) []any {
 	return out
 }
 
-// mountsOfPatch lets the mounts of a patch name volumes that there are.
+// mountsOfPatch points a patch's mounts at existing volumes.
 func (g *generator) mountsOfPatch(job object) {
 	template, _ := job["template"].(object)
 	spec, _ := template["spec"].(object)
@@ -51,7 +51,7 @@ func (g *generator) mountsOfPatch(job object) {
 					continue
 				}
 				name := pickOf(g.rng, volumes...)
-				if !seen[name] { // the definition tells mounts of a patch apart by their volumes
+				if !seen[name] { // the definition identifies a patch's mounts by their volumes
 					m["name"], seen[name] = name, true
 					kept = append(kept, m)
 				}

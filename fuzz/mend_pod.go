@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// whole makes the values whose parts hang together beyond one object: jobs, containers, volumes and patches.
+// whole makes values whose parts depend on each other beyond one object: jobs, containers, volumes and patches.
 func (g *generator) whole(n *node) (value any, made bool) {
 	switch n.key {
 	case "v1alpha2.JobSetSpec.replicatedJobs":
@@ -48,7 +48,7 @@ func (g *generator) whole(n *node) (value any, made bool) {
 	return nil, false
 }
 
-// someOf are up to n of the names, in any order.
+// someOf returns up to n of the names, in any order.
 func (g *generator) someOf(names []string, n int) []string {
 	names = slices.Clone(names)
 	g.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -73,7 +73,7 @@ func (g *generator) containers(n *node, made *[]string, names []string) []any {
 	return out
 }
 
-// volume makes a volume. Of one name it mostly has one source throughout a case.
+// volume makes a volume. A name mostly keeps one source throughout a case.
 func (g *generator) volume(n *node, name string) object {
 	v := g.structure(n)
 	v["name"] = name
@@ -101,7 +101,7 @@ func (g *generator) volume(n *node, name string) object {
 		source = n.child(have)
 	}
 	if name == "v1" && g.job.name != "node" || name == "v1" && g.hint("v1")%2 == 0 {
-		source = n.child("emptyDir") // variables from files are read from there
+		source = n.child("emptyDir") // variables from files are read from it
 	}
 	for _, f := range n.fields {
 		if f != source && f.name != "name" {
@@ -114,7 +114,7 @@ func (g *generator) volume(n *node, name string) object {
 	return v
 }
 
-// remember notes a volume's name and source for the patches of the job.
+// remember records a volume's name and source for the patches of the job.
 func (j *madeJob) remember(v object) {
 	name, _ := v["name"].(string)
 	if strings.HasPrefix(name, "block-") {
@@ -177,14 +177,14 @@ func (g *generator) container(n *node, o object) {
 			if g.wanted[n.child("ports").item.child("hostIP")] {
 				p["hostIP"] = "10.0.0.1"
 			}
-			if i > 0 { // upstream takes two ports without a name for one
+			if i > 0 { // upstream treats two ports without a name as one
 				p["name"] = fmt.Sprintf("port-%d", i)
 			}
 		}
 	}
 }
 
-// namedPort leaves a port's name to a probe only where a container's port may have it.
+// namedPort keeps the port name of a probe only if a container's port may have it.
 func (g *generator) namedPort(probe, container object) {
 	for _, handler := range []string{"httpGet", "tcpSocket"} {
 		if h, ok := probe[handler].(object); ok && h["port"] == "http" && g.chance(0.8) {
@@ -193,7 +193,7 @@ func (g *generator) namedPort(probe, container object) {
 	}
 }
 
-// pod makes a Pod's spec acceptable, with what its containers refer to.
+// pod makes a Pod's spec acceptable, with the objects that its containers refer to.
 func (g *generator) pod(o object) {
 	volumes := g.volumeNames(o)
 	hostPort := int64(8000)
@@ -266,7 +266,7 @@ func (g *generator) pod(o object) {
 	g.podWide(o, main)
 }
 
-// volumeItems mends what in a volume refers to containers and keys.
+// volumeItems mends the references of a volume to containers and keys.
 func (g *generator) volumeItems(v object, containers []object) {
 	var files []object
 	if d, ok := v["downwardAPI"].(object); ok {
@@ -316,7 +316,7 @@ func (g *generator) volumeNames(o object) (names []string) {
 	return names
 }
 
-// claimsOf declares the resource claims that a container asks for.
+// claimsOf declares the resource claims of a container.
 func (g *generator) claimsOf(container, pod object) {
 	resources, _ := container["resources"].(object)
 	for _, c := range items(resources, "claims") {
@@ -327,7 +327,7 @@ func (g *generator) claimsOf(container, pod object) {
 	}
 }
 
-// podWide mends what holds between the fields of a Pod's spec.
+// podWide mends the rules between the fields of a Pod's spec.
 func (g *generator) podWide(o object, containers []object) {
 	if o["restartPolicy"] == "Always" {
 		o["restartPolicy"] = "Never"
@@ -396,7 +396,7 @@ func (g *generator) podWide(o object, containers []object) {
 	}
 }
 
-// windows keeps a security context to what one operating system has.
+// windows limits a security context to the fields of one operating system.
 func (g *generator) windows(s object) {
 	if w, ok := s["windowsOptions"].(object); ok {
 		delete(w, "hostProcess")

@@ -13,16 +13,15 @@ import (
 	"github.com/trainweld/trainweld/check"
 )
 
-// Options says which values are generated. The zero value asks for everything that the Go types
-// can say, save directives.
+// Options select the generated values. The zero value allows every value of the Go types, except directives.
 type Options struct {
-	// Checked keeps to patches and templates in which check.Patches finds no error.
+	// Checked allows only patches and templates in which check.Patches finds no error.
 	Checked bool
-	// Tidy keeps to lists in which every item has its merge key and no other item the same, and to
-	// patches of managers that differ. Checked implies it.
+	// Tidy allows only lists in which every item has a unique merge key, and only patches of different managers. Checked
+	// implies Tidy.
 	Tidy bool
-	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps
-	// of strings. Checked inputs never hold any.
+	// Directives puts strategic merge's directives ($patch, $retainKeys, …) into some of the maps of strings. Checked inputs
+	// never hold any.
 	Directives bool
 	// Least and Most bound the number of patches: 0 to 5 when both are zero.
 	Least, Most int
@@ -30,19 +29,19 @@ type Options struct {
 
 // Case is the input of one merge.
 type Case struct {
-	// Seed is what Merge was called with.
+	// Seed is the argument of Merge.
 	Seed uint64
-	// Rejected counts the candidates that check.Patches refused before this one.
+	// Rejected counts the earlier candidates that check.Patches rejected.
 	Rejected int
 
 	Template *trainer.JobSetTemplateSpec
 	Patches  []trainer.RuntimePatch
 }
 
-// String names the case by its seed. It does not print the values.
+// String returns the seed, not the values.
 func (c *Case) String() string { return fmt.Sprintf("case %d", c.Seed) }
 
-// Clone is a copy that shares no memory with c.
+// Clone returns a copy that shares no memory with c.
 func (c *Case) Clone() *Case {
 	return &Case{Seed: c.Seed, Rejected: c.Rejected, Template: c.Template.DeepCopy(), Patches: clonePatches(c.Patches)}
 }
@@ -55,12 +54,12 @@ func clonePatches(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	return out
 }
 
-// mostAttempts is how many candidates a checked case may take. It is far beyond what is ever needed; a
-// test watches the share of rejected candidates.
+// mostAttempts limits the candidates for a checked case, far above any real need. A test watches the share of rejected
+// candidates.
 const mostAttempts = 1000
 
-// Merge generates the input of one merge. It panics when check.Patches refuses a thousand candidates
-// in a row, which says that the generator and the check have drifted apart.
+// Merge generates the input of one merge. It panics if check.Patches rejects a thousand candidates in a row: the generator and
+// the check have then drifted apart.
 func Merge(seed uint64, opts Options) *Case {
 	for attempt := range uint64(mostAttempts) {
 		s := newSource(seed, attempt, opts)
@@ -73,8 +72,8 @@ func Merge(seed uint64, opts Options) *Case {
 	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
 }
 
-// MergeFrom generates the input of one merge from choices that somebody else makes, such as a fuzzer
-// that looks for new paths through the code. It ignores Options.Checked, since it cannot try again.
+// MergeFrom generates the input of one merge from external choices. A fuzzer that looks for new paths through the code can make
+// them. MergeFrom ignores Options.Checked, because it cannot retry.
 func MergeFrom(choices rand.Source, opts Options) *Case {
 	opts.Checked = false
 	s := newSource(0, 0, opts)
@@ -103,8 +102,8 @@ func newSource(seed, attempt uint64, opts Options) *source {
 	return s
 }
 
-// themes are sets of fields in which the managers of a case meet. Without one two managers rarely
-// reach the same deep field, since there are so many.
+// themes are sets of fields in which the managers of a case meet. There are so many fields that without a theme two managers
+// rarely reach the same deep field.
 var themes = []map[string]bool{
 	{"volumes": true},
 	{"volumes": true, "ScaleIO": true, "secretRef": true},
@@ -132,8 +131,8 @@ func (s *source) template() *trainer.JobSetTemplateSpec {
 	return t
 }
 
-// nameContainers keeps init containers and containers apart by name, as the API server demands.
-// Without the check it sometimes lets them clash.
+// nameContainers gives init containers and containers distinct names, as the API server requires. Without the check it
+// sometimes lets them clash.
 func (s *source) nameContainers(job *jobset.ReplicatedJob) {
 	spec := &job.Template.Spec.Template.Spec
 	if !s.checked && s.chance(0.1) {
@@ -173,8 +172,8 @@ func (s *source) patches(t *trainer.JobSetTemplateSpec) []trainer.RuntimePatch {
 
 var managerNames = [...]string{"b.example/sdk", "a.example/queue", "d.example/webhook", "c.example/platform", "e.example/late"}
 
-// aim turns most names in the patch into names that the template has, since a patch that hits
-// nothing tests little, and drops what the check would refuse in any case.
+// aim replaces most names in the patch by names in the template, since a patch without a target tests little. It removes the
+// fields that the check always rejects.
 func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
 	miss := 0.08
 	if s.checked {
@@ -204,7 +203,7 @@ func (s *source) aim(p *trainer.RuntimePatch, t *trainer.JobSetTemplateSpec) {
 	spec.ReplicatedJobs = unique(s, spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) string { return j.Name })
 }
 
-// early is an index below n, mostly a small one: that is where managers meet.
+// early returns an index below n, mostly a small one: managers meet there.
 func (s *source) early(n int) int {
 	if s.theme != nil && s.chance(0.8) {
 		return 0
@@ -227,13 +226,12 @@ func (s *source) aimContainers(patches []trainer.ContainerPatch, targets []corev
 	return unique(s, patches, func(c trainer.ContainerPatch) string { return c.Name })
 }
 
-// reserved says whether the webhook refuses a patch of env for a container of this name.
+// reserved reports whether the webhook rejects an env patch for a container of this name.
 func reserved(container string) bool {
 	return container == "node" || container == "dataset-initializer" || container == "model-initializer"
 }
 
-// unique drops the later of two items that have one key. Where tidiness is not asked for it lets a
-// few pass.
+// unique removes the later of two items with one key. Without tidiness it keeps a few.
 func unique[T any](s *source, items []T, key func(T) string) []T {
 	if !s.tidy && s.chance(0.05) {
 		return items

@@ -15,7 +15,7 @@ import (
 
 // OldPair is a TrainJob of Trainer 2.1 and its runtime.
 type OldPair struct {
-	// Seed is what Old was called with.
+	// Seed is the argument of Old.
 	Seed uint64
 
 	Runtime   *trainer.ClusterTrainingRuntime
@@ -23,13 +23,12 @@ type OldPair struct {
 	Overrides *legacy.Overrides
 }
 
-// String names the pair by its seed. It does not print the values.
+// String returns the seed, not the values.
 func (p *OldPair) String() string { return fmt.Sprintf("old pair %d", p.Seed) }
 
-// Old generates a TrainJob of Trainer 2.1 whose overrides check.Patches passes. What the policies and the
-// TrainJob's own sections do otherwise in 2.1 than in 2.3 is left out: resourcesPerNode, which 2.3 merges
-// and 2.1 replaced; torchtune, whose rules changed; envInjection, which 2.1 lacks; ports of init containers,
-// of which 2.3 loses some and 2.1 none.
+// Old generates a TrainJob of Trainer 2.1 whose overrides check.Patches accepts. It omits inputs that 2.1 and 2.3 treat
+// differently. These are resourcesPerNode, which 2.3 merges and 2.1 replaced, and torchtune, whose rules changed. They are also
+// envInjection, which 2.1 lacks, and ports of init containers, of which only 2.3 loses some.
 func Old(seed uint64) *OldPair {
 	for attempt := range uint64(mostAttempts) {
 		s := newSource(seed, attempt, Options{})
@@ -45,7 +44,7 @@ func Old(seed uint64) *OldPair {
 	panic(fmt.Sprintf("fuzz: check.Patches refused %d candidates of seed %d in a row", mostAttempts, seed))
 }
 
-// overrides says with overrides what the patches say, as far as they can.
+// overrides converts the patches to overrides, as far as possible.
 func (s *source) overrides(pair *Pair) *legacy.Overrides {
 	o := &legacy.Overrides{}
 	jobs := pair.Runtime.Spec.Template.Spec.ReplicatedJobs
@@ -93,8 +92,7 @@ func (s *source) override(patch *trainer.ReplicatedJobPatch, jobs []jobset.Repli
 	return o
 }
 
-// widen gives the override further jobs, some of them twice, and takes from it the containers that these
-// lack.
+// widen adds jobs to the override, some of them twice. It removes the containers that these jobs lack.
 func (s *source) widen(o *legacy.PodTemplateOverride, jobs []jobset.ReplicatedJob) {
 	for i := range jobs {
 		if !s.chance(0.6) {
@@ -126,7 +124,7 @@ func overridden(patches []trainer.ContainerPatch) []legacy.ContainerOverride {
 	return overrides
 }
 
-// ofBothVersions takes out of a pair what the two versions of the Trainer treat differently, and what their CRDs
+// ofBothVersions removes the fields that the two versions of the Trainer treat differently, and the fields that their CRDs
 // drop.
 func ofBothVersions(p *OldPair) {
 	if t := p.TrainJob.Spec.Trainer; t != nil {

@@ -12,8 +12,7 @@ import (
 // Policy is a policy that a runtime can have.
 type Policy string
 
-// The policies of Trainer v2.3.0. A runtime has at most one of the first six; the other two say how its
-// pods are scheduled together.
+// The policies of Trainer v2.3.0. A runtime has at most one of the first six. The other two schedule its Pods together.
 const (
 	Plain        Policy = "plain"
 	Torch        Policy = "torch"
@@ -25,35 +24,35 @@ const (
 	Volcano      Policy = "volcano"
 )
 
-// PairOptions says which pairs are generated.
+// PairOptions select the pairs.
 type PairOptions struct {
-	// Policies are those that a runtime may have; Plain and Torch when there is none.
+	// Policies are the policies that a runtime may have. An empty list means Plain and Torch.
 	Policies []Policy
-	// Managers bound the number of managers from below.
+	// Managers is the least number of managers.
 	Managers int
 }
 
-// Pair is a TrainJob and its runtime, as their authors write them: without the API server's defaults.
+// Pair is a TrainJob and its runtime as their authors write them, without the API server's defaults.
 type Pair struct {
-	// Seed is what Render was called with.
+	// Seed is the argument of Render.
 	Seed uint64
-	// Rejected counts the candidates that check.Patches refused before this one.
+	// Rejected counts the earlier candidates that check.Patches rejected.
 	Rejected int
 
 	Runtime  *trainer.ClusterTrainingRuntime
 	TrainJob *trainer.TrainJob
 }
 
-// String names the pair by its seed. It does not print the values.
+// String returns the seed, not the values.
 func (p *Pair) String() string { return fmt.Sprintf("pair %d", p.Seed) }
 
-// Clone is a copy that shares no memory with p.
+// Clone returns a copy that shares no memory with p.
 func (p *Pair) Clone() *Pair {
 	return &Pair{Seed: p.Seed, Rejected: p.Rejected, Runtime: p.Runtime.DeepCopy(), TrainJob: p.TrainJob.DeepCopy()}
 }
 
-// Render generates the documents that are meant to be accepted, as Go values, in which check.Patches finds no error. It
-// panics when a thousand candidates in a row do not pass.
+// Render generates documents that should be accepted, as Go values in which check.Patches finds no error. It panics if a
+// thousand candidates in a row fail.
 func Render(seed uint64, opts PairOptions) *Pair {
 	if len(opts.Policies) == 0 {
 		opts.Policies = []Policy{Plain, Torch}
@@ -85,8 +84,8 @@ func decode(document object, into any) {
 	}
 }
 
-// SmallerPair returns a function that offers copies of the pair which lack one thing each. It says
-// false when there are no more.
+// SmallerPair returns a function that yields copies of the pair, each without one field or item. The function returns false
+// after the last copy.
 func SmallerPair(p *Pair) func() (*Pair, bool) {
 	n := 0
 	return func() (*Pair, bool) {
@@ -101,5 +100,5 @@ func SmallerPair(p *Pair) func() (*Pair, bool) {
 
 const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
 
-// torchtune reads the model off the runtime's name.
+// torchtune reads the model from the runtime's name.
 var runtimeNames = []string{"rt", "torch-distributed", "torchtune-llama3.2-1b", "torchtune-llama3.3-70b", "torchtune-qwen2.5-1.5b"}

@@ -14,15 +14,15 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// fieldPlan is what the generator knows of one field of a struct type.
+// fieldPlan describes one field of a struct type for the generator.
 type fieldPlan struct {
-	name  string // in JSON; "" for an inlined struct
+	name  string // the name in JSON; "" for an inlined struct
 	index int
-	spine bool // leads to where patches meet
-	key   bool // tells the items of a list apart
-	// likely is how probable it is that a case is about the field.
+	spine bool // whether it leads to the fields in which patches meet
+	key   bool // whether it identifies the items of a list
+	// likely is the probability that a case is about the field.
 	likely float64
-	// partner is the patch's field beside a template's, or the other way round.
+	// partner is the patch's field for a template's field, or the reverse.
 	partner *fieldPlan
 }
 
@@ -105,7 +105,7 @@ func hasField(t reflect.Type, name string) bool {
 	return false
 }
 
-// The fields that lead to where patches meet are nearly always there.
+// The fields that lead to the patches' meeting places are nearly always set.
 var spine = map[reflect.Type][]string{
 	reflect.TypeFor[trainer.RuntimePatch]():             {"trainingRuntimeSpec"},
 	reflect.TypeFor[trainer.TrainingRuntimeSpecPatch](): {"template"},
@@ -126,8 +126,7 @@ var spine = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.Container]():                 {"name", "image"},
 }
 
-// A template's type and the patch's type beside it: the template's other fields can be set by no
-// patch and are rarely generated.
+// A template's type and the matching type of patches. The template's other fields cannot be patched, and are rarely generated.
 var patchOf = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[jobset.JobSetSpec]():       reflect.TypeFor[trainer.JobSetSpecPatch](),
 	reflect.TypeFor[jobset.ReplicatedJob]():    reflect.TypeFor[trainer.ReplicatedJobPatch](),
@@ -138,7 +137,7 @@ var patchOf = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[corev1.Container]():        reflect.TypeFor[trainer.ContainerPatch](),
 }
 
-// mergeKeys are the fields by which strategic merge tells the items of lists apart.
+// mergeKeys are the fields by which strategic merge identifies the items of lists.
 var mergeKeys = map[reflect.Type]string{
 	reflect.TypeFor[trainer.ReplicatedJobPatch]():      "name",
 	reflect.TypeFor[jobset.ReplicatedJob]():            "name",

@@ -13,9 +13,8 @@ import (
 	"github.com/trainweld/trainweld/check"
 )
 
-// Smaller returns a function that offers copies of the case which lack one thing each: a patch, a
-// list item, a map's entry, a field. It says false when there are no more. With Options.Checked it
-// offers only what check.Patches passes.
+// Smaller returns a function that yields copies of the case, each without one patch, list item, map entry or field. The
+// function returns false after the last copy. With Options.Checked it yields only cases that check.Patches accepts.
 func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	n := 0
 	return func() (*Case, bool) {
@@ -33,8 +32,8 @@ func Smaller(c *Case, opts Options) func() (*Case, bool) {
 	}
 }
 
-// SmallerDocuments returns a function that offers copies of the documents which lack one field or item each, the
-// outermost first. It says false when there are no more.
+// SmallerDocuments returns a function that yields copies of the documents, each without one field or item. The outermost come
+// first. The function returns false after the last copy.
 func SmallerDocuments(d *Documents) func() (*Documents, bool) {
 	n := 0
 	return func() (*Documents, bool) {
@@ -47,9 +46,8 @@ func SmallerDocuments(d *Documents) func() (*Documents, bool) {
 	}
 }
 
-// Drop takes the n-th thing away from the values that the pointers lead to: the n-th of all their
-// list items, map entries and fields that are set, the outermost first. It reports false, and
-// changes nothing, when there are n things or fewer.
+// Drop removes the n-th part of the values behind the pointers. It counts all list items, map entries and set fields, the
+// outermost first. If there are n parts or fewer, it changes nothing and returns false.
 func Drop(n int, values ...any) bool {
 	level := make([]reflect.Value, 0, len(values))
 	for _, v := range values {
@@ -71,7 +69,7 @@ func Drop(n int, values ...any) bool {
 	return false
 }
 
-// dropsOf are the ways of taking one thing away from v itself.
+// dropsOf returns functions that each remove one part of v itself.
 func dropsOf(v reflect.Value) (drops []func()) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -113,7 +111,7 @@ func dropsOf(v reflect.Value) (drops []func()) {
 	return drops
 }
 
-// inside are the values that v is made of.
+// inside returns the parts of v.
 func inside(v reflect.Value) (parts []reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -128,7 +126,7 @@ func inside(v reflect.Value) (parts []reflect.Value) {
 		if v.Type().Elem().Kind() != reflect.Interface {
 			return nil
 		}
-		for _, key := range keysOf(v) { // of a document
+		for _, key := range keysOf(v) { // in a document
 			switch value := v.MapIndex(key).Interface().(type) {
 			case object:
 				parts = append(parts, reflect.ValueOf(value))
@@ -160,7 +158,7 @@ func keysOf(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// isKey says whether the field tells the items of a list apart: without it they are other items.
+// isKey reports whether the field identifies the items of a list: without it they are other items.
 func isKey(t reflect.Type, field int) bool {
 	name, _, _ := strings.Cut(t.Field(field).Tag.Get("json"), ",")
 	return mergeKeys[t] != "" && mergeKeys[t] == name

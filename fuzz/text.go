@@ -11,8 +11,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// text is a string for the place. The names that lists are merged by come from long alphabets, of
-// which the first letters are by far the likeliest; every other string from a short one.
+// text returns a string for the place. Merge keys come from long alphabets whose first letters are by far the likeliest. Every
+// other string comes from a short alphabet.
 func (s *source) text(t reflect.Type, at site) string {
 	if strings.HasPrefix(at.field, "key of ") {
 		switch t {
@@ -39,12 +39,12 @@ func (s *source) text(t reflect.Type, at site) string {
 	return pick(s, "", "x", "x", "y", "y", "z")
 }
 
-// key is the value of a merge key. Without tidiness an empty one comes now and then: encoded it may
-// vanish, and with it the item's identity.
+// key returns the value of a merge key. Without tidiness it is sometimes empty. The encoding may then omit it, and with it the
+// item's identity.
 func (s *source) key(at site) string {
 	empty := 0.02
 	if s.tidy {
-		empty = 0 // also where the check lets one pass, a pull secret: the merge may fail on it
+		empty = 0 // even for a pull secret, where the check accepts one: the merge may fail on it
 	}
 	if s.chance(empty) {
 		return ""
@@ -70,7 +70,7 @@ func (s *source) key(at site) string {
 	return "n" + s.digit(9)
 }
 
-// digit is mostly a 1 or a 2, and at most n.
+// digit returns a number up to n, mostly 1 or 2.
 func (s *source) digit(n int) string {
 	if s.spread {
 		return strconv.Itoa(1 + s.rng.IntN(n))

@@ -14,18 +14,18 @@ import (
 // node is one field of a document by its path, such as spec.runtimePatches[].manager.
 type node struct {
 	path     string
-	name     string       // in JSON; "" for an item of a list and a value of a map
-	key      string       // names the field by its Go type, whatever leads there: Container.image
+	name     string       // the name in JSON; "" for an item of a list and a value of a map
+	key      string       // the field by its Go type, whatever its path: Container.image
 	refused  string       // why no accepted document has the field
 	owner    string       // the Go type that has the field: Container, v1alpha2.Network
 	typ      reflect.Type // without pointers
-	optional bool         // the Go type leaves it out when it is empty
-	fields   []*node      // of a struct
+	optional bool         // whether the Go type omits it when it is empty
+	fields   []*node      // the fields of a struct
 	item     *node        // the items of a list, the values of a map
 	up       *node
 }
 
-// within reports whether the path leads through a field of the other's.
+// within reports whether the path leads through the other field.
 func (n *node) within(other *node) bool {
 	for ; n != nil; n = n.up {
 		if n == other {
@@ -91,7 +91,7 @@ func (f *forest) growFields(n *node, t reflect.Type) {
 	}
 }
 
-// isScalar reports whether JSON has no object or list for the type.
+// isScalar reports whether JSON encodes the type neither as an object nor as a list.
 func isScalar(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[resource.Quantity](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[metav1.FieldsV1]():
@@ -104,12 +104,12 @@ func isScalar(t reflect.Type) bool {
 	return true
 }
 
-// typeName returns the type's name, with the package's for JobSet's types: Kubernetes has some of the same name.
+// typeName returns the type's name. JobSet's types keep their package's name, because Kubernetes has types of the same name.
 func typeName(t reflect.Type) string {
 	return strings.TrimPrefix(strings.TrimPrefix(t.String(), "v1."), "v1alpha1.")
 }
 
-// child returns the field of that name.
+// child returns the field with that name.
 func (n *node) child(name string) *node {
 	for _, f := range n.fields {
 		if f.name == name {

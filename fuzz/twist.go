@@ -1,6 +1,6 @@
 package fuzz
 
-// twists change documents in ways that the Trainer has a rule for. Most are accepted, and render otherwise.
+// twists change documents in ways that the Trainer has a rule for. Most are accepted, and render differently.
 var twists = []func(g *generator, d *Documents){
 	func(g *generator, d *Documents) { // torchtune
 		child(d.TrainJob, "spec", "trainer")["command"] = []any{"tune", "run"}
@@ -25,7 +25,7 @@ var twists = []func(g *generator, d *Documents){
 		job := pickOf(g.rng, jobsOf(d)...)
 		child(job, "template", "metadata", "labels")[ancestorLabel] = pickOf(g.rng, "trainer", "dataset-initializer", "other", "")
 	},
-	func(g *generator, d *Documents) { // no job of the usual name, which the patches name as well
+	func(g *generator, d *Documents) { // rename a job to an unusual name, also in the patches
 		for _, job := range jobsOf(d) {
 			if job["name"] == "node" {
 				job["name"] = "train"
@@ -48,11 +48,11 @@ var twists = []func(g *generator, d *Documents){
 	func(g *generator, d *Documents) {
 		child(d.TrainJob, "spec", "trainer")[pickOf(g.rng, "command", "args")] = []any{}
 	},
-	func(g *generator, d *Documents) { // a variable without a name, or with a value besides its source
+	func(g *generator, d *Documents) { // a variable without a name, or with both a value and a source
 		t := child(d.TrainJob, "spec", "trainer")
 		t["env"] = append(anyList(t["env"]), pickOf[any](g.rng, object{"value": "x"}, object{"name": "BOTH", "value": "x", "valueFrom": object{"fieldRef": object{"fieldPath": "metadata.name"}}}))
 	},
-	func(g *generator, d *Documents) { // ports that the Trainer takes for its own, or for one
+	func(g *generator, d *Documents) { // ports that the Trainer treats as its own, or as one
 		for _, c := range g.containersOf(d, "node") {
 			c["ports"] = pickOf(g.rng, []any{object{"containerPort": int64(29500)}}, []any{object{"containerPort": int64(22)}},
 				[]any{object{"containerPort": int64(80)}, object{"containerPort": int64(81)}}, []any{object{"containerPort": int64(29500), "name": "rdzv"}},
@@ -81,7 +81,7 @@ func jobsOf(d *Documents) []object {
 	return items(child(d.Runtime, "spec", "template", "spec"), "replicatedJobs")
 }
 
-// containersOf returns the runtime's containers of that name.
+// containersOf returns the runtime's containers with that name.
 func (g *generator) containersOf(d *Documents, name string) (found []object) {
 	for _, job := range jobsOf(d) {
 		for _, c := range items(child(job, "template", "spec", "template", "spec"), "containers") {

@@ -6,11 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A union is a struct of which one member may be set. Items of one name mostly keep to one member
-// throughout a case, since a case full of clashes would hide everything else.
+// A union is a struct of which one member may be set. Items of one name mostly keep to one member throughout a case, since
+// frequent clashes would hide everything else.
 
-// favourite is the member that the name likes best in this case: any number, to be taken modulo the
-// number of members.
+// favourite returns the member that the name prefers in this case: any number, to be taken modulo the number of members.
 func (s *source) favourite(name string) int {
 	if _, ok := s.hints[name]; !ok {
 		s.hints[name] = s.rng.IntN(1 << 16)
@@ -25,11 +24,11 @@ func (s *source) favourite(name string) int {
 	return s.hints[name]
 }
 
-// commonSources come more often than the other two dozen.
+// commonSources are more frequent than the other two dozen.
 var commonSources = [...]string{"EmptyDir", "ConfigMap", "PersistentVolumeClaim", "Projected", "Ephemeral", "ScaleIO", "RBD", "EmptyDir"}
 
-// volumeSource sets the source that is the favourite of the volume's name, another one, none, or
-// two where nothing checks it. A case is about four kinds of source or about one.
+// volumeSource sets the favorite source of the volume's name, another one, none, or, unchecked, two. A case is about four kinds
+// of source or about one.
 func (s *source) volumeSource(p *corev1.VolumeSource, name string) {
 	v := reflect.ValueOf(p).Elem()
 	var kinds [4]int
@@ -60,7 +59,7 @@ func (s *source) volumeSource(p *corev1.VolumeSource, name string) {
 	}
 }
 
-// hint is a number that stays the same throughout a case.
+// hint returns a number that stays the same throughout a case.
 func (s *source) hint(name string, i int) int {
 	key := name + string(rune('0'+i))
 	if _, ok := s.hints[key]; !ok {
@@ -69,7 +68,7 @@ func (s *source) hint(name string, i int) int {
 	return s.hints[key]
 }
 
-// envVar sets a name and, mostly, a value or where it comes from.
+// envVar sets a name and, mostly, a value or its source.
 func (s *source) envVar(p *corev1.EnvVar) {
 	t := reflect.TypeFor[corev1.EnvVar]()
 	s.value(of(&p.Name), site{t, "name"})
@@ -89,8 +88,7 @@ func (s *source) envVar(p *corev1.EnvVar) {
 	}
 }
 
-// oneOf sets one member of the struct, sometimes none, and a second one with the given probability
-// where nothing checks it.
+// oneOf sets one member of the struct, sometimes none. Unless checked, it sets a second one with the given probability.
 func (s *source) oneOf(v reflect.Value, favourite int, second float64) {
 	if s.chance(0.05) {
 		return
@@ -102,7 +100,7 @@ func (s *source) oneOf(v reflect.Value, favourite int, second float64) {
 	}
 }
 
-// volumeMount sets a mount with at most one of subPath and subPathExpr, where it is checked.
+// volumeMount sets a mount. If checked, the mount has at most one of subPath and subPathExpr.
 func (s *source) volumeMount(v reflect.Value, p *corev1.VolumeMount) {
 	s.structure(v)
 	if !s.checked && s.chance(0.1) {
@@ -115,7 +113,7 @@ func (s *source) volumeMount(v reflect.Value, p *corev1.VolumeMount) {
 	}
 }
 
-// profile is the path of a profile on the node, where its type asks for one.
+// profile returns the path of a profile on the node, if its type requires one.
 func (s *source) profile(local bool) *string {
 	likely := 0.15
 	switch {

@@ -24,13 +24,12 @@ type source struct {
 	most       int
 	inTemplate bool
 
-	// focus remembers which fields of a struct type this case is about. A case is about few fields,
-	// and so its managers meet in them.
+	// focus records the fields that this case is about. A case is about few fields, so that its managers meet in them.
 	focus map[*fieldPlan]bool
-	// hints remember, for this case, which member of a union an item of a name likes best.
+	// hints record the union member that an item's name prefers in this case.
 	hints map[string]int
-	// theme are the fields that this case is all about; nil where it has none. In a bare case the
-	// template has none of them, and so everything hangs on the managers.
+	// theme are the main fields of this case, or nil. In a bare case the template has none of them, so that only the managers
+	// set them.
 	theme map[string]bool
 	bare  bool
 	// spread is set within a long list, whose items need many names.
@@ -49,7 +48,7 @@ func (s *source) chance(p float64) bool { return s.rng.Float64() < p }
 
 func pick[T any](s *source, from ...T) T { return from[s.rng.IntN(len(from))] }
 
-// weighted picks an index; the weights say how often each comes.
+// weighted picks an index by weight.
 func (s *source) weighted(weights ...int) int {
 	sum := 0
 	for _, w := range weights {
@@ -95,7 +94,7 @@ func (s *source) value(v reflect.Value, at site) {
 	}
 }
 
-// structure fills the fields of a struct that this case is about, and leaves the others at zero.
+// structure fills the fields of a struct that this case is about, and leaves the others zero.
 func (s *source) structure(v reflect.Value) {
 	for i := range plans()[v.Type()] {
 		f := &plans()[v.Type()][i]
@@ -155,7 +154,7 @@ func (s *source) slice(v reflect.Value, at site) {
 		}
 	}
 	if n < 0 {
-		return // a nil list, which says null where the field has no omitempty
+		return // a nil list, which encodes as null if the field has no omitempty
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	for i := range n {
@@ -164,8 +163,7 @@ func (s *source) slice(v reflect.Value, at site) {
 	s.dedupe(v)
 }
 
-// dedupe drops the later of two items with one merge key, and of two equal strings. Where tidiness is
-// not asked for it sometimes lets them pass.
+// dedupe removes the later of two items with one merge key, and of two equal strings. Without tidiness it sometimes keeps them.
 func (s *source) dedupe(v reflect.Value) {
 	elem := v.Type().Elem()
 	name, isMap := mergeKeys[elem]
@@ -188,7 +186,7 @@ func (s *source) dedupe(v reflect.Value) {
 	v.Set(kept)
 }
 
-// byName finds the field of that JSON name, also in an inlined struct.
+// byName returns the field with that JSON name, even in an inlined struct.
 func byName(v reflect.Value, name string) reflect.Value {
 	for _, f := range plans()[v.Type()] {
 		switch f.name {
@@ -238,7 +236,7 @@ func (s *source) direct(m map[string]string) {
 	case 4:
 		m["$setElementOrder/k1"] = "x"
 	case 5:
-		// Beside the key that it names, upstream's result would depend on the order of a Go map.
+		// Next to the key that it names, upstream's result would depend on the order of a Go map.
 		delete(m, "k1")
 		m["$deleteFromPrimitiveList/k1"] = pick(s, "x", "y")
 	case 6:
@@ -246,7 +244,7 @@ func (s *source) direct(m map[string]string) {
 	}
 }
 
-// quantities hold one value in several spellings.
+// quantities hold several spellings of equal values.
 var quantities = []string{"1Gi", "1024Mi", "1Gi", "1024Mi", "2Gi", "1", "1000m", "0.5", "500m", "0", "1073741824"}
 
 func (s *source) special(v reflect.Value, at site) bool {
@@ -256,7 +254,7 @@ func (s *source) special(v reflect.Value, at site) bool {
 	case *metav1.Time:
 		*p = metav1.NewTime(time.Unix(1767225600+int64(s.rng.IntN(2))*86400, 0).UTC())
 		if !s.inTemplate && at.parent == reflect.TypeFor[metav1.ObjectMeta]() && s.chance(0.1) {
-			*p = metav1.Time{} // reads null, where a pointer holds it
+			*p = metav1.Time{} // a pointer to it encodes as null
 		}
 	case *metav1.FieldsV1:
 		p.SetRawString(pick(s, `{}`, `{"f:metadata":{"f:labels":{".":{},"f:k1":{}}}}`))

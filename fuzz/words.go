@@ -3,12 +3,12 @@ package fuzz
 // maker makes one value of a document: a scalar, or an object.
 type maker func(g *generator) any
 
-// oneOf chooses among a field's values.
+// anyOf chooses among a field's values.
 func anyOf(values ...any) maker {
 	return func(g *generator) any { return copyValue(values[g.rng.IntN(len(values))]) }
 }
 
-// between makes whole numbers, mostly small ones, and now and then the bounds.
+// between makes whole numbers, mostly small ones, and sometimes the bounds.
 func between(low, high int64) maker {
 	return func(g *generator) any {
 		if g.chance(0.05) {
@@ -66,7 +66,7 @@ var enums = map[string][]string{
 	"PersistentVolumeClaimModifyVolumeStatus": {"Pending", "InProgress"},
 }
 
-// words are the values of fields for which the type alone says too little, by Go type and field.
+// words are the values of fields that the type alone describes too loosely, by Go type and field.
 var words = map[string]maker{
 	"ObjectMeta.name": anyDNSLabel, "ObjectMeta.generateName": anyOf("tj-"), "ObjectMeta.namespace": anyOf("default"), "ObjectMeta.selfLink": anyOf("/x"),
 	"ObjectMeta.labels": anyLabel, "ObjectMeta.annotations": anyOf("x", "", "line1\nline2\n", `{"a": 1}`, "true", "y"),

@@ -8,10 +8,10 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 )
 
-// Force is [conflict.Force] for the patches of a TrainJob: it lets managers win every conflict in which they take part, and
-// returns the patches that are then left, with every decision. The law holds for patches that check.Patches passes.
+// Force decides conflicts for the patches of a TrainJob, as [conflict.Force] does. It lets managers win every conflict in which
+// they take part. It returns the remaining patches and every decision. The law holds for patches that check.Patches accepts.
 //
-// The error is that of Apply.
+// Force returns the error of Apply.
 func Force(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, managers ...string) ([]trainer.RuntimePatch, []conflict.Decision, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}

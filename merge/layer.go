@@ -8,17 +8,17 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The layers of a TrainJob beside the managers' patches.
+// The layers of a TrainJob other than the managers' patches.
 const (
 	// RuntimeLayer is the runtime's JobSet template.
 	RuntimeLayer engine.Layer = "runtime"
 	// TrainJobLayer is spec.trainer, spec.initializer and spec.suspend of the TrainJob.
 	TrainJobLayer engine.Layer = "trainjob"
-	// DefaultLayer is what the API server or a defaulting webhook fills in.
+	// DefaultLayer holds the defaults of the API server or of a defaulting webhook.
 	DefaultLayer engine.Layer = "default"
-	// JobSetLayer is what the JobSet controller writes into Jobs and Pods.
+	// JobSetLayer holds the fields that the JobSet controller writes into Jobs and Pods.
 	JobSetLayer engine.Layer = "jobset"
-	// JobLayer is what the Job controller writes into Pods.
+	// JobLayer holds the fields that the Job controller writes into Pods.
 	JobLayer engine.Layer = "job"
 )
 
@@ -28,25 +28,25 @@ const (
 	schedulerPrefix = "scheduler/"
 )
 
-// PolicyLayer is the layer of one machine-learning policy, such as torch.
+// PolicyLayer returns the layer of one machine-learning policy, such as torch.
 func PolicyLayer(name string) engine.Layer { return engine.Layer(policyPrefix + name) }
 
-// SchedulerLayer is the layer of one gang scheduler, such as coscheduling.
+// SchedulerLayer returns the layer of one gang scheduler, such as coscheduling.
 func SchedulerLayer(name string) engine.Layer { return engine.Layer(schedulerPrefix + name) }
 
-// isController reports whether a controller computes what the layer writes.
+// isController reports whether a controller computes the layer's values.
 func isController(l engine.Layer) bool {
 	return l == JobSetLayer || l == JobLayer || strings.HasPrefix(string(l), policyPrefix) || strings.HasPrefix(string(l), schedulerPrefix)
 }
 
-// OverrideLayer is the layer of one override of a TrainJob of Trainer 2.1: its position in
+// OverrideLayer returns the layer of one override of a TrainJob of Trainer 2.1. The name is the override's position in
 // spec.podTemplateOverrides, or "metadata" for spec.labels and spec.annotations.
 func OverrideLayer(name string) engine.Layer { return engine.Layer(overridePrefix + name) }
 
-// OverrideOf returns which override a layer is, and whether it is one.
+// OverrideOf returns the override of a layer and reports whether the layer is one.
 func OverrideOf(l engine.Layer) (string, bool) { return strings.CutPrefix(string(l), overridePrefix) }
 
-// FromRuntime reports whether the Source of a claim is a field of the runtime; else it is one of the TrainJob.
+// FromRuntime reports whether the Source of a claim is a field of the runtime, not of the TrainJob.
 func FromRuntime(c engine.Claim) bool {
 	for _, section := range []string{"template", "mlPolicy", "podGroupPolicy"} {
 		if c.Source.HasPrefix(fieldpath.Fields("spec", section)) {
@@ -56,17 +56,17 @@ func FromRuntime(c engine.Claim) bool {
 	return false
 }
 
-// PatchPath is where a manager's patch of the JobSet template stands in a TrainJob.
+// PatchPath returns the path of a manager's JobSet template patch in a TrainJob.
 func PatchPath(manager string) fieldpath.Path {
 	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), fieldpath.Item("manager", manager), fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
 }
 
-// FormatClaim is FormatValue for the value of a claim on a field. What a controller made is no secret, and shown.
+// FormatClaim formats the value of a claim as FormatValue does. A controller's value is never secret, so it is shown.
 func FormatClaim(path fieldpath.Path, c engine.Claim, show bool) string {
 	return finding.FormatValue(path, c.Value, show || isController(c.Layer))
 }
 
-// IsSecretOf is IsSecret for what a layer wrote into the field: controllers write no secrets there.
+// IsSecretOf reports whether a layer may have written a secret into the field, as IsSecret does. Controllers write no secrets.
 func IsSecretOf(layer engine.Layer, path fieldpath.Path) bool {
 	return !isController(layer) && finding.IsSecret(path)
 }

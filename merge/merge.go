@@ -1,4 +1,4 @@
-// Package merge answers what a list of patches makes of a runtime's template, and who set what.
+// Package merge merges a list of patches into a runtime's template and records who set each field.
 //
 //	result, err := merge.Apply(&runtime.Spec.Template, job.Spec.RuntimePatches, merge.Options{Owners: true})
 //	if err != nil {
@@ -8,26 +8,24 @@
 //		fmt.Println(path, claims[len(claims)-1].Layer)
 //	}
 //
-// # What a merge does
+// # The laws of a merge
 //
-// [Apply] gives what the Trainer controller gives (Trainer v2.3.0 pkg/runtime/core): each patch in
-// the order of the list is laid over the template as a strategic merge patch by the struct tags of
-// JobSetSpec, and the replicated jobs are then put back into the template's order. The laws, each
-// held by a property test against the controller's own code:
+// [Apply] gives the Trainer controller's result (Trainer v2.3.0 pkg/runtime/core). It merges each patch, in list order, into
+// the template as a strategic merge patch by the struct tags of JobSetSpec. Then it restores the template's order of the
+// replicated jobs. Property tests hold each law against the controller's own code:
 //
-//   - A patch says what its JSON says. An empty field with omitempty says nothing; an empty field
-//     without it is set to empty; a null empties the field.
+//   - A patch sets the fields of its JSON. An empty field with omitempty sets nothing. An empty field without
+//     it sets the empty value. A null empties the field.
 //   - Structs merge field by field and maps key by key.
-//   - A list with a merge key merges item by item. New items go in front in the patch's order; items
-//     that the patch names take the patch's order; an item that the patch does not name stays before
-//     the named ones that it preceded.
-//   - Any other list is replaced whole.
-//   - template.metadata is apart: labels and annotations merge key by key, all else is ignored.
-//   - Nothing is ever removed, but by a null and by a directive in a map.
+//   - A list with a merge key merges item by item. New items go in front in the patch's order. Items that the
+//     patch names take the patch's order. An item that the patch does not name stays before the named items
+//     that it preceded.
+//   - A patch replaces any other list whole.
+//   - The field template.metadata differs: labels and annotations merge key by key, and all else is ignored.
+//   - Only a null, or a directive in a map, removes anything.
 //
-// Union rules do not exist here: two sources of one volume are both kept, as in the cluster.
-// Package schema refuses such patches before the merge, and package conflict finds them between
-// managers after it.
+// A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package check finds such patches before
+// the merge. Package conflict finds them between managers after it.
 package merge
 
 import (
@@ -44,35 +42,35 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Options says what Apply does besides merging. The zero value merges only, which is cheapest.
+// Options extend Apply. The zero value only merges, which is cheapest.
 type Options struct {
-	// Owners asks for Result.Owners.
+	// Owners requests Result.Owners.
 	Owners bool
 }
 
-// Result is what Apply made. It aliases neither the template nor the patches.
+// Result is the result of Apply. It aliases neither the template nor the patches.
 type Result struct {
 	// Template is the merged template.
 	Template trainer.JobSetTemplateSpec
-	// Owners says who set each field of Template; nil unless it was asked for.
+	// Owners records who set each field of Template; nil unless Options request it.
 	Owners *Ownership
 }
 
-// Ownership says who set each field of a merged template: see [engine.Ownership].
+// Ownership records who set each field of a merged template: see [engine.Ownership].
 type Ownership = engine.Ownership
 
 // PatchedField is a field that patches set, or that contains such a field: see [engine.PatchedField].
 type PatchedField = engine.PatchedField
 
-// Claim says that a layer wrote a value: see [engine.Claim].
+// Claim records that a layer wrote a value: see [engine.Claim].
 type Claim = engine.Claim
 
-// Apply lays patches over a template in the order given, as the Trainer controller does. It changes
-// neither, accepts a nil list, and does what the controller does also for a patch of a job or
-// container that the template lacks: check.Patches is what refuses such patches, and is called first.
+// Apply merges patches into a template in the given order, as the Trainer controller does. It changes neither and accepts a nil
+// list. It also follows the controller for a patch of a job or container that the template lacks. Call check.Patches first: it
+// reports such patches.
 //
-// The error is a [*PatchError], which names the manager and the field where the controller's own merge
-// would fail: an item without its merge key, an unknown directive. There is then no result.
+// The error is a [*PatchError]. It names the manager and the field at which the controller's own merge would fail. Examples are
+// an item without its merge key and an unknown directive. There is then no result.
 func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, opts Options) (*Result, error) {
 	if template == nil {
 		template = &trainer.JobSetTemplateSpec{}
@@ -87,7 +85,7 @@ func Apply(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch,
 	return result, nil
 }
 
-// layersOf are the patches as layers; with their names and places, if owners are wanted.
+// layersOf returns the patches as layers. It sets names and places only if owners are requested.
 func layersOf(patches []trainer.RuntimePatch, owners bool) []engine.Layered[trainer.JobSetTemplatePatch] {
 	layers := make([]engine.Layered[trainer.JobSetTemplatePatch], len(patches))
 	for i := range patches {
@@ -109,13 +107,13 @@ func patchError(patches []trainer.RuntimePatch, err error) error {
 	return &PatchError{Manager: patches[failed.Index].Manager, Path: failed.Path, Err: failed.Err}
 }
 
-// PatchError is why the cluster cannot merge a manager's patch.
+// PatchError reports that the cluster cannot merge a manager's patch.
 type PatchError struct {
-	// Manager is the manager whose patch it is.
+	// Manager owns the patch.
 	Manager string
-	// Path is the field of the JobSet template at which the merge fails.
+	// Path leads to the field of the JobSet template at which the merge fails.
 	Path fieldpath.Path
-	// Err says what is wrong there.
+	// Err states the problem.
 	Err error
 }
 
@@ -127,7 +125,7 @@ func (e *PatchError) Error() string {
 	return fmt.Sprintf("patch of manager %q: %s: %s", e.Manager, e.Path, e.Err)
 }
 
-// Unwrap is what is wrong with the field.
+// Unwrap returns the problem.
 func (e *PatchError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -135,8 +133,8 @@ func (e *PatchError) Unwrap() error {
 	return e.Err
 }
 
-// ManagedFields is the ownership in the form in which the API server keeps it: one entry for the runtime and one for each
-// patch, in that order, with what [engine.Ownership.FieldsV1] says of them. Entries carry no time.
+// ManagedFields returns the ownership in the API server's format. One entry stands for the runtime, then one for each patch in
+// order. Each holds the fields of [engine.Ownership.FieldsV1]. Entries carry no time.
 func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
 	var entries []metav1.ManagedFieldsEntry
 	for layer, fields := range o.FieldsV1(isIgnored) {
@@ -155,14 +153,13 @@ func ManagedFields(o *Ownership) []metav1.ManagedFieldsEntry {
 	return entries
 }
 
-// isIgnored says of a field that the controller does not take it from the template: of metadata it takes
-// labels and annotations only.
+// isIgnored reports whether the controller ignores a field of the template. Of metadata it takes labels and annotations only.
 func isIgnored(path fieldpath.Path) bool {
 	return len(path) > 1 && path[0] == fieldpath.Field("metadata") && path[1] != fieldpath.Field("labels") && path[1] != fieldpath.Field("annotations")
 }
 
-// restoreOrder puts the merged jobs back into the template's order. A job that the template lacks
-// counts as its first one, as a Go map's zero value does in the controller.
+// restoreOrder sorts the merged jobs into the template's order. A job that the template lacks counts as its first one, like the
+// zero value of the controller's Go map.
 func restoreOrder(merged, template []jobset.ReplicatedJob) {
 	order := make(map[string]int, len(template))
 	for i := range template {
@@ -174,9 +171,8 @@ func restoreOrder(merged, template []jobset.ReplicatedJob) {
 	}
 }
 
-// Upsert returns the patches with one manager's entry replaced in full, in its place, or added last
-// where the manager has none. It never changes the list it is given, nor merges the old entry with
-// the new one: a manager that sends less takes back what it no longer sends.
+// Upsert returns the patches with one manager's entry replaced in full. It appends the entry if the manager has none. It never
+// changes the given list. It does not merge the old entry with the new one: a manager that sends less withdraws the rest.
 func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
 	patches = slices.Clone(patches)
 	entry = *entry.DeepCopy()

@@ -13,11 +13,12 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Review returns what a merge did that is no conflict between managers and still worth a look: an
-// override, a note for each field in which a patch changed what the runtime set; and a warning for
-// each variable that refers to another which the merge put after it. It takes the template that was
-// merged and the merge's result, which must have been asked for its owners, and finds nothing without; the object of the
-// findings is for the caller to fill in.
+// Review returns findings about a merge other than conflicts between managers. It returns a note for each field in which a
+// patch changed the runtime's value. It returns a warning for each variable that refers to another one that the merge put after
+// it.
+//
+// The template is the base of the merge, and r its result. Without owners in the result, Review returns nil. The caller sets
+// the object of the findings.
 func Review(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	if r == nil || r.Owners == nil {
 		return nil
@@ -42,12 +43,12 @@ func overrides(r *Result) finding.List {
 	return found
 }
 
-// reference matches $(NAME) in the value of a variable, which Kubernetes expands to variables that
-// are defined before it. $$(NAME) is no reference.
+// reference matches $(NAME) in the value of a variable. Kubernetes expands it to a variable that is defined earlier. It does
+// not expand $$(NAME).
 var reference = regexp.MustCompile(`(^|[^$])((?:\$\$)*)\$\(([^()]+)\)`)
 
-// envOrder compares each container's variables before and after the merge, which puts new ones in
-// front: a reference that was in order, or is new, may then come too early.
+// envOrder compares each container's variables before and after the merge. The merge puts new variables in front, so an old or
+// new reference may then come too early.
 func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	var found finding.List
 	for i := range r.Template.Spec.ReplicatedJobs {
@@ -65,7 +66,7 @@ func envOrder(template *trainer.JobSetTemplateSpec, r *Result) finding.List {
 	return found
 }
 
-// envOrderIn adds what it finds in one list of a job's containers.
+// envOrderIn appends the findings for one list of a job's containers.
 func envOrderIn(found finding.List, job, list string, containers, before []corev1.Container) finding.List {
 	for i := range containers {
 		c := &containers[i]
@@ -82,7 +83,7 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 		}
 		for _, pair := range early {
 			if slices.Contains(old, pair) {
-				continue // the runtime's own order, and not the merge's doing
+				continue // the runtime's own order
 			}
 			found = append(found, finding.Finding{
 				Code: finding.CodeEnvOrder, Severity: finding.Warning,
@@ -96,7 +97,7 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 	return found
 }
 
-// tooEarly lists the references of variables to others that are defined later only.
+// tooEarly lists the references to variables that are defined only later.
 func tooEarly(env []corev1.EnvVar) [][2]string {
 	var pairs [][2]string
 	for i := range env {

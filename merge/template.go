@@ -10,20 +10,19 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// JobSetTemplate is the merge schema of a runtime's JobSet template
-// (trainer.JobSetTemplateSpec) and of the patches to it (trainer.JobSetTemplatePatch). Merge rules
-// come from the template's struct tags, which is where the controller takes them from: Trainer
-// v2.3.0 pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
+// JobSetTemplate returns the merge schema of a runtime's JobSet template (trainer.JobSetTemplateSpec) and of its patches
+// (trainer.JobSetTemplatePatch). The merge rules come from the template's struct tags, as in the controller: Trainer v2.3.0
+// pkg/runtime/core merges with strategicpatch and the type JobSetSpec.
 func JobSetTemplate() *schema.Type { return plan().Type() }
 
-// plan is how patches merge into a runtime's template.
+// plan merges patches into a runtime's template.
 var plan = sync.OnceValue(func() *engine.Plan[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch] {
 	p, err := engine.For[trainer.JobSetTemplateSpec, trainer.JobSetTemplatePatch](schema.Rules{
 		Unions: unions.Pod(),
-		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's
-		// template.metadata and looks at nothing else there.
+		// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo copies labels and annotations of a patch's template.metadata and
+		// ignores the rest.
 		Only: map[string][]string{"metadata": {"labels", "annotations"}},
-		// The definition tells ports of a container apart by protocol, too, and so admits two of one number.
+		// The definition identifies a container's ports by number and protocol, and so admits two of one number.
 		Twins: true,
 	})
 	if err != nil {

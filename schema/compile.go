@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// Rules say what the struct tags of a type do not.
+// Rules hold merge rules that the struct tags of a type lack.
 type Rules struct {
-	// Keys are the merge keys of lists without one in their tags, by the type of their items.
+	// Keys are the merge keys of lists whose tags have none, by the type of their items.
 	Keys map[reflect.Type]string
 	// Unions are the unions of a struct type.
 	Unions map[reflect.Type][]Union
-	// Only restricts what a patch may set of a struct to the fields that it names. Its keys are paths of field names
-	// from the root, such as "metadata" or "spec.template".
+	// Only restricts the fields of a struct that a patch may set. Its keys are paths of field names from the root, such as
+	// "metadata" or "spec.template".
 	Only map[string][]string
-	// Twins allows a patch to hold two items of one merge key, which a strategic merge makes one of, or keeps where the base
-	// lacks the list. Without it they are an error.
+	// Twins allows a patch to hold two items of one merge key. A strategic merge combines the two, or keeps both if the base
+	// lacks the list. Without Twins they are an error.
 	Twins bool
 }
 
-// Compile reads how the values of a Go type merge off its struct tags, with the rules that tags cannot say, and pairs its
-// fields with those of the type of patches that mirrors it. patch is template itself where patches have the same type, and
-// nil where there are none. The tags are those of Kubernetes: json, patchStrategy, patchMergeKey. A type that
-// contains itself is fine. The error says which rule leads to no field.
+// Compile reads from struct tags and rules how the values of a Go type merge. It pairs the type's fields with the fields of
+// patch, the mirroring type of patches. If patches have the same type, patch is template; without patches it is nil. Compile
+// reads the tags of Kubernetes: json, patchStrategy, patchMergeKey. A type may contain itself. The error names a rule that
+// leads to no field.
 func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	if template == nil {
 		return nil, errors.New("there is no type to compile")
@@ -43,8 +43,8 @@ func Compile(template, patch reflect.Type, r Rules) (*Type, error) {
 	return t, nil
 }
 
-// restrict leaves to patches only the named fields of the struct at a path. Types are shared between the fields that have
-// them, so those on the way are copied.
+// restrict allows patches only the named fields of the struct at a path. Fields share types, so restrict copies the types on
+// the path.
 func (c *compiler) restrict(t *Type, path, only []string) error {
 	i := slices.IndexFunc(t.Fields, func(f *StructField) bool { return f.Name == path[0] })
 	if i < 0 {
@@ -85,18 +85,18 @@ type typePair struct{ template, patch reflect.Type }
 type compiler struct {
 	rules   Rules
 	done    map[typePair]*Type
-	holds   map[reflect.Type]bool // the types from which maps can be reached, or cannot
+	holds   map[reflect.Type]bool // whether each type reaches a map
 	layouts map[reflect.Type]*layout
 	structs []*Type
 	keyed   []*Type // the list-maps
 }
 
-// finish fills in what needs the fields of all types: a type may contain itself.
+// finish sets the parts of types that need the fields of all types: a type may contain itself.
 func (c *compiler) finish() {
 	for _, t := range c.keyed {
 		t.key = t.Elem.Field(t.Key)
 	}
-	// Which structs have a list-map or a union inside, and which of them also a map.
+	// Find the structs that contain a list-map or a union, then also the structs that contain a map.
 	nested := c.holding(func(t *Type) bool { return t.Kind == ListMap || len(t.Unions) > 0 })
 	inside := c.holding(func(t *Type) bool {
 		return t.Kind == ListMap || len(t.Unions) > 0 || t.Kind == Map || t.Kind == Atomic && t.maps
@@ -114,7 +114,7 @@ func (c *compiler) finish() {
 	}
 }
 
-// holding returns a function that reports whether a type is wanted, or is a struct with a field of a type that is.
+// holding returns a function that reports whether a type is wanted, or is a struct that contains a wanted type.
 func (c *compiler) holding(wanted func(*Type) bool) func(*Type) bool {
 	structs := map[*Type]bool{}
 	holds := func(t *Type) bool { return structs[t] || wanted(t) }
@@ -190,7 +190,7 @@ func (c *compiler) fields(t *Type, template, patch reflect.Type) {
 	t.scan = scanOf(t.patchable)
 }
 
-// tagged is the type of a field whose own tags say how its values merge: it is not shared with other fields.
+// tagged returns the type of a field whose own tags decide how its values merge. Other fields do not share this type.
 func (c *compiler) tagged(t *Type, of reflect.Type, tag reflect.StructTag) *Type {
 	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
 	list := t.Kind == Atomic
@@ -228,7 +228,7 @@ func (c *compiler) layoutOf(t reflect.Type) *layout {
 	return c.layouts[t]
 }
 
-// placed notes where in memory the fields stand.
+// placed sets the memory offsets of the fields.
 func placed(fields []goField, within *layout) []goField {
 	for i := range fields {
 		fields[i].slot.place(within)
@@ -236,8 +236,8 @@ func placed(fields []goField, within *layout) []goField {
 	return fields
 }
 
-// goFields lists the fields that encoding/json would write for a struct, inlined structs in place. The struct stands
-// at an index sequence within the outer types.
+// goFields lists the fields that encoding/json would write for a struct, with inlined structs in place. The index sequence
+// outer leads to the struct within the outer types.
 func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField {
 	fields := make([]goField, 0, t.NumField())
 	for i := range t.NumField() {
@@ -269,7 +269,7 @@ func goFields(t reflect.Type, outer []int, outerTypes ...reflect.Type) []goField
 	return fields
 }
 
-// fieldNamed finds a field, or nil.
+// fieldNamed returns the field with a name, or nil.
 func fieldNamed(fields []goField, name string) *goField {
 	for i := range fields {
 		if fields[i].name == name {
@@ -288,7 +288,7 @@ func hasOption(options, name string) bool {
 	return false
 }
 
-// mostPointers is how many pointers to pointers are followed. More has only a pointer type that points to itself.
+// mostPointers limits chains of pointers. Only a pointer type that points to itself is longer.
 const mostPointers = 64
 
 func indirect(t reflect.Type) reflect.Type {
@@ -305,18 +305,17 @@ func elem(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// encodesItself reports whether the type writes its own JSON, as quantities and times do: to a
-// merge it is then one value.
+// encodesItself reports whether the type writes its own JSON, as quantities and times do. A merge treats it as one value.
 func encodesItself(t reflect.Type) bool {
 	marshaler := reflect.TypeFor[json.Marshaler]()
 	return t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)
 }
 
-// canHoldMaps reports whether a map can be reached from values of the type.
+// canHoldMaps reports whether values of the type reach a map.
 func (c *compiler) canHoldMaps(t reflect.Type) bool {
 	seen := map[reflect.Type]bool{}
 	holds := c.holdsMaps(t, seen)
-	if !holds { // a type that was seen before a map was found may still hold one
+	if !holds { // a type visited before the map was found may still hold one
 		for of := range seen {
 			c.holds[of] = false
 		}
@@ -348,7 +347,7 @@ func (c *compiler) holdsMaps(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return holds
 }
 
-// saysScalar reports whether a type that writes its own JSON declares that it is no object, as quantities and times do.
+// saysScalar reports whether a type with its own JSON declares a JSON type other than object, as quantities and times do.
 func saysScalar(t reflect.Type) bool {
 	declared, ok := reflect.New(t).Interface().(interface{ OpenAPISchemaType() []string })
 	return ok && len(declared.OpenAPISchemaType()) > 0 && !slices.Contains(declared.OpenAPISchemaType(), "object")

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// ParseOpenAPI reads how the objects of a custom resource merge under server-side apply off its definition: a
-// CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON. The version is
-// the one that the caller names, else the one that is stored.
+// ParseOpenAPI reads a definition and returns how the objects of its custom resource merge under server-side apply. The
+// definition is a CustomResourceDefinition of apiextensions.k8s.io/v1, or the openAPIV3Schema of one of its versions, as JSON.
+// The default version is the stored one.
 //
-// The schema must be structural, as Kubernetes requires of every definition. The error lists each place that
-// is not, by its JSON path. Rules in CEL and the values of defaults are not judged: they do not bear on how objects merge.
+// The schema must be structural, as Kubernetes requires of every definition. The error lists each violation by its JSON path.
+// ParseOpenAPI does not check CEL rules and default values, since they do not affect merges.
 //
-// apiVersion, kind and metadata are what they are for every object, whatever the schema says of them. The types of fields have
-// no slots in a Go type, and merge objects: package engine's ForObject.
+// It ignores the schema of apiVersion, kind and metadata, because every object shares them. The types of fields have no slots
+// in a Go type. They merge objects: see ForObject in package engine.
 func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -49,7 +49,7 @@ func ParseOpenAPI(data []byte, version ...string) (*Type, error) {
 	return newOpenAPI().root(root), nil
 }
 
-// versionOf finds the schema of a version in a definition, and where it stands.
+// versionOf finds the schema of a version in a definition, and its place.
 func versionOf(definition map[string]any, wanted []string) (map[string]any, *place, error) {
 	if kind := definition["kind"]; kind != "CustomResourceDefinition" {
 		return nil, nil, fmt.Errorf("kind: must be CustomResourceDefinition, and is %v", kind)
@@ -84,11 +84,11 @@ func versionOf(definition map[string]any, wanted []string) (map[string]any, *pla
 // Open returns the type of objects without a schema: objects merge by key, and every other value is replaced.
 func Open() *Type { return newOpenAPI().free.Object }
 
-// openAPI compiles a schema that is structural. Definitions repeat a few types all over, so one of each is made.
+// openAPI compiles a structural schema. Definitions repeat a few types often, so it makes one of each.
 type openAPI struct {
 	any, text, number, boolean *Type
-	// free is a value that its JSON alone describes: objects merge by key, all else is replaced. whole is one within a
-	// list of such values, where objects are replaced, too.
+	// free is a value that only its JSON describes: objects merge by key, and all else is replaced. Within a list of such
+	// values the type is whole, and objects are replaced as well.
 	free, whole *Type
 	meta        *Type
 }
@@ -110,12 +110,12 @@ func newOpenAPI() *openAPI {
 	return c
 }
 
-// root is the type of whole objects.
+// root returns the type of whole objects.
 func (c *openAPI) root(s map[string]any) *Type {
 	return c.object(s, s[keepsUnknown] == true, true)
 }
 
-// value is the type of a schema. free says that a schema around it keeps unknown fields, which holds for all within.
+// value returns the type of a schema. The flag free states that an outer schema keeps unknown fields, and so do all inner ones.
 func (c *openAPI) value(s map[string]any, free bool) *Type {
 	free = free || s[keepsUnknown] == true
 	switch s["type"] {
@@ -131,7 +131,7 @@ func (c *openAPI) value(s map[string]any, free bool) *Type {
 		if format := s["format"]; format == nil || format == "" || format == "byte" {
 			return c.text
 		}
-		return c.any // an API server lets these be any scalar when it merges
+		return c.any // an API server accepts any scalar here when it merges
 	default:
 		if len(subschemas(s, "properties")) == 0 && s["additionalProperties"] == nil && s["items"] == nil {
 			return c.free
@@ -140,7 +140,7 @@ func (c *openAPI) value(s map[string]any, free bool) *Type {
 	}
 }
 
-// object is the type of a schema's objects. whole says that they are objects of Kubernetes, with kind and metadata.
+// object returns the type of a schema's objects. whole reports that these are Kubernetes objects, with kind and metadata.
 func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
 	t := &Type{Kind: Struct}
 	properties := subschemas(s, "properties")
@@ -180,7 +180,7 @@ func (c *openAPI) object(s map[string]any, free, whole bool) *Type {
 	return t
 }
 
-// withFields gives a struct its fields, in the order of their names.
+// withFields sets the fields of a struct, sorted by name.
 func (t *Type) withFields(fields []StructField) {
 	slices.SortFunc(fields, func(a, b StructField) int { return strings.Compare(a.Name, b.Name) })
 	t.Fields = make([]*StructField, len(fields))
@@ -195,7 +195,7 @@ func (t *Type) withFields(fields []StructField) {
 	}
 }
 
-// fewFields is how many fields are searched one by one.
+// fewFields is the length up to which a linear search is used.
 const fewFields = 8
 
 func (c *openAPI) list(s map[string]any, free bool) *Type {
@@ -216,7 +216,7 @@ func (c *openAPI) list(s map[string]any, free bool) *Type {
 	return t
 }
 
-// objectMeta is the type of metadata, of which an API server has its own.
+// objectMeta returns the type of metadata, which an API server defines itself.
 func (c *openAPI) objectMeta() *Type {
 	fields := func(of *Type, names ...string) []StructField {
 		fields := make([]StructField, len(names))
@@ -246,7 +246,7 @@ func (c *openAPI) objectMeta() *Type {
 	return meta
 }
 
-// The extensions that say how values merge.
+// The extensions that decide how values merge.
 const (
 	keepsUnknown = "x-kubernetes-preserve-unknown-fields"
 	embedded     = "x-kubernetes-embedded-resource"
@@ -256,7 +256,7 @@ const (
 	mapType      = "x-kubernetes-map-type"
 )
 
-// subschemas are the schemas that a keyword holds by name.
+// subschemas returns the schemas that a keyword holds by name.
 func subschemas(s map[string]any, keyword string) map[string]map[string]any {
 	held, _ := s[keyword].(map[string]any)
 	schemas := make(map[string]map[string]any, len(held))
@@ -268,7 +268,7 @@ func subschemas(s map[string]any, keyword string) map[string]map[string]any {
 	return schemas
 }
 
-// texts are the strings of a list.
+// texts returns the strings of a list.
 func texts(list any) []string {
 	items, _ := list.([]any)
 	all := make([]string, 0, len(items))
@@ -280,7 +280,7 @@ func texts(list any) []string {
 	return all
 }
 
-// plain is a value as objects hold it, with int64 and float64 for numbers.
+// plain returns a value with int64 and float64 for numbers, as objects hold them.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -306,7 +306,7 @@ func plain(v any) any {
 	}
 }
 
-// jsonName is what JSON calls a decoded value.
+// jsonName returns the name of a decoded value's JSON type.
 func jsonName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// Most fields of most patches are empty, and every patch is looked through. So whether a field is empty is read from
-// memory at its compiled offset, and reflection is asked only for fields that hold something. This file and view.go are
-// the only ones that do so: an offset is that of the field in the very struct type that it is used on.
+// Most fields of most patches are empty, and every patch is searched. So this file and view.go read from memory, at a compiled
+// offset, whether a field is empty. They use reflection only for the other fields. No other file reads memory. An offset is
+// valid only for the struct type that it was compiled from.
 
-// Encoded yields the fields that a patch's JSON holds, each with its value, in the order of Patchable.
-// The patch is an addressable struct of the patch's Go type, and of anything else no field is yielded. It is what
-// [Slot.Of] says of every field, made ready for those who want them all.
+// Encoded yields the fields in a patch's JSON, each with its value, in the order of Patchable. The patch is an addressable
+// struct of the patch's Go type; for any other value Encoded yields nothing. It equals [Slot.Of] for every field, but is
+// faster.
 func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Value] {
 	return func(yield func(*StructField, reflect.Value) bool) {
 		if t == nil || patch.Kind() != reflect.Struct || !patch.CanAddr() || patch.Type() != t.patchType {
@@ -36,14 +36,14 @@ func (t *Type) Encoded(patch reflect.Value) iter.Seq2[*StructField, reflect.Valu
 	}
 }
 
-// scanStep is one field in the walk over a patch's struct, made ready.
+// scanStep is one precomputed field of a walk over a patch's struct.
 type scanStep struct {
 	field  *StructField
 	offset uintptr
 	rule   emptiness
 }
 
-// emptiness is what to look at to see that the encoding leaves a field out.
+// emptiness selects the test for a field that the encoding omits.
 type emptiness uint8
 
 const (
@@ -54,7 +54,7 @@ const (
 	notEmptyList
 )
 
-// leavesOut reports whether the encoding leaves out the field at an address.
+// leavesOut reports whether the encoding omits the field at an address.
 func (e emptiness) leavesOut(at unsafe.Pointer) bool {
 	switch e {
 	case notNil:
@@ -68,7 +68,7 @@ func (e emptiness) leavesOut(at unsafe.Pointer) bool {
 	}
 }
 
-// scanOf makes the walk over the fields ready.
+// scanOf precomputes the walk over the fields.
 func scanOf(fields []*StructField) []scanStep {
 	steps := make([]scanStep, len(fields))
 	for i, f := range fields {
@@ -77,7 +77,7 @@ func scanOf(fields []*StructField) []scanStep {
 	return steps
 }
 
-// Texts are the strings that a field holds in each struct of a list.
+// Texts are the values of a string field in each struct of a list.
 type Texts struct {
 	memory    unsafe.Pointer
 	size      uintptr
@@ -85,8 +85,8 @@ type Texts struct {
 	omitEmpty bool
 }
 
-// Read sets t to what a slot holds in the structs of a list; false for a slot that holds no string, and for a list of
-// anything else than the slot's structs.
+// Read sets t to a slot's values in the structs of a list. It returns false if the slot does not hold a string, or if the list
+// holds other values.
 func (t *Texts) Read(s *Slot, list reflect.Value) bool {
 	if t == nil || s == nil || !s.direct || s.kind != reflect.String || s.OmitZero || list.Kind() != reflect.Slice || list.Type() != s.in.list {
 		return false
@@ -95,7 +95,7 @@ func (t *Texts) Read(s *Slot, list reflect.Value) bool {
 	return true
 }
 
-// Find returns the position of the first of n structs that holds a string, -1 where none does.
+// Find returns the position of the first of n structs with the string, or -1.
 func (t *Texts) Find(n int, text string) int {
 	if t == nil {
 		return -1
@@ -108,10 +108,10 @@ func (t *Texts) Find(n int, text string) int {
 	return -1
 }
 
-// Len is the number of structs.
+// Len returns the number of structs.
 func (t Texts) Len() int { return t.length }
 
-// At returns the string of a struct, and whether the struct's encoding has it.
+// At returns the string of a struct and reports whether the struct's encoding has it.
 func (t Texts) At(i int) (text string, encoded bool) {
 	if uint(i) >= uint(t.length) {
 		return "", false
@@ -120,14 +120,14 @@ func (t Texts) At(i int) (text string, encoded bool) {
 	return text, text != "" || !t.omitEmpty
 }
 
-// layout is a struct type. A compiler makes one of each type, so that two of them are compared by their addresses.
+// layout is a struct type. A compiler makes one layout of each type, so that their addresses identify types.
 type layout struct {
 	of   reflect.Type
-	list reflect.Type // of a list of them
+	list reflect.Type // the type of a list of these structs
 	size uintptr
 }
 
-// place notes where in memory the slot stands in a struct, and how to see there that it is empty.
+// place computes the slot's offset in a struct, and the test for an empty field there.
 func (s *Slot) place(in *layout) {
 	s.in, s.direct = in, true
 	t := in.of

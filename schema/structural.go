@@ -7,16 +7,17 @@ import (
 	"strconv"
 )
 
-// This file judges whether the schema of a definition is structural, as the API server does before it takes a definition
-// (apiextensions-apiserver v0.36.3 pkg/apiserver/schema, and pkg/apis/apiextensions/validation for the rules of lists).
+// This file checks whether the schema of a definition is structural, as the API server does before it accepts a definition. The
+// sources are apiextensions-apiserver v0.36.3 pkg/apiserver/schema, and pkg/apis/apiextensions/validation for the rules of
+// lists.
 
-// judge gathers what is wrong with a schema, each once, in the order of the document's sorted names.
+// judge collects the distinct problems of a schema, in the order of the document's sorted names.
 type judge struct {
 	problems []error
 	seen     map[string]bool
 }
 
-// place is where a schema stands in its document.
+// place is the place of a schema in its document.
 type place struct {
 	parent *place
 	text   string
@@ -26,7 +27,7 @@ func (p *place) child(text string) *place { return &place{p, "." + text} }
 func (p *place) key(name string) *place   { return &place{p, "[" + name + "]"} }
 func (p *place) index(i int) *place       { return &place{p, "[" + strconv.Itoa(i) + "]"} }
 
-// String is the JSON path.
+// String returns the JSON path.
 func (p *place) String() string {
 	var parts []string
 	length := 0
@@ -57,10 +58,10 @@ type problem string
 
 func (p problem) Error() string { return string(p) }
 
-// deepestSchema is how many schemas may stand one within the other. No definition comes near it.
+// deepestSchema limits the nesting of schemas. No definition comes near it.
 const deepestSchema = 500
 
-// root judges the schema of a version.
+// root checks the schema of a version.
 func (j *judge) root(s map[string]any, at *place) {
 	j.schema(s, at, within{root: true})
 	if j.tooDeep() {
@@ -73,25 +74,25 @@ func (j *judge) root(s map[string]any, at *place) {
 	}
 }
 
-// tooDeep reports whether the schema was given up.
+// tooDeep reports whether the check has stopped because of the schema's depth.
 func (j *judge) tooDeep() bool {
 	return len(j.problems) > 0 && j.problems[len(j.problems)-1] == errTooDeep
 }
 
 var errTooDeep error = problem("schemas nest more than " + strconv.Itoa(deepestSchema) + " deep")
 
-// within is what the schemas around one say of it.
+// within holds the facts that outer schemas decide for an inner one.
 type within struct {
 	root       bool
 	meta       bool   // within the metadata of an object
-	noDefaults string // why there may be no defaults
+	noDefaults string // the reason why defaults are forbidden
 	depth      int
 }
 
 var (
 	schemaTypes = []string{"array", "boolean", "integer", "number", "object", "string"}
 	unsupported = []string{"$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties"}
-	// keywords are the JSON types of the keywords whose values bear on the structure.
+	// keywords are the JSON types of the keywords that affect the structure.
 	keywords = map[string]string{
 		"type": "a string", "format": "a string", "title": "a string", "description": "a string", "pattern": "a string", "id": "a string",
 		"$ref": "a string", "$schema": "a string", "nullable": "a boolean", "uniqueItems": "a boolean", "properties": "an object",
@@ -100,7 +101,7 @@ var (
 	}
 )
 
-// schema judges one schema and those within it by the rules that hold everywhere.
+// schema checks a schema and its inner schemas by the rules that apply everywhere.
 func (j *judge) schema(s map[string]any, at *place, w within) {
 	if j.tooDeep() {
 		return
@@ -150,7 +151,7 @@ func (j *judge) schema(s map[string]any, at *place, w within) {
 	j.inner(s, at, w)
 }
 
-// extensions judges what a schema says of merging.
+// extensions checks the merge extensions of a schema.
 func (j *judge) extensions(s map[string]any, of string, at *place) {
 	if kind, ok := s[mapType].(string); ok {
 		if of != "object" {
@@ -190,7 +191,7 @@ func (j *judge) extensions(s map[string]any, of string, at *place) {
 	j.mapKeys(keys, s, items, at)
 }
 
-// mapKeys judges the keys of a list whose items merge by keys.
+// mapKeys checks the keys of a list whose items merge by keys.
 func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 	if len(keys) == 0 {
 		j.refuse(at.child(listKeys), "required in a map")
@@ -238,7 +239,7 @@ func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 	}
 }
 
-// inner judges the schemas within one.
+// inner checks the schemas within a schema.
 func (j *judge) inner(s map[string]any, at *place, w within) {
 	inside := w
 	inside.root = false
@@ -296,7 +297,7 @@ func (j *judge) inner(s map[string]any, at *place, w within) {
 	}
 }
 
-// notSchemas refuses properties that are no schemas.
+// notSchemas reports properties that are not schemas.
 func (j *judge) notSchemas(properties any, at *place) {
 	held, _ := properties.(map[string]any)
 	for _, name := range sortedKeys(held) {
@@ -319,7 +320,7 @@ const (
 	fieldLevel
 )
 
-// structure judges whether the schema of each value says of which type it is, and leaves junctors to say what holds of it.
+// structure checks that the schema of each value declares its type, and that junctors only restrict values.
 func (j *judge) structure(s map[string]any, at *place, l level) {
 	of, _ := s["type"].(string)
 	items, properties := asSchema(s["items"]), subschemas(s, "properties")
@@ -365,7 +366,7 @@ func (j *judge) structure(s map[string]any, at *place, l level) {
 	j.identity(s, properties, at, l)
 }
 
-// identity judges what a schema says of the kind and the metadata of an object.
+// identity checks a schema's restrictions on the kind and the metadata of an object.
 func (j *judge) identity(s map[string]any, properties map[string]map[string]any, at *place, l level) {
 	if l != rootLevel && s[embedded] != true {
 		return
@@ -424,7 +425,7 @@ var structuralKeywords = map[string]bool{
 	keepsUnknown: true, embedded: true, intOrString: true, listType: true, listKeys: true, mapType: true,
 }
 
-// junctors judges what allOf, anyOf, oneOf and not hold. The two patterns that say "an integer or a string" are left out.
+// junctors checks the contents of allOf, anyOf, oneOf and not. It skips the two patterns for an integer or a string.
 func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool) {
 	for _, junctor := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[junctor].([]any)
@@ -444,7 +445,7 @@ func (j *judge) junctors(s map[string]any, at *place, skipAnyOf, skipFirst bool)
 	}
 }
 
-// nested judges a schema within a junctor, which may say of values only what holds of them.
+// nested checks a schema within a junctor, which may only restrict values.
 func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
 	j.junctors(s, at, skipAnyOf, false)
 	if items := asSchema(s["items"]); items != nil {
@@ -481,7 +482,7 @@ func (j *judge) nested(s map[string]any, at *place, skipAnyOf bool) {
 	}
 }
 
-// complete judges whether every value of which a junctor of s says something is described by the schema of, too.
+// complete checks that the schema of describes every value that a junctor of s restricts.
 func (j *judge) complete(s, of map[string]any, at, said *place) {
 	check := func(sub any, said *place) {
 		if sub := asSchema(sub); sub != nil {
@@ -512,7 +513,7 @@ func (j *judge) describes(s, of map[string]any, at, said *place) {
 	}
 }
 
-// isIntOrString reports whether a junctor is the pattern that says "an integer or a string".
+// isIntOrString reports whether a junctor is the pattern for an integer or a string.
 func isIntOrString(anyOf any) bool {
 	list, _ := anyOf.([]any)
 	return len(list) == 2 && isOnlyType(list[0], "integer") && isOnlyType(list[1], "string")
@@ -528,7 +529,7 @@ func isOnlyType(v any, of string) bool {
 	return s["type"] == of
 }
 
-// firstIsIntOrString reports whether the first schema of allOf begins the pattern.
+// firstIsIntOrString reports whether the first schema of allOf begins that pattern.
 func firstIsIntOrString(s map[string]any) bool {
 	list, _ := s["allOf"].([]any)
 	return len(list) > 0 && isIntOrString(asSchema(list[0])["anyOf"])

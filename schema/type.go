@@ -1,4 +1,4 @@
-// Package schema answers how each field of a type merges, and which of them a patch may set.
+// Package schema describes how each field of a type merges, and which fields a patch may set.
 //
 // A schema is data, compiled once from the struct tags of a Go type or from a CustomResourceDefinition:
 //
@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Kind is how the values of a type merge when a patch meets them.
+// Kind is the way in which the values of a type merge with a patch.
 type Kind uint8
 
 const (
@@ -27,13 +27,13 @@ const (
 	ListMap
 	// Set values are lists of strings that merge by union.
 	Set
-	// Atomic values are lists that a patch replaces whole, or objects where a definition says so.
+	// Atomic values are lists that a patch replaces whole, or objects with the same rule in a definition.
 	Atomic
-	// Untyped values are of no type: each merges as its JSON says, by Object or List, and else as a Scalar.
+	// Untyped values merge by their JSON: by Object or List, and otherwise as a Scalar.
 	Untyped
 )
 
-// String is the name of the kind as the documentation has it.
+// String returns the name of the kind as in the documentation.
 func (k Kind) String() string {
 	switch k {
 	case Scalar:
@@ -55,20 +55,20 @@ func (k Kind) String() string {
 	}
 }
 
-// Type says how the values of one type merge. Types are shared and never change.
+// Type describes how the values of one type merge. Types are shared and never change.
 type Type struct {
 	// Kind is the rule.
 	Kind Kind
-	// Key is the merge key of a ListMap: the field of its items that tells them apart.
+	// Key is the merge key of a ListMap: the field that identifies its items.
 	Key string
-	// Keys are the merge keys of a ListMap of a definition, which may have several; Key is empty then.
+	// Keys are the merge keys of a ListMap of a definition. If there are several, Key is empty.
 	Keys []string
-	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map. In a Struct it is that of
-	// fields that Fields do not name, nil where there may be none.
+	// Elem is the type of the items of a ListMap, Set or Atomic, and of the values of a Map. In a Struct it is the type of
+	// fields that Fields does not name. It is nil if such fields are forbidden.
 	Elem *Type
-	// Object and List say how objects and lists merge in a field that is Untyped. An Atomic with Object replaces objects.
+	// Object and List describe how objects and lists merge in an Untyped field. An Atomic with Object replaces objects.
 	Object, List *Type
-	// JSON is what a Scalar of a definition holds: "string", "number", "boolean", or "" for any of them.
+	// JSON is the JSON type of a definition's Scalar: "string", "number", "boolean", or "" for any of them.
 	JSON string
 	// Fields are the fields of a Struct in the order of the API type, inlined structs in place.
 	Fields []*StructField
@@ -77,13 +77,13 @@ type Type struct {
 
 	// Raw marks a Scalar that writes its own JSON, which may be an object of any shape.
 	Raw bool
-	// Plain marks a Struct that rules restrict, and its maps: a key with a $ is a key like any other there.
+	// Plain marks a Struct that rules restrict, and its maps. There, a key with a $ is an ordinary key.
 	Plain bool
 
 	goType    reflect.Type
 	patchType reflect.Type
-	layout    *layout // of a Struct of the template's Go type
-	patched   *layout // of one of the patch's
+	layout    *layout // the layout of a Struct's Go type in the template
+	patched   *layout // the layout of its Go type in the patch
 	patchable []*StructField
 	key       *StructField
 	scan      []scanStep
@@ -91,32 +91,31 @@ type Type struct {
 	nested    Fields                  // the fields that are list-maps, have a union or hold such a field
 	inside    Fields                  // nested, and the fields that are maps or hold some
 	maps      bool                    // whether an Atomic's items can hold maps
-	byName    map[string]*StructField // of a struct with many fields, nil for others
+	byName    map[string]*StructField // the index of a struct with many fields, otherwise nil
 }
 
 // StructField is one field of a Struct.
 type StructField struct {
 	// Name is the field's name in JSON.
 	Name string
-	// Type is how its values merge.
+	// Type is the type of its values.
 	Type *Type
-	// Template is where the field stands in the template's Go type.
+	// Template locates the field in the template's Go type.
 	Template Slot
-	// Patch is where it stands in the patch's Go type, nil where no manager may patch it.
+	// Patch locates the field in the patch's Go type. It is nil if no manager may patch the field.
 	Patch *Slot
-	// Default is what an item's merge key is where the item leaves it out; nil for none. Only definitions have it.
+	// Default is the merge key of an item that omits it; nil for none. Only definitions set it.
 	Default any
 }
 
-// Union is a group of fields of which an object may set only one: the cluster keeps what every
-// patch sets, and then refuses an object that sets two.
+// A Union is a group of fields of which an object may set only one. The cluster keeps the fields that all patches set, and then
+// rejects an object with two of them.
 type Union struct {
-	// Name is what the group is called in messages: "source".
+	// Name names the group in messages, such as "source".
 	Name string
-	// Members are the names of the fields. In a union with a discriminator they belong to one of its
-	// values, named by When.
+	// Members are the names of the fields. In a union with a discriminator they belong to its value in When.
 	Members []string
-	// Discriminator is the field that says which member is in use, or "".
+	// Discriminator is the field that names the member in use, or "".
 	Discriminator string
 	// When is the discriminator's value that allows Members.
 	When string
@@ -132,27 +131,27 @@ func (u Union) Has(field string) bool {
 	return false
 }
 
-// Slot is where a field stands in a Go struct, and when its encoding leaves it out.
+// Slot locates a field in a Go struct, and states when its encoding omits the field.
 type Slot struct {
-	// Index is the field's index sequence, as reflect.Value.FieldByIndex takes it.
+	// Index is the field's index sequence for reflect.Value.FieldByIndex.
 	Index []int
 	// OmitEmpty and OmitZero are the options of the field's json tag.
 	OmitEmpty, OmitZero bool
 
 	kind   reflect.Kind
-	in     *layout   // the struct that Index is within
-	offset uintptr   // of the field in it, if direct
-	direct bool      // no embedded pointer is on the way
-	rule   emptiness // of what is at offset
-	shape  shape     // of the field
+	in     *layout   // the struct that Index starts from
+	offset uintptr   // the offset of the field in that struct, if direct
+	direct bool      // whether the path contains no embedded pointer
+	rule   emptiness // the test for an empty value at offset
+	shape  shape     // the shape of the field
 }
 
-// IsPointer reports whether the field is a pointer, in which null and an empty value are two.
+// IsPointer reports whether the field is a pointer, for which null and an empty value differ.
 func (s *Slot) IsPointer() bool { return s != nil && s.kind == reflect.Pointer }
 
-// Of returns the slot's value in a struct, and whether JSON would hold the field at all. A field
-// without omitempty is encoded also when it is empty, and a nil pointer or list there reads null. There is no value
-// in what is no struct, or in an embedded pointer that is nil.
+// Of returns the slot's value in a struct and reports whether JSON would hold the field at all. A field without omitempty is
+// always encoded, and a nil pointer or list there encodes as null. The value is invalid if parent is not a struct, or within a
+// nil embedded pointer.
 func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct {
 		return reflect.Value{}, false
@@ -161,7 +160,7 @@ func (s *Slot) Of(parent reflect.Value) (value reflect.Value, encoded bool) {
 	return value, value.IsValid() && s.encodes(value)
 }
 
-// value is the slot's value in a struct, invalid within an embedded pointer that is nil.
+// value returns the slot's value in a struct. It is invalid within a nil embedded pointer.
 func (s *Slot) value(parent reflect.Value) reflect.Value {
 	value := parent.Field(s.Index[0])
 	for _, i := range s.Index[1:] {
@@ -176,8 +175,8 @@ func (s *Slot) value(parent reflect.Value) reflect.Value {
 	return value
 }
 
-// In is Of for a struct that is to be written to: where the field stands in an embedded pointer that is nil, the pointer is
-// set to an empty struct first, and the field was not encoded.
+// In returns the slot's value as Of does, for writing. It first sets a nil embedded pointer to an empty struct. In that case
+// the field was not encoded.
 func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
 	if s == nil || len(s.Index) == 0 || parent.Kind() != reflect.Struct || !parent.CanSet() {
 		return s.Of(parent)
@@ -197,7 +196,7 @@ func (s *Slot) In(parent reflect.Value) (value reflect.Value, encoded bool) {
 	return value, !made && s.encodes(value)
 }
 
-// encodes reports whether JSON would hold the field that has the value.
+// encodes reports whether JSON would hold the field with the value.
 func (s *Slot) encodes(value reflect.Value) bool {
 	if s.OmitZero && isZero(value) {
 		return false
@@ -227,7 +226,7 @@ func isZero(value reflect.Value) bool {
 	return value.IsZero()
 }
 
-// String is the kind, with the merge key of a list-map: "list-map by name".
+// String returns the kind, and the merge key of a list-map: "list-map by name".
 func (t *Type) String() string {
 	if t == nil {
 		return Kind(0).String()
@@ -257,8 +256,8 @@ func (t *Type) Field(name string) *StructField {
 	return nil
 }
 
-// Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, as one of a
-// nil type, does not distinguish the two: a name of letters, digits, "-", "_" and "$" is a Field, any other a Key.
+// Step returns the step to the field of a Struct or the entry of a Map by its name. An object without a schema, or of a nil
+// type, does not distinguish the two. Then a name of letters, digits, "-", "_" and "$" is a Field, any other a Key.
 func (t *Type) Step(name string) fieldpath.Step {
 	if t != nil && t.Object != nil {
 		t = t.Object
@@ -270,7 +269,7 @@ func (t *Type) Step(name string) fieldpath.Step {
 	return fieldpath.Key(name)
 }
 
-// isNotInName reports whether a character occurs in no name of a field.
+// isNotInName reports whether no field name contains a character.
 func isNotInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '$'
 }
@@ -283,7 +282,7 @@ func (t *Type) KeyField() *StructField {
 	return t.key
 }
 
-// GoType is the Go type that t was compiled from, nil for a type that was compiled from something else.
+// GoType returns the Go type from which t was compiled, or nil.
 func (t *Type) GoType() reflect.Type {
 	if t == nil {
 		return nil
@@ -291,8 +290,8 @@ func (t *Type) GoType() reflect.Type {
 	return t.goType
 }
 
-// Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The
-// slice is shared: it is to be read only.
+// Patchable returns the fields of a Struct that a manager may patch, in the order of Fields. The slice is shared: do not change
+// it.
 func (t *Type) Patchable() []*StructField {
 	if t == nil {
 		return nil
@@ -324,11 +323,11 @@ func (t *Type) Members(union int) *Fields {
 	return &t.members[union]
 }
 
-// HoldsMaps reports whether a map can be reached from the items of an Atomic.
+// HoldsMaps reports whether the items of an Atomic reach a map.
 func (t *Type) HoldsMaps() bool { return t != nil && t.maps }
 
-// FieldNames are the names that JSON has for the fields of a Go struct type, inlined structs in place: a union may be all of
-// them.
+// FieldNames returns the JSON names of the fields of a Go struct type, with inlined structs in place. A union may consist of
+// all of them.
 func FieldNames(t reflect.Type) []string {
 	var names []string
 	if t = indirect(t); t != nil && t.Kind() == reflect.Struct {
@@ -339,8 +338,7 @@ func FieldNames(t reflect.Type) []string {
 	return names
 }
 
-// Lookup returns the type of the field that a path leads to from t, or nil where there is none.
-// Positions within atomic lists lead to the type of their items.
+// Lookup returns the type of the field at a path from t, or nil. Positions within atomic lists lead to the type of their items.
 func (t *Type) Lookup(path fieldpath.Path) *Type {
 	for _, step := range path {
 		if t == nil {
@@ -351,7 +349,7 @@ func (t *Type) Lookup(path fieldpath.Path) *Type {
 	return t
 }
 
-// child is the type of what a step leads to, nil where it leads nowhere.
+// child returns the type of a step's target, or nil.
 func (t *Type) child(step fieldpath.Step) *Type {
 	if _, ok := step.Index(); ok && t.List != nil {
 		t = t.List
@@ -367,7 +365,7 @@ func (t *Type) child(step fieldpath.Step) *Type {
 	return t.Elem
 }
 
-// whole is the type of an object that is replaced, or t itself.
+// whole returns the type of an object that is replaced, or t itself.
 func (t *Type) whole() *Type {
 	if t.Kind == Atomic && t.Object != nil {
 		return t.Object

@@ -37,10 +37,10 @@ func (t *Type) view(memory unsafe.Pointer, patch bool) View {
 	return View{memory, t.layout, false}
 }
 
-// IsPresent reports whether there is a struct.
+// IsPresent reports whether the View has a struct.
 func (v View) IsPresent() bool { return v.memory != nil }
 
-// slot is where a field stands in the struct, nil for a field of another struct and for one that no patch may set.
+// slot returns the slot of a field in the struct. It is nil for a field of another struct, and for one that no patch may set.
 func (v View) slot(f *StructField) *Slot {
 	if f == nil || v.memory == nil {
 		return nil
@@ -55,8 +55,8 @@ func (v View) slot(f *StructField) *Slot {
 	return s
 }
 
-// Has reports whether the JSON of the struct holds the field, and no null there. It is false for a field of another Type than
-// the View was made for.
+// Has reports whether the JSON of the struct holds the field with a value other than null. It is false for a field of another
+// Type.
 func (v View) Has(f *StructField) bool {
 	s := v.slot(f)
 	if s == nil {
@@ -118,7 +118,7 @@ func (v View) Next(fields *Fields, from int) (*StructField, int) {
 	return nil, len(steps)
 }
 
-// has asks reflection.
+// has implements Has by reflection.
 func (s *Slot) has(memory unsafe.Pointer) bool {
 	value, encoded := s.Of(reflect.NewAt(s.in.of, memory).Elem())
 	if !encoded {
@@ -132,7 +132,7 @@ func (s *Slot) has(memory unsafe.Pointer) bool {
 	}
 }
 
-// Value returns what the field holds, or points to; the invalid Value where Has reports false.
+// Value returns the field's value, through pointers. It is invalid if Has reports false.
 func (v View) Value(f *StructField) reflect.Value {
 	if !v.Has(f) {
 		return reflect.Value{}
@@ -189,7 +189,7 @@ type List struct {
 	pointers bool
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (l *List) Len() int {
 	if l == nil {
 		return 0
@@ -209,7 +209,7 @@ func (l *List) At(i int) View {
 	}
 }
 
-// Key returns the merge key of an item as text, "" for an item without one.
+// Key returns the merge key of an item as a string, or "" for an item without one.
 func (l *List) Key(i int) string {
 	if uint(i) >= uint(l.Len()) {
 		return ""
@@ -232,7 +232,7 @@ func (l *List) Key(i int) string {
 	return fmt.Sprint(value.Interface())
 }
 
-// Find returns the position of the first item that has a key; -1 where none has it.
+// Find returns the position of the first item with a key, or -1.
 func (l *List) Find(key string) int {
 	for i := range l.Len() {
 		if l.Key(i) == key {
@@ -242,7 +242,7 @@ func (l *List) Find(key string) int {
 	return -1
 }
 
-// shape is how a field holds structs.
+// shape is the way in which a field holds structs.
 type shape uint8
 
 const (
@@ -253,7 +253,7 @@ const (
 	listOfPointers
 )
 
-// shapeOf returns how a field of a type holds structs.
+// shapeOf returns the shape of a field's type.
 func shapeOf(t reflect.Type) shape {
 	to := func(t reflect.Type, kind reflect.Kind) bool {
 		return t.Kind() == kind && t.Elem().Kind() == reflect.Struct
@@ -272,7 +272,7 @@ func shapeOf(t reflect.Type) shape {
 	}
 }
 
-// address returns where the slot stands in a struct, nil within an embedded pointer that is nil.
+// address returns the slot's address in a struct, or nil within a nil embedded pointer.
 func (s *Slot) address(memory unsafe.Pointer) unsafe.Pointer {
 	if s.direct {
 		return unsafe.Add(memory, s.offset)

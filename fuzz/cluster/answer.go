@@ -14,14 +14,14 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Answer is what the API server says.
+// Answer is a response of the API server.
 type Answer struct {
 	Status   int
 	Body     []byte
 	Warnings []string
 }
 
-// Refusal is the error as kubectl would show it.
+// Refusal returns the error as kubectl shows it.
 func (a Answer) Refusal() string {
 	var status struct{ Reason, Message string }
 	if json.Unmarshal(a.Body, &status) != nil || status.Message == "" {
@@ -30,7 +30,7 @@ func (a Answer) Refusal() string {
 	return fmt.Sprintf("HTTP %d %s: %s", a.Status, status.Reason, status.Message)
 }
 
-// Fields are the paths of what the API server refused, as it names them.
+// Fields returns the paths of the rejected fields, as the API server names them.
 func (a Answer) Fields() (paths []string) {
 	var status struct {
 		Details struct{ Causes []struct{ Field string } }
@@ -70,7 +70,7 @@ func (c *ControlPlane) Do(method, path string, body []byte) (Answer, error) {
 	return Answer{response.StatusCode, out, response.Header.Values("Warning")}, err
 }
 
-// failures are what a manager logged about one namespace.
+// failures are the log lines of the managers about one namespace.
 type failures struct {
 	mu    sync.Mutex
 	lines []string

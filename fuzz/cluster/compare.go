@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Program is the program that is compared with the cluster: a path.
+// Program is the path of the program to compare with the cluster.
 type Program string
 
-// Finding is one that the program reports.
+// Finding is a finding of the program.
 type Finding struct{ Code, Severity, Path, Message string }
 
-// Verdict is whether the program takes a case, and what it finds.
+// Verdict reports whether the program accepts a case, and returns its findings.
 func (p Program) Verdict(file string, flags ...string) (taken bool, found []Finding, err error) {
 	out, err := p.run(append([]string{"check", file, "--on-conflict=last", "-o", "json"}, flags...)...)
 	var exit *exec.ExitError
@@ -37,8 +37,8 @@ func (p Program) Verdict(file string, flags ...string) (taken bool, found []Find
 	return err == nil, report.Findings, nil
 }
 
-// Names tells whether an error of the program's is at a field that the cluster names, or the cluster names none. The paths of
-// Pods and Jobs end those of JobSets.
+// Names reports whether the cluster names the field of an error of the program, or names no field. The paths of Pods and Jobs
+// are ends of JobSet paths.
 func (c *Case) Names(found []Finding) bool {
 	var named []string
 	for _, refusal := range c.Refusals {
@@ -66,17 +66,18 @@ var (
 	brackets   = regexp.MustCompile(`\[[^\]]*\]`)
 )
 
-// plainPath is a path without its items' keys, in lower case, since the API server writes some fields otherwise.
+// plainPath returns a path without its items' keys, in lower case, since the API server spells some fields differently.
 func plainPath(path string) string {
 	return strings.ToLower(strings.Trim(brackets.ReplaceAllString(path, ""), "."))
 }
 
-// inside tells whether a path lies within the other, or ends with it.
+// inside reports whether a path lies within the other, or ends with it.
 func inside(a, b string) bool {
 	return a == b || a != "" && b != "" && (strings.HasPrefix(a, b+".") || strings.HasSuffix(a, "."+b))
 }
 
-// Objects are what the program renders, as stored: the JobSet and its companions, Jobs with their Service and claims, and Pods.
+// Objects returns the program's rendering, as stored: the JobSet and its companions, Jobs with their Service and claims, and
+// Pods.
 func (p Program) Objects(file string) ([]Object, error) {
 	var all []Object
 	for _, to := range []struct {
@@ -122,8 +123,8 @@ func (p Program) run(arguments ...string) (string, error) {
 	return out.String(), err
 }
 
-// Compare says how the program's objects differ from those that the cluster made; it is empty if they do not. The API server
-// itself gives the program's objects their defaults, in a dry run.
+// Compare returns the differences between the program's objects and the cluster's, or "". The API server itself adds the
+// defaults to the program's objects, in a dry run.
 func (c *ControlPlane) Compare(recorded *Case, objects []Object) (string, error) {
 	pods := map[string]string{}
 	for _, pod := range recorded.Objects["pods"] {
@@ -187,10 +188,10 @@ func keys(of ...map[string]Object) func(func(string) bool) {
 	}
 }
 
-// suffix stands for what the API server adds to the name of a Pod.
+// suffix stands for the API server's addition to the name of a Pod.
 const suffix = "RAND"
 
-// nameOfPod gives a claim of an ephemeral volume, which carries the Pod's random name, the name that the program gives it.
+// nameOfPod gives a claim of an ephemeral volume the program's name. The claim's own name contains the Pod's random name.
 func nameOfPod(object Object, pods map[string]string) {
 	metadata := object["metadata"].(Object)
 	owners, _ := metadata["ownerReferences"].([]any)
@@ -202,13 +203,13 @@ func nameOfPod(object Object, pods map[string]string) {
 	}
 }
 
-// What only the cluster can know.
+// Labels and annotations that only the cluster knows.
 var ids = []string{"jobset.sigs.k8s.io/jobset-uid", "batch.kubernetes.io/controller-uid", "controller-uid"}
 
-// defaulted is an object as the API server would store it.
+// they lack ids
 func (c *ControlPlane) defaulted(object Object) (Object, error) {
 	metadata := object["metadata"].(Object)
-	delete(metadata, "ownerReferences") // without ids
+	delete(metadata, "ownerReferences") // they would need ids
 	name := text(object, "metadata", "name")
 	if object["kind"] == "Pod" {
 		dropLabelKeys(object)
@@ -254,7 +255,7 @@ func byName(objects []Object) map[string]Object {
 	return out
 }
 
-// level removes what a render from files cannot know, and what the typed API cannot say.
+// level removes the fields that a render from files cannot know, and that the typed API cannot express.
 func level(object Object) {
 	metadata, _ := object["metadata"].(Object)
 	for _, key := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "deletionTimestamp", "deletionGracePeriodSeconds"} {
@@ -267,7 +268,7 @@ func level(object Object) {
 	if object["kind"] == "Pod" {
 		dropLabelKeys(object)
 	}
-	// A deadline may have passed since the Job was made, which deletes what it has.
+	// A deadline may have passed since the Job was created. It deletes the Job's objects.
 	finalizers, _ := metadata["finalizers"].([]any)
 	finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == batchv1.JobTrackingFinalizer || f == metav1.FinalizerDeleteDependents })
 	if metadata["finalizers"] = finalizers; len(finalizers) == 0 {
@@ -310,7 +311,7 @@ func levelValue(value any, jobset bool) {
 			delete(value, "protocol")
 		}
 		if variables, isList := value["env"].([]any); isList && slices.ContainsFunc(variables, isXGBoost) {
-			// Their order changes with the start of the trainer.
+			// Their order changes when the trainer starts.
 			slices.SortStableFunc(variables, func(a, b any) int { return rank(a) - rank(b) })
 		}
 		for key, inner := range value {
@@ -322,7 +323,7 @@ func levelValue(value any, jobset bool) {
 	}
 }
 
-// dropLabelKeys removes the keys of whose labels a stored Pod's selectors have expressions already.
+// dropLabelKeys removes the label keys for which a stored Pod's selectors already have expressions.
 func dropLabelKeys(value any) {
 	switch value := value.(type) {
 	case []any:
@@ -351,15 +352,15 @@ func rank(variable any) int {
 	return 0
 }
 
-// needsCluster are refusals that hang on what the control plane here lacks, and not on the case.
+// needsCluster matches rejections that depend on missing parts of this control plane, and not on the case.
 var needsCluster = regexp.MustCompile(`serviceAccountToken: Forbidden: must not be specified when|RuntimeClass "[^"]*" not found|no PriorityClass|PriorityClass "[^"]*" doesn't exist`)
 
-// NeedsCluster tells a case whose verdict cannot be known from files.
+// NeedsCluster reports whether files cannot decide the verdict of a case.
 func (c *Case) NeedsCluster() bool {
 	return slices.ContainsFunc(c.said(), needsCluster.MatchString)
 }
 
-// said is all that the cluster said against a case.
+// said returns every message of the cluster against a case.
 func (c *Case) said() []string {
 	lines := slices.Clone(c.Failures)
 	for _, refusal := range c.Refusals {

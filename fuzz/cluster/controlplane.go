@@ -1,5 +1,5 @@
-// Package cluster runs a control plane in this process, for comparison: etcd, the API server, the Job and
-// ephemeral volume controllers, JobSet and Trainer with all their webhooks. No kubelet and no scheduler run.
+// Package cluster runs a control plane in this process, for comparison. It runs etcd, the API server, the Job and ephemeral
+// volume controllers, and JobSet and Trainer with all their webhooks. No kubelet and no scheduler run.
 package cluster
 
 import (
@@ -45,12 +45,11 @@ import (
 	trainerwebhooks "github.com/kubeflow/trainer/v2/pkg/webhooks"
 )
 
-// ControlPlane is a running control plane. It listens on loopback only, and its state is in a temporary
-// directory.
+// ControlPlane is a running control plane. It listens on loopback only, and its state is in a temporary directory.
 type ControlPlane struct {
-	// URL is the API server's.
+	// URL is the address of the API server.
 	URL string
-	// Token is the one that the API server takes.
+	// Token authenticates to the API server.
 	Token string
 
 	http    *http.Client
@@ -58,16 +57,16 @@ type ControlPlane struct {
 	trainer manager.Manager
 	jobset  manager.Manager
 
-	failures sync.Map // of a namespace: *failures
+	failures sync.Map // *failures by namespace
 
-	// Names of ClusterTrainingRuntimes, which no namespace keeps apart: one case at a time may use each.
+	// Names of ClusterTrainingRuntimes in use. Namespaces do not separate them, so only one case at a time may use each.
 	runtimes sync.Map
 	next     int
 	mu       sync.Mutex
 }
 
-// Start starts a control plane, and waits until it takes TrainJobs. Canceling ctx stops its controllers; the API server runs until
-// the process ends. A process can start only one: the API server's flags are the process's.
+// Start starts a control plane, and waits until it accepts TrainJobs. Canceling ctx stops its controllers. The API server runs
+// until the process ends. A process can start only one, because the API server's flags are global.
 func Start(ctx context.Context, dir string) (*ControlPlane, error) {
 	ctrl.SetLogger(logr.Discard())
 	ports, err := freePorts(5)
@@ -149,7 +148,7 @@ func (c *ControlPlane) answers(path string) bool {
 	return err == nil && answer.Status == http.StatusOK
 }
 
-// freePorts are ports of the loopback interface on which nothing listens.
+// freePorts returns unused ports of the loopback interface.
 func freePorts(count int) ([]int, error) {
 	var ports []int
 	for range count {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// writeCertificate writes what the webhooks serve with, and is the authority that the API server shall trust.
+// writeCertificate writes the certificate of the webhooks. It returns the authority that the API server must trust.
 func writeCertificate(dir string) ([]byte, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	if err != nil {
@@ -43,7 +43,7 @@ func writeCertificate(dir string) ([]byte, error) {
 	return last, os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600)
 }
 
-// moduleDirectory is where the Go tool keeps a module's files.
+// moduleDirectory returns the directory in which the Go tool keeps a module's files.
 func moduleDirectory(path string) (string, error) {
 	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path)
 	out, err := command.Output()
@@ -107,7 +107,7 @@ func (c *ControlPlane) installOne(document, authority []byte, module string, por
 			hook := hook.(map[string]any)
 			service := hook["clientConfig"].(map[string]any)["service"].(map[string]any)
 			hook["clientConfig"] = map[string]any{"url": fmt.Sprintf("https://127.0.0.1:%d%s", port, service["path"]), "caBundle": authority}
-			// As Trainer's own patch has it.
+			// As in Trainer's own patch.
 			if name := hook["name"].(string); strings.HasSuffix(name, "runtime.trainer.kubeflow.org") {
 				hook["objectSelector"] = map[string]any{"matchExpressions": []any{map[string]any{
 					"key": "trainer.kubeflow.org/webhook-validation", "operator": "NotIn", "values": []any{"disabled"},
@@ -136,7 +136,7 @@ func (c *ControlPlane) installOne(document, authority []byte, module string, por
 	return nil
 }
 
-// volcanoPodGroups is a definition with the one default that Volcano's has: its module of types has none.
+// volcanoPodGroups returns a definition with the only default of Volcano's: its module of types has no definition.
 func volcanoPodGroups() any {
 	keep := true
 	return &apiextensionsv1.CustomResourceDefinition{

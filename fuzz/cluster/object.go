@@ -13,7 +13,7 @@ import (
 // Object is an object as JSON.
 type Object = map[string]any
 
-// resource is where the objects of a kind are.
+// resource locates the objects of a kind.
 type resource struct {
 	apiVersion, plural string
 	namespaced         bool
@@ -30,7 +30,7 @@ func (r resource) path(namespace string) string {
 	return prefix + "/" + r.plural
 }
 
-// What a case may consist of, and what a TrainJob comes to. Deletion follows this order.
+// The kinds of a case and of the objects that follow from a TrainJob. Deletion follows this order.
 var kinds = []struct {
 	kind string
 	resource
@@ -70,7 +70,7 @@ func text(object Object, path ...string) string {
 	return value
 }
 
-// Namespace creates a namespace whose name is as long as default's, so that limits of length are the same.
+// Namespace creates a namespace. Its name is as long as default's, so that limits of length are the same.
 func (c *ControlPlane) Namespace() (string, error) {
 	c.mu.Lock()
 	c.next++
@@ -87,13 +87,13 @@ func (c *ControlPlane) namespace(name string) error {
 	return err
 }
 
-// Create posts an object, strictly. An object without a namespace or of default goes to the given one.
+// Create posts an object, strictly. An object without a namespace, or in default, goes to the given one.
 func (c *ControlPlane) Create(object Object, namespace, query string) (Answer, error) {
 	where, known := resourceOf(object)
 	if !known {
 		return Answer{Status: http.StatusNotFound, Body: []byte("the server has no such resource")}, nil
 	}
-	// A version that is not served is the server's to refuse.
+	// The server itself rejects an unknown version.
 	where.apiVersion = text(object, "apiVersion")
 	body, err := json.Marshal(inNamespace(object, namespace))
 	if err != nil {
@@ -134,14 +134,14 @@ func (r *recording) list(from resource, query string) ([]Object, error) {
 	return list.Items, err
 }
 
-// exact reads JSON and keeps its numbers as they are written.
+// exact reads JSON and keeps the spelling of its numbers.
 func exact(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	return decoder.Decode(into)
 }
 
-// remove deletes an object of the cluster, and waits until it is gone.
+// remove deletes an object of the cluster, and waits for its end.
 func (c *ControlPlane) remove(from resource, namespace, name string) error {
 	path := from.path(namespace) + "/" + url.PathEscape(name)
 	for range 100 {

@@ -26,42 +26,42 @@ import (
 const (
 	Accepted  = "accepted"
 	Suspended = "suspended"
-	Partial   = "partial"  // the JobSet finished before Jobs that wait for others were made
-	Ignored   = "ignored"  // managed by somebody else
-	Rejected  = "rejected" // refused at admission
-	Blocked   = "blocked"  // accepted, and then a controller failed or was refused
+	Partial   = "partial"  // the JobSet finished before Jobs that wait for others were created
+	Ignored   = "ignored"  // another controller manages it
+	Rejected  = "rejected" // rejected at admission
+	Blocked   = "blocked"  // accepted, and then a controller failed or was rejected
 	Undecided = "undecided"
 )
 
-// Case is what the cluster made of the objects of one case. Its namespace reads as default.
+// Case is the cluster's result for the objects of one case. Its namespace reads as default.
 type Case struct {
 	Outcome string
-	// Words say how the outcome shows.
+	// Words describe how the outcome shows.
 	Words string
-	// Refusals are what admission refused, in the order of the objects.
+	// Refusals are the rejections at admission, in the order of the objects.
 	Refusals []Refusal
-	// Warnings are those of admission.
+	// Warnings are the warnings of admission.
 	Warnings []string
-	// Failures are errors of the controllers, and Events those of type Warning.
+	// Failures are errors of the controllers, and Events their events of type Warning.
 	Failures []string
 	Events   []Object
-	// Waits is set where Pods wait for a leader to be scheduled, as exclusive placement has it.
+	// Waits is set if Pods wait for a leader to be scheduled, as in exclusive placement.
 	Waits bool
-	// Finished is set where the JobSet or a Job was over, or deleted, before all was read: what is there is not all that was made.
+	// Finished is set if the JobSet or a Job ended, or was deleted, before the reading. The read objects are then incomplete.
 	Finished bool
-	// Objects are those of the namespace, by resource: trainjobs, jobsets, jobs, pods and so on.
+	// Objects are the objects of the namespace, by resource: trainjobs, jobsets, jobs, pods and so on.
 	Objects map[string][]Object
 }
 
-// Refusal is an object that admission refused.
+// Refusal is a rejection of an object at admission.
 type Refusal struct {
 	Kind, Name, Text string
 	// Fields are the paths that the API server names.
 	Fields []string
 }
 
-// Record creates the objects of a case, runtimes first, waits until the controllers have come to rest, reads what
-// they made, and deletes it all.
+// Record creates the objects of a case, runtimes first, and waits until the controllers have come to rest. It then reads the
+// objects that they created, and deletes all.
 func (c *ControlPlane) Record(ctx context.Context, objects []Object) (*Case, error) {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b Object) int { return later(a) - later(b) })
@@ -82,7 +82,7 @@ func (c *ControlPlane) record() (*recording, error) {
 	return &recording{c: c, namespace: namespace, seen: map[types.UID]Object{}, out: &Case{Objects: map[string][]Object{}}}, err
 }
 
-// mustBeThere is what the TrainJob's webhook says of a runtime that it does not see yet, or no more on a busy machine.
+// mustBeThere is the webhook's message about a runtime that it does not see yet, or no longer on a busy machine.
 const mustBeThere = "must be created before the TrainJob is created"
 
 // play creates the objects, waits, and reads.
@@ -121,7 +121,7 @@ func (r *recording) play(ctx context.Context, objects []Object) error {
 	return nil
 }
 
-// refusesForGood tells whether an event is about more than a follower that waits for its leader's node.
+// refusesForGood reports whether an event is about more than a follower that waits for its leader's node.
 func refusesForGood(event Object) bool {
 	message := text(event, "message")
 	return event["reason"] == "FailedCreate" && !strings.Contains(message, "follower pod") && !strings.Contains(message, "leader pod")
@@ -134,7 +134,7 @@ func later(object Object) int {
 	return 0
 }
 
-// reserve holds the names of cluster-wide runtimes, alone if the case creates one. It returns what releases them.
+// reserve locks the names of cluster-wide runtimes, exclusively if the case creates one. The returned function releases them.
 func (c *ControlPlane) reserve(objects []Object) func() {
 	own := map[string]bool{}
 	for _, object := range objects {
@@ -174,13 +174,13 @@ func (c *ControlPlane) reserve(objects []Object) func() {
 	}
 }
 
-// recording is one case while it is recorded.
+// recording is the state of a case while it is recorded.
 type recording struct {
 	c         *ControlPlane
 	namespace string
-	made      bool                 // The JobSet was there.
-	seen      map[types.UID]Object // Pods as they were before the recorder played the kubelet
-	displaced [][]byte             // stock objects in whose place the case's are
+	made      bool                 // whether the JobSet existed
+	seen      map[types.UID]Object // Pods before the recorder played the kubelet
+	displaced [][]byte             // stock objects that the case's objects replace
 	out       *Case
 }
 
@@ -190,7 +190,7 @@ func (r *recording) create(ctx context.Context, object Object) (Answer, error) {
 		return answer, err
 	}
 	if where, _ := resourceOf(object); answer.Status == http.StatusConflict && !where.namespaced {
-		// A stock runtime: this case's is meant, until it ends.
+		// The case replaces a stock runtime until it ends.
 		name := text(object, "metadata", "name")
 		if stock, err := r.c.Do(http.MethodGet, where.path("")+"/"+name, nil); err == nil && stock.Status == http.StatusOK {
 			r.displaced = append(r.displaced, stock.Body)
@@ -238,11 +238,11 @@ func (c *ControlPlane) known(ctx context.Context, created []byte) error {
 	return fmt.Errorf("the trainer does not see %s %s", object.Kind, object.Name)
 }
 
-// How long a state must last before it is taken for the last.
+// The time that a state must last to count as the last.
 const (
-	calm     = 1200 * time.Millisecond // where something failed
-	settled  = 150 * time.Millisecond  // where all is there
-	patience = time.Minute             // where nothing comes
+	calm     = 1200 * time.Millisecond // after a failure
+	settled  = 150 * time.Millisecond  // if all objects exist
+	patience = time.Minute             // if no objects come
 )
 
 func (r *recording) watch(ctx context.Context, name string) error {
@@ -283,7 +283,7 @@ func (r *recording) watch(ctx context.Context, name string) error {
 	}
 }
 
-// playKubelet makes the Pods of Jobs that others wait for ready or complete, once they have been read.
+// playKubelet makes Pods ready or complete if other Jobs wait for their Jobs. It first reads these Pods.
 func (r *recording) playKubelet(ctx context.Context, name string) error {
 	var set jobset.JobSet
 	if err := r.c.jobset.GetClient().Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, &set); err != nil {
@@ -321,7 +321,7 @@ func (r *recording) playKubelet(ctx context.Context, name string) error {
 	return nil
 }
 
-// read reads what the controllers made.
+// read reads the objects of the controllers.
 func (r *recording) read() error {
 	for _, k := range kinds {
 		if !k.namespaced {
@@ -345,7 +345,7 @@ func (r *recording) read() error {
 	return err
 }
 
-// isEnding tells a Job whose Pods go, or have gone.
+// isEnding reports whether a Job's Pods are being deleted, or are gone.
 func isEnding(job Object) bool {
 	status, _ := job["status"].(Object)
 	conditions, _ := status["conditions"].([]any)
@@ -355,7 +355,7 @@ func isEnding(job Object) bool {
 	})
 }
 
-// plain is the case with default for its namespace.
+// plain returns the case with default as its namespace.
 func (r *recording) plain() *Case {
 	pairs := []string{r.namespace, "default"}
 	for _, job := range r.out.Objects["jobs"] {
@@ -364,7 +364,7 @@ func (r *recording) plain() *Case {
 	}
 	data, err := json.Marshal(r.out)
 	if err != nil {
-		panic(err) // It came from JSON.
+		panic(err) // it came from JSON
 	}
 	var out Case
 	if err := exact([]byte(strings.NewReplacer(pairs...).Replace(string(data))), &out); err != nil {
@@ -373,14 +373,13 @@ func (r *recording) plain() *Case {
 	return &out
 }
 
-// jobKey is the label by which JobSet finds a Job's Pods.
+// jobKey returns the label by which JobSet finds a Job's Pods.
 func jobKey(namespace, name string) string {
 	sum := sha1.Sum([]byte(namespace + "/" + name))
 	return hex.EncodeToString(sum[:])
 }
 
-// clean deletes what the case has left. What controllers still make afterwards stays in a namespace that
-// nothing uses again.
+// clean deletes the objects of the case. Controllers may create others later, in a namespace that is not used again.
 func (r *recording) clean(objects []Object) {
 	options := []byte(`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"propagationPolicy":"Background"}`)
 	for _, k := range kinds {

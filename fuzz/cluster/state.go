@@ -15,7 +15,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// state is what a case has come to.
+// state is the progress of a case.
 type state struct {
 	jobs, pods, claims int
 	failures           int
@@ -23,7 +23,7 @@ type state struct {
 	waits              bool // for Pods to become ready or to complete
 }
 
-// lines are the failures that do not pass by themselves.
+// lines returns the failures that do not pass by themselves.
 func (r *recording) lines() []string {
 	kept, any := r.c.failures.Load(r.namespace)
 	if !any {
@@ -31,7 +31,7 @@ func (r *recording) lines() []string {
 	}
 	lines := kept.(*failures).all()
 	for i, line := range lines {
-		// The trainer reads the JobSet that it has not made yet, in the same pass.
+		// The trainer reads the JobSet before it creates it in the same pass.
 		line, _, _ = strings.Cut(line, `\nJobSet.jobset.x-k8s.io "`)
 		lines[i] = line
 	}
@@ -42,7 +42,7 @@ func (r *recording) lines() []string {
 	})
 }
 
-// look reads the state from the managers' caches, and if it is calm the Pods that were refused.
+// look reads the state from the managers' caches. If it is calm, look also reads the rejected Pods.
 func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, error) {
 	var s state
 	from := client.InNamespace(r.namespace)
@@ -98,7 +98,7 @@ func (r *recording) look(ctx context.Context, name string, isCalm bool) (state, 
 	isSuspended := trainjob.Spec.Suspend != nil && *trainjob.Spec.Suspend
 	switch finished := finishedBy(&set); {
 	case isSuspended && !by("jobset") && (s.outcome == Accepted || s.waits):
-		// Jobs that wait for others are made only when it resumes.
+		// Jobs that wait for others are created only when it resumes.
 		s.outcome, s.words, s.waits = Suspended, "suspended", false
 	case s.outcome == Accepted:
 	case finished != "" && strings.HasPrefix(s.words, "PARTIAL"):
@@ -122,7 +122,7 @@ func finishedBy(set *jobset.JobSet) string {
 
 const shortOfPods = "TIMEOUT: pods missing: "
 
-// compareCounts compares the Jobs and Pods with those that the JobSet asks for.
+// compareCounts compares the numbers of Jobs and Pods with the JobSet's.
 func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.Job, pods []corev1.Pod) {
 	owned := map[string]int{}
 	for _, pod := range pods {
@@ -178,7 +178,7 @@ func (r *recording) compareCounts(s *state, set *jobset.JobSet, jobs []batchv1.J
 	}
 }
 
-// podsOf is how many Pods a Job starts with.
+// podsOf returns the number of Pods with which a Job starts.
 func podsOf(job *batchv1.Job) int {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName {
 		return 0

@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is what became of a changed object.
+// Change is the result of changing an object.
 type Change struct {
-	// Before is the object as it was in the cluster when it was changed; nil where it had not come that far.
+	// Before is the object in the cluster before the change, or nil if it did not get that far.
 	Before Object
-	// Said is what the API server refused the change with, or what the controllers and Warning events said after it. Of a JobSet that
-	// was not changed, it is what they said of that.
+	// Said are the API server's rejection of the change, or the messages of the controllers and Warning events after it. For a
+	// JobSet without a change, they are the messages about the JobSet itself.
 	Said []string
 }
 
-// Update creates the objects, waits until the controllers have come to rest, replaces the one of the changed object's kind and
-// name, and waits again. A JobSet is applied server-side instead, both times.
+// Update creates the objects, and waits until the controllers have come to rest. It then replaces the object with the kind and
+// name of changed, and waits again. It applies a JobSet server-side instead, both times.
 func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Object) (*Change, error) {
 	defer c.reserve(objects)()
 	r, err := c.record()
@@ -98,7 +98,7 @@ func (c *ControlPlane) Update(ctx context.Context, objects []Object, changed Obj
 	return change, nil
 }
 
-// ended reports whether the object was done when it was changed, so that its controller makes nothing more of it.
+// ended reports whether the object was done before the change, so that its controller creates nothing more for it.
 func (c *Change) ended() bool {
 	status, _ := c.Before["status"].(Object)
 	conditions, _ := status["conditions"].([]any)
@@ -109,7 +109,7 @@ func (c *Change) ended() bool {
 	})
 }
 
-// saidSince is what the controllers and new Warning events say.
+// saidSince returns the messages of the controllers and of new Warning events.
 func (r *recording) saidSince(known []Object) []string {
 	name := func(event Object) string { return fmt.Sprint(text(event, "metadata", "name"), event["count"]) }
 	said := slices.Clone(r.out.Failures)
@@ -150,7 +150,7 @@ func (r *recording) replace(path string, object Object, version string) (Answer,
 	return r.c.Do(http.MethodPut, path+"?fieldValidation=Strict&fieldManager=case", data)
 }
 
-// rest waits until neither Jobs nor Pods nor failures have come for a while.
+// rest waits until no Jobs, Pods or failures have come for a while.
 func (r *recording) rest(ctx context.Context) error {
 	var last string
 	start := time.Now()

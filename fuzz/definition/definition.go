@@ -1,4 +1,4 @@
-// Package definition answers: what does an API server store of an object, by the CustomResourceDefinition of its kind?
+// Package definition stores an object as an API server does, by the CustomResourceDefinition of its kind.
 //
 // It is a module of its own, so that the oracle of each release of the Trainer links it with that release's API server.
 package definition
@@ -21,7 +21,7 @@ import (
 // Object is an object as JSON.
 type Object = map[string]any
 
-// Set has the schema of each kind.
+// Set holds the schema of each kind.
 type Set map[string]*structural.Structural
 
 // Read reads the definitions in the directory of a Trainer module.
@@ -60,8 +60,8 @@ func (s Set) add(file string) error {
 	return err
 }
 
-// Prune returns the object without the fields that its definition lacks, as the API server reads it from a client that is not
-// strict. It does not change the object.
+// Prune returns the object without the fields that its definition lacks. The API server does so for a client that is not
+// strict. Prune does not change the object.
 func (s Set) Prune(object Object) (Object, error) {
 	kind, _ := object["kind"].(string)
 	if s[kind] == nil {

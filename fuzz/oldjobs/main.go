@@ -1,11 +1,10 @@
-// Command oldjobs answers, line by line, what trainweld makes of TrainJobs of Trainer 2.1.
+// Command oldjobs renders TrainJobs of Trainer 2.1 with trainweld, line by line.
 //
-// It is the side of trainweld in the comparison with Trainer v2.1.0 (fuzz/upstream21): that version and
-// the one which trainweld is built with cannot be linked into one program. It reads questions from standard
-// input and writes an answer for each, both JSON on one line:
+// It is trainweld's side of the comparison with Trainer v2.1.0 (fuzz/upstream21). One program cannot link that version and
+// trainweld's. The command reads questions from standard input and writes an answer for each, both as JSON on one line:
 //
 //	{"seed": 42}                          a generated pair: {"trainJob": {…}, "runtime": {…}}
-//	{"trainJob": {…}, "runtime": {…}}     what it renders to: {"jobSet": {…}, "refused": ["TW…"]}
+//	{"trainJob": {…}, "runtime": {…}}     its rendering: {"jobSet": {…}, "refused": ["TW…"]}
 package main
 
 import (

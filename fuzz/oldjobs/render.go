@@ -15,7 +15,7 @@ import (
 // input is a TrainJob and its runtime as the program reads them.
 type input struct{ render.Input }
 
-// read decodes both as the command line does. It says with which codes reading refuses them.
+// read decodes both as the command line does. refused holds the codes of the errors.
 func read(trainJob, runtime []byte) (in input, refused []string, err error) {
 	documents, findings := manifest.Decode("trainjob.json", trainJob)
 	if refused = codes(findings); refused != nil {
@@ -51,7 +51,7 @@ func (in input) render() answer {
 	return answer{JobSet: out.JobSet, Refused: codes(out.Findings)}
 }
 
-// codes are the codes of the findings that refuse something, nil where there are none.
+// codes returns the distinct codes of the errors, or nil.
 func codes(findings finding.List) []string {
 	var codes []string
 	for _, f := range findings {

@@ -13,32 +13,32 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Fate is what becomes of a variable that the operator set.
+// Fate is the outcome for a variable that the operator set.
 type Fate string
 
 const (
-	// Carried variables have the same value, but for the addresses of Pods in it.
+	// Carried variables keep their value, except for the addresses of Pods in it.
 	Carried Fate = "carried"
-	// Mapped variables are there, with a value of the policy.
+	// Mapped variables have a value of the policy.
 	Mapped Fate = "mapped"
-	// Gone variables are not there.
+	// Gone variables are missing.
 	Gone Fate = "gone"
 )
 
-// Comparison says how the Pods of one job are compared.
+// Comparison configures the comparison of the Pods of one job.
 type Comparison struct {
-	// Kind is that of the old job.
+	// Kind is the kind of the old job.
 	Kind string
-	// Main is the name of the container that trains, by replica type.
+	// Main returns the name of the container that trains, by replica type.
 	Main func(kubeflow.ReplicaType) string
-	// Fates are those of the variables of the kind.
+	// Fates are the fates of the kind's variables.
 	Fates map[string]Fate
 	// Added are the variables that only new Pods have.
 	Added []string
 }
 
-// Diff shows where the new Pods differ from the old ones, which come in the same order; "" when they do
-// as the old ones did.
+// Diff returns the differences between the new Pods and the old ones, which have the same order. It returns "" if the new Pods
+// act as the old ones.
 func (c Comparison) Diff(old []Pod, now []*corev1.Pod) string {
 	if len(old) != len(now) {
 		return fmt.Sprintf("%d Pods before, %d now", len(old), len(now))
@@ -55,8 +55,8 @@ func (c Comparison) Diff(old []Pod, now []*corev1.Pod) string {
 	return ""
 }
 
-// addresses writes new addresses in place of old ones, and the short form in place of one with the
-// namespace: both are found from within it.
+// addresses replaces old addresses by new ones, and an address with the namespace by its short form. Both are valid within the
+// namespace.
 func addresses(hosts map[string]string) func(string) string {
 	var old, now []string
 	for _, name := range slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return len(b) - len(a) }) {
@@ -115,7 +115,7 @@ func (c Comparison) pod(old Pod, now *corev1.Pod, readdress func(string) string)
 		out.WriteString(c.env(before, is, was, now, readdress))
 		withDefaults(was.Ports, now.Ports)
 	}
-	for name := range before.Labels { // which variables may refer to, until here
+	for name := range before.Labels { // variables may refer to them until here
 		if strings.HasPrefix(name, "training.kubeflow.org/") {
 			delete(before.Labels, name)
 		}
@@ -158,7 +158,7 @@ func (c Comparison) env(before, is *corev1.Pod, was, now *corev1.Container, read
 	return out.String()
 }
 
-// withoutOld takes off the old Pod, and off the new one, what docs/migrate.md names as replaced.
+// withoutOld removes from the old and the new Pod the fields that docs/migrate.md lists as replaced.
 func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 	if before.Spec.RestartPolicy == corev1.RestartPolicyAlways {
 		before.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
@@ -174,7 +174,7 @@ func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 			before.Spec.ServiceAccountName = ""
 		}
 		if t == kubeflow.MPIJobReplicaTypeWorker {
-			// A node that slept runs sshd now.
+			// A sleeping node now runs sshd.
 			for i := range before.Spec.Containers {
 				was, now := &before.Spec.Containers[i], &is.Spec.Containers[i]
 				if now.Name == "node" && len(was.Command) > 0 && was.Command[0] == "sleep" && slices.Equal(now.Command, []string{"/usr/sbin/sshd"}) {
@@ -186,7 +186,7 @@ func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 	delete(before.Annotations, "volcano.sh/task-spec")
 	for i := range before.Spec.Containers {
 		was, now := &before.Spec.Containers[i], &is.Spec.Containers[i]
-		// The port that the operator fills in is declared nowhere, and that of the policy is new.
+		// Nothing declares the operator's default port, and the policy's port is new.
 		was.Ports = slices.DeleteFunc(was.Ports, func(p corev1.ContainerPort) bool {
 			return defaultPorts[p.Name] == p.ContainerPort && p.Protocol == "" && !slices.ContainsFunc(now.Ports, func(q corev1.ContainerPort) bool { return q.Name == p.Name })
 		})
@@ -195,7 +195,7 @@ func (c Comparison) withoutOld(before, is *corev1.Pod, t kubeflow.ReplicaType) {
 	}
 }
 
-// withDefaults fills in the protocol, as the API server does, and the names that unnamed ports now have.
+// withDefaults sets the protocol, as the API server does, and the present names of unnamed ports.
 func withDefaults(ports, now []corev1.ContainerPort) {
 	for i := range ports {
 		if ports[i].Protocol == "" {
@@ -207,7 +207,7 @@ func withDefaults(ports, now []corev1.ContainerPort) {
 	}
 }
 
-// defaultPorts are those that the operator fills in.
+// defaultPorts are the default ports of the operator.
 var defaultPorts = map[string]int32{
 	kubeflow.PyTorchJobDefaultPortName: kubeflow.PyTorchJobDefaultPort, kubeflow.XGBoostJobDefaultPortName: kubeflow.XGBoostJobDefaultPort,
 	kubeflow.JAXJobDefaultPortName: kubeflow.JAXJobDefaultPort, kubeflow.TFJobDefaultPortName: kubeflow.TFJobDefaultPort,
@@ -221,7 +221,7 @@ func withoutVolumes(pod *corev1.PodSpec, names ...string) {
 	}
 }
 
-// withoutNew takes off what every Pod of a JobSet has.
+// withoutNew removes the fields that every Pod of a JobSet has.
 func withoutNew(is *corev1.Pod) {
 	for _, set := range []map[string]string{is.Labels, is.Annotations} {
 		for name := range set {

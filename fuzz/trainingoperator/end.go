@@ -15,9 +15,8 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Succeeded asks the job's controller whether the job is done when so many Pods of each type have succeeded,
-// and the others run. It knows the kinds with a master or a launcher; the controllers of the others need a
-// cluster for the answer.
+// Succeeded asks the job's controller whether the job is done. The given numbers of Pods of each type have succeeded, and the
+// others run. It supports the kinds with a master or a launcher. The controllers of the others need a cluster for the answer.
 func Succeeded(job apiruntime.Object, succeeded map[kubeflow.ReplicaType]int32) (bool, error) {
 	job = job.DeepCopyObject()
 	scheme := apiruntime.NewScheme()

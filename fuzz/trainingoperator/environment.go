@@ -7,9 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Environment is what a process of the Pod sees: of a name that is there twice the later value, with
-// references to variables before it replaced, as the kubelet does it. Values that only a node or another
-// object knows stay references.
+// Environment returns the environment of a process in the Pod. The later of two variables with one name counts. References to
+// earlier variables are replaced, as by the kubelet. Values that only a node or another object knows remain references.
 func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 	out := map[string]string{}
 	for _, e := range env {
@@ -25,8 +24,8 @@ func Environment(pod *corev1.Pod, env []corev1.EnvVar) map[string]string {
 	return out
 }
 
-// fieldOf is the label or annotation that a field reference names, empty where the Pod has none, or the
-// reference itself.
+// fieldOf returns the label or annotation that a field reference names, or "" if the Pod has none. It returns other references
+// as they are.
 func fieldOf(pod *corev1.Pod, path string) string {
 	for prefix, values := range map[string]map[string]string{"metadata.labels['": pod.Labels, "metadata.annotations['": pod.Annotations} {
 		if name, ok := strings.CutPrefix(path, prefix); ok {
@@ -36,7 +35,7 @@ func fieldOf(pod *corev1.Pod, path string) string {
 	return "<" + path + ">"
 }
 
-// expand replaces $(NAME) where the name is known; $$ is a dollar sign.
+// expand replaces $(NAME) if the name is known. $$ is a dollar sign.
 func expand(text string, known map[string]string) string {
 	var out strings.Builder
 	for len(text) > 0 {

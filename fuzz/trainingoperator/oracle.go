@@ -1,7 +1,6 @@
-// Package trainingoperator answers: which Pods did the training operator make of this job of kubeflow.org/v1?
+// Package trainingoperator runs the training operator on a job of kubeflow.org/v1 and returns its Pods.
 //
-// It runs the controllers of github.com/kubeflow/training-operator v1.9.3 in process, over a client that holds
-// nothing:
+// It runs the controllers of github.com/kubeflow/training-operator v1.9.3 in process, over an empty client:
 //
 //	made, err := trainingoperator.Run(job, nil) // *kubeflow.PyTorchJob, *kubeflow.MPIJob, …
 //	if err != nil {
@@ -11,13 +10,13 @@
 //		fmt.Println(pod.Name)
 //	}
 //
-// The tests beside it convert the examples of that module and jobs of their own with package
-// legacy/trainingjob, render the result, and compare Pod by Pod. Generated jobs are numbered:
+// The package's tests convert the examples of that module and jobs of their own with package legacy/trainingjob, render the
+// result, and compare Pod by Pod. Generated jobs are numbered:
 //
 //	TRAINWELD_JOB=42 go test -run TestGenerated .       one job
 //	TRAINWELD_JOBS=20000 go test -run TestGenerated .   more of them
 //
-// It is a module of its own, so that nobody who links trainweld links a controller.
+// It is a module of its own, so that programs with trainweld link no controller.
 package trainingoperator
 
 import (
@@ -45,26 +44,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// Pod is a Pod as the operator asks the API server for it.
+// Pod is a Pod as the operator creates it.
 type Pod struct {
-	// Name is its name, which is also that of the Service by which others find it.
+	// Name is its name, and also the name of the Service by which other Pods find it.
 	Name string
-	// Type is its replica type, and Index its number among those of the type.
+	// Type is its replica type, and Index its number among the Pods of the type.
 	Type  kubeflow.ReplicaType
 	Index int
 	corev1.PodTemplateSpec
 }
 
-// Made is what the operator makes of a job.
+// Made is the operator's result for a job.
 type Made struct {
-	// Pods come in the order of their replica types, and then of their numbers.
+	// Pods are ordered by their replica types, and then by their numbers.
 	Pods []Pod
-	// Hostfile is that of an MPIJob.
+	// Hostfile is the hostfile of an MPIJob.
 	Hostfile string
 }
 
-// Run asks the job's controller for its Pods. It fills in the defaults of the job first, on a copy. The gang
-// scheduler is the one that the operator was started with; nil is none.
+// Run asks the job's controller for its Pods. It first sets the defaults of the job, on a copy. The operator runs with the
+// given gang scheduler, or with none if gang is nil.
 func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Made, err error) {
 	logrus.SetOutput(io.Discard)
 	defer func() {
@@ -119,7 +118,7 @@ func Run(job apiruntime.Object, gang control.PodGroupControlInterface) (made *Ma
 	return nil, fmt.Errorf("no controller for a %T", job)
 }
 
-// controller is what the controllers but MPI's have in common.
+// controller is the common part of all controllers except MPI's.
 type controller interface {
 	ReconcilePods(job any, status *kubeflow.JobStatus, pods []*corev1.Pod, t kubeflow.ReplicaType, spec *kubeflow.ReplicaSpec,
 		replicas map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) error
@@ -129,7 +128,7 @@ func reconcile(job apiruntime.Object, c controller, pods *control.FakePodControl
 	made := &Made{}
 	for _, t := range types {
 		if specs[t] == nil || *specs[t].Replicas == 0 {
-			continue // the operator counts from zero up, and makes one Pod of none
+			continue // the operator counts from zero up, and makes one Pod of zero replicas
 		}
 		pods.Clear()
 		status := kubeflow.JobStatus{ReplicaStatuses: map[kubeflow.ReplicaType]*kubeflow.ReplicaStatus{}}
@@ -143,8 +142,7 @@ func reconcile(job apiruntime.Object, c controller, pods *control.FakePodControl
 	return made, nil
 }
 
-// runMPI runs the controller of MPIJobs, which makes the Pods by itself: workers first here, as they come
-// first in a JobSet.
+// runMPI runs the controller of MPIJobs, which creates the Pods by itself. Workers come first here, as in a JobSet.
 func runMPI(job *kubeflow.MPIJob, base common.JobController, scheme *apiruntime.Scheme) (*Made, error) {
 	cluster := clientset.NewClientset()
 	base.KubeClientSet = cluster

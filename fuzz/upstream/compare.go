@@ -12,8 +12,8 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Typed is the object after it went through the typed API: upstream's apply configurations can hold
-// empty values that the typed API cannot, and they say nothing. Owner references are left out.
+// Typed returns the object after a pass through the typed API. Upstream's apply configurations can hold empty values that the
+// typed API cannot, and that have no effect. Typed omits owner references.
 func Typed(object Object) (Object, error) {
 	var typed any
 	apiVersion, _ := object["apiVersion"].(string)
@@ -44,8 +44,8 @@ func Typed(object Object) (Object, error) {
 	return out, nil
 }
 
-// Diff shows where two sets of objects of the given kinds differ, upstream's lines with a minus; "" when
-// they are equal.
+// Diff returns the differences between two sets of objects of the given kinds, with a minus before upstream's lines. It returns
+// "" if they are equal.
 func Diff(want, got []Object, kinds []string) (string, error) {
 	wanted, err := byName(want, kinds)
 	if err != nil {
@@ -80,7 +80,7 @@ func byName(objects []Object, kinds []string) (map[string]any, error) {
 	return out, nil
 }
 
-// mask hides the keys that are made up anew each time, and keeps their names.
+// mask hides the values that are generated at random, and keeps their names.
 func mask(object Object) {
 	if object["kind"] != "Secret" {
 		return

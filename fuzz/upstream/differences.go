@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Difference is one deliberate refusal of docs/differences.md: an input that upstream renders.
+// Difference is one deliberate rejection of docs/differences.md: an input that upstream renders.
 type Difference struct {
-	// Case is the name of the case that shows it, "" in the tables that describe inputs in words.
+	// Case is the name of the case that shows it, or "" in the tables that describe inputs in words.
 	Case string
-	// Code is what trainweld refuses it with.
+	// Code is trainweld's code for it.
 	Code string
-	// Reason says why.
+	// Reason states the reason.
 	Reason string
 }
 
-// A table of cases starts with | case | code | reason |; a row of any table has a code in its second
-// column.
+// A table of cases starts with | case | code | reason |. A row of any table has a code in its second column.
 var (
 	tableOfCases = regexp.MustCompile(`^\|\s*case\s*\|\s*code\s*\|`)
 	row          = regexp.MustCompile("^\\|\\s*`?([^|`]+)[^|]*\\|\\s*`?(TW\\d+)`?\\s*\\|\\s*(.+?)\\s*\\|$")

@@ -1,7 +1,7 @@
-// Package upstream answers: what does the Trainer's own code make of this TrainJob?
+// Package upstream renders a TrainJob with the Trainer's own code.
 //
-// It runs pkg/runtime/core of the Trainer module in process, over a fake client that holds the one
-// runtime, after the defaulting that the API server does by the CRDs which the module ships:
+// It runs pkg/runtime/core of the Trainer module in process, over a fake client that holds only the runtime. Before that it
+// sets the API server's defaults by the CRDs of the module:
 //
 //	oracle, err := upstream.New(moduleDir)
 //	if err != nil {
@@ -12,22 +12,20 @@
 //		fmt.Println(object["kind"])
 //	}
 //
-// The tests beside it compare trainweld's renderings with it: the TrainJobs of the module's own
-// examples, the cases of a folder, and generated pairs. A failure prints the smallest pair that still
-// differs and how to run it again:
+// The package's tests compare trainweld's renderings with it. The inputs are the TrainJobs of the module's own examples, the
+// cases of a folder, and generated pairs. A failure prints the smallest pair that still differs and the command to repeat it:
 //
 //	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
 //
-// Another comparison asks an API server in process, with the definitions and the webhooks of the module,
-// whether it takes generated and mutated objects, new ones and changes, and holds package admission's verdict
-// against that:
+// Another comparison asks an API server in process, with the definitions and the webhooks of the module, whether it accepts
+// generated and mutated objects. It covers new objects and changes, and compares package admission's verdict:
 //
 //	TRAINWELD_VERDICT=42 go test -run TestVerdicts .                            one case
 //	TRAINWELD_SEED=5000 TRAINWELD_VERDICTS=5000 go test -run TestVerdicts .     the cases 5000 to 9999
 //
-// It is a module of its own, so that nobody who links trainweld links a controller.
+// It is a module of its own, so that programs with trainweld link no controller.
 package upstream
 
 import (
@@ -56,19 +54,18 @@ import (
 // Object is an object as JSON.
 type Object = definition.Object
 
-// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in
-// package variables.
+// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in package variables.
 type Oracle struct {
 	module string
 	scheme *apiruntime.Scheme
 	definition.Set
 }
 
-// Outcome is what upstream made of one TrainJob.
+// Outcome is upstream's result for one TrainJob.
 type Outcome struct {
-	// Objects are what the controller would apply, in the order in which it returned them.
+	// Objects are the objects that the controller would apply, in the order in which it returned them.
 	Objects []Object
-	// Err is why there are none: the error, or the panic, of the controller.
+	// Err is the error or the panic of the controller, if it returned no objects.
 	Err error
 	// Refused are the errors of the validating webhook, or its panic.
 	Refused []string
@@ -76,7 +73,7 @@ type Outcome struct {
 
 // New reads the CRDs of the Trainer module in the directory.
 func New(module string) (*Oracle, error) {
-	log.SetLogger(logr.Discard()) // or controller-runtime complains that nobody did
+	log.SetLogger(logr.Discard()) // avoids a complaint of controller-runtime
 	o := &Oracle{module: module, scheme: apiruntime.NewScheme()}
 	for _, add := range []func(*apiruntime.Scheme) error{
 		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
@@ -90,12 +87,11 @@ func New(module string) (*Oracle, error) {
 	return o, err
 }
 
-// Module is the directory of the Trainer module.
+// Module returns the directory of the Trainer module.
 func (o *Oracle) Module() string { return o.module }
 
-// Render is what the cluster would do with a TrainJob when it holds the runtime: fields that the CRDs
-// do not have are dropped, defaults filled in, the webhook asked, and the objects built. It changes
-// neither argument. A nil runtime means that the cluster has none.
+// Render handles a TrainJob as a cluster with the runtime does. It drops fields that the CRDs lack, sets defaults, asks the
+// webhook, and builds the objects. It changes neither argument. A nil runtime means that the cluster has none.
 func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -130,7 +126,7 @@ func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
 	return outcome
 }
 
-// store is the object as the API server would store it, decoded.
+// store decodes the object as the API server would store it.
 func (o *Oracle) store(object Object, into any) error {
 	stored, err := o.Default(object)
 	if err != nil {
@@ -150,8 +146,8 @@ func (o *Oracle) runtimeOf(job *trainer.TrainJob, runtime Object) (trainerruntim
 		builder = builder.WithObjects(object)
 	}
 	index := &indexer{builder}
-	// The framework asks for its indexes before it is given a client; one without indexes will do for
-	// that, since rendering looks objects up by name only.
+	// The framework asks for its indexes before it gets a client. A client without indexes suffices there, since rendering
+	// looks up objects by name only.
 	runtimes, err := core.New(context.Background(), builder.Build(), index, &configapi.Configuration{})
 	if err != nil {
 		return nil, fmt.Errorf("set up the Trainer's runtimes: %w", err)
@@ -181,7 +177,7 @@ func (o *Oracle) runtimeObject(runtime Object, namespace string) (client.Object,
 	return object, err
 }
 
-// created clears what an API server does not take from the author of a new object, and the fake client chokes on.
+// created clears fields that an API server rejects in a new object, and on which the fake client fails.
 func created(object client.Object) {
 	object.SetDeletionTimestamp(nil)
 	object.SetResourceVersion("")
@@ -202,7 +198,7 @@ func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (refused []str
 	return refused
 }
 
-// indexer takes the framework's indexes and has no use for them.
+// indexer accepts the framework's indexes and does not use them.
 type indexer struct{ *fake.ClientBuilder }
 
 func (i *indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
@@ -210,13 +206,13 @@ func (i *indexer) IndexField(_ context.Context, object client.Object, field stri
 	return nil
 }
 
-// convert turns one Go value into another by way of JSON.
+// convert converts a Go value to another through JSON.
 func convert(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("encode %T: %w", from, err)
 	}
-	// Kubernetes' own decoder keeps whole numbers whole.
+	// Kubernetes' own decoder preserves integers.
 	if err := utiljson.Unmarshal(data, to); err != nil {
 		return fmt.Errorf("decode %T: %w", to, err)
 	}

@@ -11,8 +11,8 @@ type rendered struct {
 	kinds  []string
 }
 
-// renders are the policies that trainweld renders, and the kinds of object that are compared where a
-// runtime has them. Nothing else in this module knows.
+// renders are the policies that trainweld renders, and the kinds of objects to compare for runtimes with them. This is the only
+// such list in the module.
 var renders = []rendered{
 	{fuzz.Plain, []string{"JobSet"}},
 	{fuzz.Torch, []string{"JobSet"}},
@@ -24,7 +24,7 @@ var renders = []rendered{
 	{fuzz.Volcano, []string{"JobSet", "PodGroup"}},
 }
 
-// Policies are the policies that trainweld renders.
+// Policies returns the policies that trainweld renders.
 func Policies() (policies []fuzz.Policy) {
 	for _, r := range renders {
 		policies = append(policies, r.policy)
@@ -32,8 +32,7 @@ func Policies() (policies []fuzz.Policy) {
 	return policies
 }
 
-// Kinds are the kinds of object to compare for a runtime, and whether trainweld renders all of its
-// policies.
+// Kinds returns the kinds of objects to compare for a runtime, and reports whether trainweld renders all of its policies.
 func Kinds(runtime Object) (kinds []string, all bool) {
 	for _, policy := range policiesOf(runtime) {
 		i := slices.IndexFunc(renders, func(r rendered) bool { return r.policy == policy })
@@ -45,8 +44,7 @@ func Kinds(runtime Object) (kinds []string, all bool) {
 	return kinds, true
 }
 
-// policiesOf reads a runtime's policies: one for what runs in it, Plain where it says nothing, and
-// those of its pod group.
+// policiesOf reads a runtime's policies: one for its workload, Plain by default, and the policies of its pod group.
 func policiesOf(runtime Object) (policies []fuzz.Policy) {
 	ml := dig(runtime, "spec", "mlPolicy")
 	for _, policy := range []fuzz.Policy{fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux} {

@@ -17,15 +17,15 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Rendered is what trainweld made of one TrainJob.
+// Rendered is trainweld's result for one TrainJob.
 type Rendered struct {
-	// Objects are there also beside a refusal, wherever the controller would get that far.
+	// Objects exist even next to a rejection, wherever the controller would get that far.
 	Objects []Object
 	// Refused are the findings of severity Error.
 	Refused finding.List
 }
 
-// Codes are the codes of the refusal, each once and in order.
+// Codes returns the distinct codes of the rejection, sorted.
 func (r Rendered) Codes() []string {
 	var codes []string
 	for _, f := range r.Refused {
@@ -35,9 +35,9 @@ func (r Rendered) Codes() []string {
 	return slices.Compact(codes)
 }
 
-// Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster
-// would: the last patch wins. A nil runtime means that there is none. The module is the directory of the
-// Trainer module, which holds the texts that Flux's ConfigMap is made of.
+// Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster would: the last patch wins. A
+// nil runtime means that none exists. The module is the directory of the Trainer module, which holds the texts for Flux's
+// ConfigMap.
 func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 	var job *trainer.TrainJob
 	var runtimes render.Runtimes

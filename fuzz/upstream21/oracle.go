@@ -1,8 +1,7 @@
-// Package upstream21 answers: what does the code of Trainer 2.1 make of this TrainJob?
+// Package upstream21 renders a TrainJob with the code of Trainer 2.1.
 //
-// It runs pkg/runtime/core of the module github.com/kubeflow/trainer/v2 v2.1.0 in process, over a fake
-// client that holds the one runtime, after the defaulting that the API server does by the CRDs which the
-// module ships:
+// It runs pkg/runtime/core of the module github.com/kubeflow/trainer/v2 v2.1.0 in process, over a fake client that holds only
+// the runtime. Before that it sets the API server's defaults by the CRDs of the module:
 //
 //	oracle, err := upstream21.New(moduleDir)
 //	if err != nil {
@@ -10,10 +9,10 @@
 //	}
 //	outcome := oracle.Render(trainJob, runtime) // both as JSON objects
 //
-// The tests beside it compare trainweld's renderings of old TrainJobs with it. Two versions of one module
-// cannot be in one program, so this module does not import trainweld: a program of trainweld's own
-// (fuzz/oldjobs) runs beside it, generates the pairs and renders them, and JSON goes to and fro. A failure
-// prints the smallest pair that still differs and how to run it again:
+// The package's tests compare trainweld's renderings of old TrainJobs with it. Two versions of one module cannot be in one
+// program, so this module does not import trainweld. Instead a program of trainweld's own (fuzz/oldjobs) generates the pairs
+// and renders them, and the two exchange JSON. A failure prints the smallest pair that still differs and the command to repeat
+// it:
 //
 //	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
@@ -46,8 +45,7 @@ import (
 // Object is an object as JSON.
 type Object = definition.Object
 
-// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in
-// package variables.
+// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in package variables.
 type Oracle struct {
 	scheme *apiruntime.Scheme
 	definition.Set
@@ -55,7 +53,7 @@ type Oracle struct {
 
 // New reads the CRDs of the Trainer module in the directory.
 func New(module string) (*Oracle, error) {
-	log.SetLogger(logr.Discard()) // or controller-runtime complains that nobody did
+	log.SetLogger(logr.Discard()) // avoids a complaint of controller-runtime
 	o := &Oracle{scheme: apiruntime.NewScheme()}
 	for _, add := range []func(*apiruntime.Scheme) error{
 		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
@@ -69,18 +67,17 @@ func New(module string) (*Oracle, error) {
 	return o, err
 }
 
-// Outcome is what upstream made of one TrainJob.
+// Outcome is upstream's result for one TrainJob.
 type Outcome struct {
-	// JobSet is what the controller would apply, also where the webhook refuses the TrainJob.
+	// JobSet is the JobSet that the controller would apply, even if the webhook rejects the TrainJob.
 	JobSet *jobset.JobSet
-	// Err is why there is none: the error, or the panic, of the controller.
+	// Err is the error or the panic of the controller, if it returned no JobSet.
 	Err error
 	// Refused are the errors of the validating webhook, or its panic.
 	Refused []string
 }
 
-// Render is what Trainer 2.1 does with a TrainJob when the cluster holds the runtime. It changes neither
-// argument.
+// Render handles a TrainJob as Trainer 2.1 does in a cluster with the runtime. It changes neither argument.
 func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -115,7 +112,7 @@ func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (refused []str
 	return refused
 }
 
-// build is the JobSet among the objects that the controller applies, without its owner.
+// build returns the JobSet among the objects that the controller applies, without its owner.
 func build(impl trainerruntime.Runtime, job *trainer.TrainJob) (*jobset.JobSet, error) {
 	built, err := impl.NewObjects(context.Background(), job.DeepCopy())
 	if err != nil {
@@ -137,7 +134,7 @@ func build(impl trainerruntime.Runtime, job *trainer.TrainJob) (*jobset.JobSet, 
 	return nil, errors.New("upstream built no JobSet")
 }
 
-// store is the object as the API server would store it, decoded.
+// store decodes the object as the API server would store it.
 func (o *Oracle) store(object Object, into any) error {
 	stored, err := o.Default(object)
 	if err != nil {
@@ -155,8 +152,8 @@ func (o *Oracle) runtimeOf(job *trainer.TrainJob, runtime Object) (trainerruntim
 	object.Namespace = ""
 	builder := fake.NewClientBuilder().WithScheme(o.scheme).WithObjects(object)
 	index := &indexer{builder}
-	// The framework asks for its indexes before it is given a client; one without indexes will do for
-	// that, since rendering looks objects up by name only.
+	// The framework asks for its indexes before it gets a client. A client without indexes suffices there, since rendering
+	// looks up objects by name only.
 	runtimes, err := core.New(context.Background(), builder.Build(), index)
 	if err != nil {
 		return nil, fmt.Errorf("set up the Trainer's runtimes: %w", err)
@@ -169,7 +166,7 @@ func (o *Oracle) runtimeOf(job *trainer.TrainJob, runtime Object) (trainerruntim
 	return impl, nil
 }
 
-// indexer takes the framework's indexes and has no use for them.
+// indexer accepts the framework's indexes and does not use them.
 type indexer struct{ *fake.ClientBuilder }
 
 func (i *indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
@@ -177,13 +174,13 @@ func (i *indexer) IndexField(_ context.Context, object client.Object, field stri
 	return nil
 }
 
-// convert turns one Go value into another by way of JSON.
+// convert converts a Go value to another through JSON.
 func convert(from, to any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
 		return fmt.Errorf("encode %T: %w", from, err)
 	}
-	// Kubernetes' own decoder keeps whole numbers whole.
+	// Kubernetes' own decoder preserves integers.
 	if err := utiljson.Unmarshal(data, to); err != nil {
 		return fmt.Errorf("decode %T: %w", to, err)
 	}

@@ -2,8 +2,8 @@ package upstream21
 
 import "slices"
 
-// Smaller returns a function that offers copies of the objects which lack one thing each: a field or an item, the
-// outermost first. It says false when there are no more.
+// Smaller returns a function that yields copies of the objects, each without one field or item. The outermost come first. The
+// function returns false after the last copy.
 func Smaller(objects ...Object) func() ([]Object, bool) {
 	n := 0
 	return func() ([]Object, bool) {
@@ -21,7 +21,7 @@ func Smaller(objects ...Object) func() ([]Object, bool) {
 	}
 }
 
-// drop takes the n-th thing away.
+// drop removes the n-th part.
 func drop(n int, level []any) bool {
 	for len(level) > 0 {
 		var below []any

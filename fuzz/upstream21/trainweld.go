@@ -13,14 +13,14 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Trainweld is trainweld, running beside.
+// Trainweld is a running fuzz/oldjobs of trainweld.
 type Trainweld struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 }
 
-// Answer is what fuzz/oldjobs answers: a pair, or what one renders to.
+// Answer is an answer of fuzz/oldjobs: a pair, or its rendering.
 type Answer struct {
 	TrainJob Object         `json:"trainJob"`
 	Runtime  Object         `json:"runtime"`
@@ -51,15 +51,15 @@ func StartTrainweld(root, dir string) (*Trainweld, error) {
 	return t, t.command.Start()
 }
 
-// Stop ends it.
+// Stop ends the program.
 func (t *Trainweld) Stop() error {
 	return errors.Join(t.in.Close(), t.command.Wait())
 }
 
-// Generate is the pair of a seed.
+// Generate returns the pair of a seed.
 func (t *Trainweld) Generate(seed uint64) (Answer, error) { return t.ask(Object{"seed": seed}) }
 
-// Render is what trainweld makes of a pair.
+// Render returns trainweld's rendering of a pair.
 func (t *Trainweld) Render(trainJob, runtime Object) (Answer, error) {
 	return t.ask(Object{"trainJob": trainJob, "runtime": runtime})
 }
