@@ -12,14 +12,15 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// build makes the JobSet of the merged template, which it takes over, and the companions after that, since they
-// count what is in it. It returns the merge that the JobSet was made of: where recorded says so, or a policy replaces
-// what was there, its owners know of every write.
+// build makes the JobSet from the merged template, which it takes over. The companions follow, since they count the
+// items of the JobSet. build returns the merge that the JobSet came from. Its owners know of every write if recorded
+// is set or a policy replaces a value.
 func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *merge.Result {
 	r.checkManagers(&merged.Template)
 	j, enforced := r.enforce(merged, recorded, opts)
 	if !recorded && j.Replaced {
-		// What is lost has to be known after all, and by now the policies have written to the template.
+		// The owners must know the replaced values, but the policies have already written to the template. So merge
+		// again.
 		if again, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true}); err == nil {
 			merged = again
 			j, enforced = r.enforce(merged, true, opts)
@@ -34,7 +35,8 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 		TypeMeta: metav1.TypeMeta{APIVersion: jobset.GroupVersion.String(), Kind: "JobSet"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: job.Name, Namespace: job.Namespace,
-			// Of the template's metadata only these two are read; the TrainJob's own labels stay with it.
+			// The controller reads only these two from the template's metadata. The TrainJob's own labels do not
+			// reach the JobSet.
 			Labels: template.Labels, Annotations: template.Annotations,
 		},
 		Spec: template.Spec,
@@ -44,9 +46,9 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 	return merged
 }
 
-// enforce writes into the merged template what comes after the patches: the policies first, then the counts, then
-// the TrainJob's own sections, which have the last word over them (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset), and the gang schedulers' marks. It returns false where a policy fails.
+// enforce writes everything after the patches into the merged template, in the order of Trainer v2.3.0
+// (pkg/runtime/framework/plugins/jobset). The policies come first, then the counts. The TrainJob's own sections
+// override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
 func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
@@ -78,11 +80,11 @@ func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*
 	return j, true
 }
 
-// storageURI is the variable through which the initializers learn what to fetch.
+// storageURI is the variable that names the source for an initializer to fetch.
 const storageURI = "STORAGE_URI"
 
-// initializer writes a section of spec.initializer into the job that carries its label. The job has
-// one replica whether or not the section is there, and it runs in either case.
+// initializer writes a section of spec.initializer into the job with its label. The job runs with one replica, even
+// without the section.
 func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
 	spec := r.in.TrainJob.Spec.Initializer
 	var uri *string
@@ -121,8 +123,8 @@ func (r *renderer) initializer(j *policy.Job, set *policy.PodSet) {
 	}
 }
 
-// trainer writes spec.trainer into the node container of every job that carries the trainer's label.
-// Where MPI's launcher counts as a node, the job called node gets the env as well.
+// trainer writes spec.trainer into the node container of every job with the trainer's label. If MPI's launcher counts
+// as a node, the job called node gets the env as well.
 func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 	spec := r.in.TrainJob.Spec.Trainer
 	isTrainer := set.Ancestor == policy.Trainer
@@ -142,7 +144,7 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 			if spec.Image != nil {
 				j.SetImage(policy.Copied("spec", "trainer", "image"), place, *spec.Image)
 			}
-			// An empty list is set, and clears what the runtime has.
+			// An empty list clears the runtime's command or args.
 			if j.Command != nil {
 				j.SetCommand(j.CommandFrom, place, j.Command)
 			}
@@ -154,8 +156,8 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 	}
 }
 
-// checkEnv looks at the variables that the TrainJob itself sets. The controller drops a value beside
-// a valueFrom and goes on; a variable without a name it passes on, and the Job is refused.
+// checkEnv checks the variables that the TrainJob itself sets. The controller drops a value next to a valueFrom. It
+// passes on a variable without a name, and the cluster rejects the Job.
 func (r *renderer) checkEnv() {
 	spec := r.in.TrainJob.Spec
 	if spec.Trainer != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// companions makes the objects beside the JobSet and shows all of them as the options ask.
+// companions makes the companions of the JobSet, and adds defaults and owner references as the options ask.
 func (r *renderer) companions(j *policy.Job, opts Options) {
 	objects := policy.Companions(j, policy.Payload{Secrets: opts.Secrets, FluxTemplates: opts.FluxTemplates})
 	slices.SortFunc(objects, func(a, b policy.Object) int {
@@ -55,7 +55,7 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 	}
 }
 
-// checkManagers looks at what other controllers, or nobody, will make of the objects.
+// checkManagers reports other controllers in managedBy, and a suspended TrainJob that can never be resumed.
 func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	spec := r.in.TrainJob.Spec
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
@@ -79,8 +79,8 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 		if claim.RetentionPolicy != nil {
 			continue
 		}
-		// The JobSet webhook fills the policy in when the JobSet is created, and not when it is applied
-		// again; the field is immutable, so every later apply fails, that of the resume too.
+		// The JobSet webhook fills in the policy when the JobSet is created, but not when it is applied again. The
+		// field is immutable, so every later apply fails, and the resume with it.
 		r.report(finding.Finding{
 			Code: finding.CodeNeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),

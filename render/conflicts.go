@@ -13,10 +13,10 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// Conflicts returns what the managers of a TrainJob disagree on, and nothing else that JobSet would find:
-// overlaps and unions, and a warning for each conflict that Options.ForceManagers decided. Of the options it
-// reads that one and OnConflict. If the patches cannot be merged it returns the errors that say why, too, and
-// compares the patches of the other managers. It changes none of its input.
+// Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
+// Options.ForceManagers decided. It runs no other check of JobSet, and reads only ForceManagers and OnConflict. If
+// the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
+// its input.
 func Conflicts(in Input, opts Options) finding.List {
 	in = in.filled()
 	r := renderer{in: in, out: &Output{}}
@@ -43,14 +43,14 @@ func Conflicts(in Input, opts Options) finding.List {
 	return r.out.Findings
 }
 
-// mostUnmergeable is how many managers' patches Conflicts leaves out: each takes one more merge.
+// mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one more merge.
 const mostUnmergeable = 8
 
-// conflicts reports what managers disagree on.
+// conflicts reports the conflicts between managers.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 	for _, c := range conflict.Find(merged.Owners) {
 		if r.in.Layers != nil && c.Kind == conflict.Overlap {
-			continue // layers have one author, and an order that is documented
+			continue // layers have one author and a documented order
 		}
 		f := c.Finding(r.trainJob())
 		if rule == Last && c.Kind == conflict.Overlap {
@@ -60,9 +60,9 @@ func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 	}
 }
 
-// keepsLastMount reports whether the merge kept the last of two mounts at one path, the subject of a finding at
-// the path. It does in a container that had mounts before. Elsewhere both are left, and the cluster rejects the
-// JobSet.
+// keepsLastMount reports whether the merge kept the last of two mounts at one path. The argument is the path of the
+// finding on them. The merge keeps the last one only in a container that had mounts before. Elsewhere it keeps both,
+// and the cluster rejects the JobSet.
 func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) bool {
 	within := path[len(merge.PatchPath("")):]
 	for i := range template.Spec.ReplicatedJobs {
@@ -82,7 +82,7 @@ func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) b
 	return false
 }
 
-// decided reports the conflicts that were decided by force.
+// decided reports the conflicts that force decided.
 func (r *renderer) decided(decisions []conflict.Decision) {
 	for _, d := range decisions {
 		r.report(d.Finding(r.trainJob()))

@@ -9,15 +9,15 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// The defaults of the TrainJob CRD that a render can see (Trainer v2.3.0 manifests/base/crds).
+// The defaults of the TrainJob CRD that affect a render (Trainer v2.3.0 manifests/base/crds).
 const (
 	trainerController = "trainer.kubeflow.org/trainjob-controller"
 	trainerGroup      = "trainer.kubeflow.org"
 )
 
-// DefaultTrainJob fills in what the API server fills in when a TrainJob is stored, as far as it
-// reaches a JobSet: suspend, managedBy, the group and kind of the runtime reference, and the defaults
-// of volumes and variables in its patches. It changes the job that it is given.
+// DefaultTrainJob fills in the API server's defaults for a TrainJob, as far as they reach a JobSet. They are suspend,
+// managedBy, the group and kind of the runtime reference, and defaults of volumes and variables in patches. It
+// changes job.
 func DefaultTrainJob(job *trainer.TrainJob) {
 	if job == nil {
 		return
@@ -39,8 +39,8 @@ func DefaultTrainJob(job *trainer.TrainJob) {
 	DefaultPatches(spec.RuntimePatches)
 }
 
-// DefaultPatches fills in what the API server fills in within the patches of a TrainJob: the
-// defaults of some volume sources. It changes the patches that it is given.
+// DefaultPatches fills in the API server's defaults for some volume sources and variables in the patches of a
+// TrainJob. It changes the patches.
 func DefaultPatches(patches []trainer.RuntimePatch) {
 	for i := range patches {
 		spec := patches[i].TrainingRuntimeSpec
@@ -65,12 +65,11 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 	}
 }
 
-// DefaultRuntime fills in what the API server fills in when a TrainingRuntime or a
-// ClusterTrainingRuntime is stored. It changes the spec that it is given.
+// DefaultRuntime fills in the API server's defaults for a TrainingRuntime or ClusterTrainingRuntime. It changes spec.
 //
-// A Go value cannot tell "replicas: 0" from no replicas at all, and the API server fills in only the
-// latter. The same holds for an empty groupName and for an empty protocol of a port. written reports whether
-// the object has a field; manifest.Document.Sets is one. Where it is nil, a zero counts as not written.
+// A Go value cannot distinguish "replicas: 0" from missing replicas, but the API server fills in only a missing
+// field. The same holds for an empty groupName and an empty protocol of a port. written reports whether the object
+// has a field; manifest.Document.Sets is such a function. If written is nil, a zero counts as missing.
 func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(fieldpath.Path) bool) {
 	if spec == nil {
 		return
@@ -93,7 +92,7 @@ func DefaultRuntime(spec *trainer.TrainingRuntimeSpec, written func(fieldpath.Pa
 		defaults.Set(&template.FailurePolicy.RestartStrategy, jobset.Recreate)
 	}
 	for i := range template.VolumeClaimPolicies {
-		// Only within a retentionPolicy that is there: the JobSet webhook adds the policy itself.
+		// The JobSet webhook adds a missing retentionPolicy, so only an existing one gets its default here.
 		if policy := template.VolumeClaimPolicies[i].RetentionPolicy; policy != nil {
 			defaults.SetPointer(&policy.WhenDeleted, jobset.RetentionPolicyDelete)
 		}
@@ -125,12 +124,12 @@ func defaultMLPolicy(policy *trainer.MLPolicy) {
 	}
 }
 
-// DefaultJobSet returns a copy of the JobSet with everything filled in that the cluster fills in
-// when the JobSet is created: first what its CRD defaults, then what its mutating webhook does
-// (JobSet v0.12.0 config/components/crd and pkg/webhooks). It does not change js.
+// DefaultJobSet returns a copy of the JobSet with the defaults that the cluster fills in on creation. It applies the
+// CRD first, then the mutating webhook (JobSet v0.12.0 config/components/crd and pkg/webhooks). It does not change
+// js.
 //
-// The Go types cannot tell an explicit `replicas: 0` or `groupName: ""` from an absent one, so both
-// become the default. A JobSet that is defaulted already comes back equal.
+// The Go types cannot distinguish an explicit `replicas: 0` or `groupName: ""` from a missing field. Both become the
+// default. A JobSet with its defaults comes back equal.
 func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet {
 	if js == nil {
 		js = &jobset.JobSet{}

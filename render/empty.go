@@ -7,23 +7,22 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// dropEmpty makes every empty list and map nil, as they come out of the controller: the form in which
-// it sends objects has no empty ones. Where the API requires the list, such as the rules of a
-// podFailurePolicy, the API server then misses it.
+// dropEmpty sets every empty list and map to nil: the controller's wire format omits them. The API may require the
+// list, such as the rules of a podFailurePolicy. The API server then reports it as missing.
 func dropEmpty(js *jobset.JobSet) { jobSetHolds().drop(reflect.ValueOf(js).Elem()) }
 
 var jobSetHolds = sync.OnceValue(func() *holds {
 	return holdsOf(reflect.TypeFor[jobset.JobSet](), map[reflect.Type]*holds{})
 })
 
-// holds is where values of a Go type hold lists and maps. Most fields of a Pod hold none, and are never looked at.
+// A holds tells where values of a Go type hold lists and maps. It skips all other fields, such as most of a Pod's.
 type holds struct {
 	kind   reflect.Kind
-	fields []int    // of a struct, those that hold any,
-	inner  []*holds // and what these hold; of a pointer or a list, what its elements hold, if any
+	fields []int    // of a struct: the fields with lists or maps
+	inner  []*holds // the holds of these fields, or of the elements of a pointer or a list
 }
 
-// holdsOf is nil for a type whose values hold no list and no map. Values of maps are left alone.
+// holdsOf returns nil if t contains no list or map. It does not descend into map values.
 func holdsOf(t reflect.Type, done map[reflect.Type]*holds) *holds {
 	if h, ok := done[t]; ok {
 		return h

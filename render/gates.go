@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// FeatureGates are the feature gates of the Trainer's controller that change what it renders. The
-// zero value has them as Trainer v2.3.0 has them by default.
+// FeatureGates are the feature gates of the Trainer's controller that change the rendered objects. The zero value has
+// the defaults of Trainer v2.3.0.
 type FeatureGates struct {
-	// TrainJobStatus lets Pods report their progress: alpha, off by default.
+	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default.
 	TrainJobStatus bool
 }
 
-// ParseFeatureGates reads gates as the controller's own flag --feature-gates takes them:
-// "TrainJobStatus=true", several apart by commas. It refuses a gate that Trainer v2.3.0 does not have.
+// ParseFeatureGates parses feature gates in the syntax of the controller's flag --feature-gates, such as
+// "TrainJobStatus=true". Commas separate several gates. It returns an error for a gate that Trainer v2.3.0 does not
+// have.
 func ParseFeatureGates(text string) (FeatureGates, error) {
 	var gates FeatureGates
 	for pair := range strings.SplitSeq(text, ",") {

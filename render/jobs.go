@@ -11,70 +11,65 @@ import (
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
-// JobsOptions says how Jobs writes. The zero value writes what the JobSet controller sends, without
-// the ids that only a cluster has.
+// JobsOptions configures Jobs. The zero value gives the Jobs as the JobSet controller sends them, without the ids
+// that only a cluster knows.
 type JobsOptions struct {
-	// Stored adds what the API server itself writes when a Job is created: the job-name labels of the
-	// Pod template, one Pod where neither parallelism nor completions says how many, and what the
-	// JobSet CRD defaults within Pod templates. It changes what the API server changes: quantities round
-	// up to thousandths, fields behind feature gates that are off go, aliases and the data sources of
-	// claims mirror each other. Other defaults of the API server say nothing and are left out.
+	// Stored adds the changes of the API server when it creates a Job. It adds the job-name labels of the Pod
+	// template and the JobSet CRD's defaults within Pod templates. It sets one Pod if neither parallelism nor
+	// completions is set. It rounds quantities up to thousandths and removes fields of disabled feature gates.
+	// Aliases and the data sources of claims mirror each other. Stored skips other defaults of the API server, since
+	// they carry no information.
 	Stored bool
-	// JobSetUID is the uid to write into labels, annotations and owner references. Empty means that
-	// of the JobSet; where it has none either, they are left out.
+	// JobSetUID is the uid for labels, annotations and owner references. The default is the uid of the JobSet. If
+	// both are empty, Jobs omits them.
 	JobSetUID types.UID
-	// JobUID tells the uid of a Job by its name, for those who compare with a cluster: with Stored
-	// it fills the controller-uid labels and the selector. Nil leaves them out.
+	// JobUID returns the uid of a Job by its name, for comparisons with a cluster. With Stored, it fills the
+	// controller-uid labels and the selector. If it is nil, Jobs omits them.
 	JobUID func(job string) types.UID
-	// Companions are the objects rendered beside the JobSet. Their ConfigMaps may name Pods, as a
-	// hostfile does: a finding tells of each that does not exist. They are not written.
+	// Companions are the companions of the JobSet. Jobs only reads their ConfigMaps: a hostfile in one may name Pods,
+	// and a finding reports each missing Pod.
 	Companions []runtime.Object
-	// OwnerReferences adds the reference to the controlling owner, with its uid where it is known.
+	// OwnerReferences adds the reference to the controlling owner, with its uid if known.
 	OwnerReferences bool
 }
 
-// JobsOutput is what the JobSet controller makes of a JobSet.
+// JobsOutput holds the objects that the JobSet controller makes from a JobSet.
 type JobsOutput struct {
-	// Jobs are the child Jobs in the order of the replicated jobs, also those that the controller
-	// creates only after others: see ChildJob.WaitsFor. Those of a suspended JobSet are suspended.
+	// Jobs are the child Jobs in the order of the replicated jobs. They include Jobs that the controller creates only
+	// after others, see ChildJob.WaitsFor. The Jobs of a suspended JobSet are suspended.
 	Jobs []ChildJob
-	// Later are Jobs that the JobSet does not have as it stands: those of a suspended JobSet that
-	// depend on other Jobs, created after it is resumed, and those that depend on themselves.
+	// Later are Jobs that the JobSet does not have in its present state. Some depend on other Jobs and wait for a
+	// suspended JobSet to resume. Others are never created, such as Jobs that depend on themselves.
 	Later []ChildJob
-	// Service is the headless Service that gives the Pods their DNS names; nil when the JobSet has
-	// DNS hostnames switched off.
+	// Service is the headless Service for the DNS names of the Pods. It is nil if the JobSet disables DNS hostnames.
 	Service *corev1.Service
 	// Claims are the volume claims of the JobSet's volumeClaimPolicies.
 	Claims []*corev1.PersistentVolumeClaim
-	// Findings are what a reader of these objects should know.
+	// Findings are the findings on the children.
 	Findings finding.List
 }
 
 // ChildJob is one child Job of a JobSet.
 type ChildJob struct {
 	Job *batchv1.Job
-	// ReplicatedJob is the name of the replicated job that it is a replica of, Index its number
-	// there.
+	// ReplicatedJob is the name of the replicated job, and Index the number of this Job in it.
 	ReplicatedJob string
 	Index         int
-	// WaitsFor are the replicated jobs all of whose Jobs must be complete, or ready, before this
-	// Job is created (dependsOn) or, where the start is in order, started.
+	// WaitsFor are the replicated jobs that this Job waits for. Before the controller creates it (dependsOn) or
+	// starts it (startup in order), all their Jobs must be ready or complete.
 	WaitsFor []jobset.DependsOn
 }
 
-// Jobs returns the child Jobs, the headless Service and the volume claims that the controller of
-// JobSet 0.12.0 makes of a JobSet (JobSet v0.12.0 pkg/controllers). The JobSet may stand as its
-// author wrote it: what its CRD and webhook would fill in is filled in, as DefaultJobSet does, but
-// for defaults within Pod templates, see JobsOptions.Stored. A JobSet without a namespace is taken
-// to be in "default". status.restarts counts as the restart attempt. The alpha features of JobSet
-// are off.
+// Jobs returns the child Jobs, the headless Service and the volume claims that the JobSet controller makes (JobSet
+// v0.12.0 pkg/controllers). It fills in the defaults of CRD and webhook first, as DefaultJobSet does. It fills in
+// defaults within Pod templates only with JobsOptions.Stored. The default namespace is "default". status.restarts is
+// the restart attempt. The alpha features of JobSet are off.
 //
-// All Jobs are there at once, however long the controller would wait before creating them; the order
-// is told by ChildJob.WaitsFor, never by a field of the Job. Jobs does not say whether the cluster
-// accepts the JobSet; package admission does.
+// Jobs returns all Jobs at once, even if the controller would create some later. Only ChildJob.WaitsFor holds their
+// order. Jobs does not check whether the cluster accepts the JobSet; package admission does.
 //
-// The error is the findings of severity Error; the output is there all the same, except for a
-// JobSet that is nil or has no name. The output shares no memory with js.
+// The error is the list of findings of severity Error. The output is nil only if js is nil or has no name. It shares
+// no memory with js.
 func Jobs(js *jobset.JobSet, opts JobsOptions) (*JobsOutput, error) {
 	family, err := children.New(js, children.Options(opts))
 	if err != nil {

@@ -9,24 +9,26 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Layers are what a TrainJob of an earlier API lays over its runtime, as patches that stand in no file. They lead what
-// is said about these patches back to the fields of the TrainJob. The type *legacy.Overrides has these methods.
+// Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without a file. They map
+// findings on these patches back to the fields of the TrainJob. *legacy.Overrides implements this interface.
 type Layers interface {
-	// Patches are the layers as patches, in order. PatchesOf leaves out those of jobs that the template lacks.
+	// Patches returns the layers as patches, in order. PatchesOf omits patches of jobs that the template lacks.
 	Patches() []trainer.RuntimePatch
 	PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch
-	// Check returns what is wrong with the layers, whatever the runtime.
+	// Check returns the problems of the layers that do not depend on the runtime.
 	Check() finding.List
-	// Beside reports patches of managers beside the layers; own says that they are the TrainJob's.
+	// Beside returns the finding on managers' patches in addition to layers. own means that the TrainJob holds the
+	// patches.
 	Beside(own bool) finding.Finding
-	// Claim and Finding are a claim and a finding on one of the patches, as one on the TrainJob.
+	// Claim and Finding map a claim or finding on one of the patches to the TrainJob.
 	Claim(engine.Claim) engine.Claim
 	Finding(finding.Finding) finding.Finding
-	// Reach is where in the template a field of the TrainJob acts; nil if it is none of the layers'.
+	// Reach returns the paths in the template that a field of the TrainJob sets. It returns nil for a field outside
+	// the layers.
 	Reach(path fieldpath.Path) []fieldpath.Path
 }
 
-// refuseBeside reports patches of managers beside layers, and whether there are any.
+// refuseBeside reports managers' patches in addition to layers. It returns whether there are such patches.
 func (r *renderer) refuseBeside(patches []trainer.RuntimePatch) bool {
 	if len(patches) == 0 {
 		return false
@@ -37,7 +39,7 @@ func (r *renderer) refuseBeside(patches []trainer.RuntimePatch) bool {
 	return true
 }
 
-// checkLayers reports what is wrong with the layers as such.
+// checkLayers reports the problems of the layers that do not depend on the runtime.
 func (r *renderer) checkLayers() {
 	if r.in.Layers == nil {
 		return

@@ -14,30 +14,28 @@ import (
 	"github.com/trainweld/trainweld/render/internal/migration"
 )
 
-// Migration is what a TrainJob of Trainer 2.1 says in today's API.
+// Migration is the result of migrating a TrainJob of Trainer 2.1 to today's API.
 type Migration struct {
-	// TrainJob is the TrainJob of today, nil where there is none that says the same. It shares memory with
-	// the one that was given, but for its patches.
+	// TrainJob is the migrated TrainJob, or nil if today's API has no equivalent. Except for its patches, it shares
+	// memory with the input.
 	TrainJob *trainer.TrainJob
-	// Proved says that both forms were rendered, and give the same JobSet.
+	// Proved means that both forms were rendered and give the same JobSet.
 	Proved bool
-	// Findings are what is wrong with the old form, what today's API cannot say, and every field in which
-	// the two JobSets differ.
+	// Findings report the problems of the old form, and the fields that today's API cannot express. They also report
+	// every difference between the two JobSets.
 	Findings finding.List
 }
 
-// Migrate says with one manager's patch what overrides say. The patch names each job once, in the
-// order in which the overrides first name them, with what all of them make of it together; what had no
-// effect is left out. The overrides are those of the TrainJob as they are written, without the API
-// server's defaults.
+// Migrate converts overrides to one manager's patch. The patch names each job once, in the order in which the
+// overrides first name them. It merges all overrides of the job and drops those without effect. The overrides must be
+// as their author wrote them, without the API server's defaults.
 //
-// Where the input has a runtime, both forms are rendered and compared, and lists are put into the order in which
-// they come out the same: Trainer 2.1 laid one override after the other over the runtime, each with its new
-// items in front, and a patch comes at once. Without a runtime there is no proof, and lists are in the
-// order in which they come out over a runtime that has none of their items.
+// If the input has a runtime, Migrate renders and compares both forms. It orders lists so that the result stays the
+// same. Trainer 2.1 merged one override after the other, each with its new items in front. A patch merges in one
+// step. Without a runtime, Migrate proves nothing, and orders lists for a runtime that has none of their items.
 //
-// It refuses overrides that Trainer 2.1 refuses or that could not run, and those that take two patches to
-// say: two mounts of one volume in one container. It changes none of its input.
+// Migrate rejects overrides that Trainer 2.1 rejects, or that could not run. It also rejects overrides that need two
+// patches: two mounts of one volume in one container. It does not change its input.
 func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
@@ -57,7 +55,7 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	if m.Findings.Err() != nil {
 		return m
 	}
-	// What a default of the API server says over an earlier override is lost where it is not written out.
+	// If the API server's default overrides an earlier override, only the second patch, with the defaults, keeps it.
 	for _, said := range []*legacy.Overrides{overrides, stored} {
 		job, found := migrated(in, said, manager)
 		if found.Err() != nil {
@@ -84,9 +82,8 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 	return m
 }
 
-// renderOld renders the old form where there is a runtime, and else only looks at the overrides. It reports
-// what is wrong with the overrides, and why there is nothing to compare with; what else is wrong with the
-// TrainJob is so in both forms.
+// renderOld renders the old form if there is a runtime, and else only checks the overrides. It reports the problems
+// of the overrides. If no JobSet results, it reports all errors. Both forms share all other problems of the TrainJob.
 func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	var out *Output
 	if in.Runtime != nil {
@@ -109,7 +106,7 @@ func (m *Migration) renderOld(in Input, overrides *legacy.Overrides) *Output {
 	return out
 }
 
-// isOfOverrides reports whether a finding is about the overrides: it stands at one, or says that one clashes.
+// isOfOverrides reports whether a finding's path or claims belong to an override.
 func isOfOverrides(f finding.Finding) bool {
 	for _, name := range legacy.Fields() {
 		if f.Path.HasPrefix(fieldpath.Fields("spec", name)) {
@@ -119,12 +116,11 @@ func isOfOverrides(f finding.Finding) bool {
 	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { _, ok := merge.OverrideOf(c.Layer); return ok })
 }
 
-// saidNothing reports whether a finding is about something that had no effect.
+// saidNothing reports whether a finding is about a field without effect.
 func saidNothing(f finding.Finding) bool {
 	return f.Code == finding.CodeSaidNothing || f.Code == finding.CodeIgnoredMetadata
 }
 
-// renderNew renders the new form.
 func renderNew(in Input, job *trainer.TrainJob) *Output {
 	job = job.DeepCopy()
 	DefaultPatches(job.Spec.RuntimePatches)
@@ -132,7 +128,7 @@ func renderNew(in Input, job *trainer.TrainJob) *Output {
 	return out
 }
 
-// worse are the errors of the new form that the old one does not have.
+// worse returns the errors of the new form that the old form does not have.
 func worse(before, after *Output) finding.List {
 	var found finding.List
 	for _, f := range after.Findings {
@@ -146,20 +142,20 @@ func worse(before, after *Output) finding.List {
 	return found
 }
 
-// refuse reports what is wrong with the new form alone, where the old one says it.
+// refuse reports errors of the new form, on the fields of the old form.
 func (m *Migration) refuse(overrides *legacy.Overrides, found finding.List) {
 	for _, f := range found {
 		if f.Severity < finding.Error {
 			continue
 		}
 		f.Path = migration.SourceOf(overrides, f.Path)
-		f.Claims = nil // they are the patch's, which is in no file
+		f.Claims = nil // the claims belong to the patch, which is in no file
 		f.Code, f.Message = finding.CodeNotMigrated, "one patch cannot say this: "+f.Message
 		m.Findings = append(m.Findings, f)
 	}
 }
 
-// migrated is the TrainJob with the patch.
+// migrated returns the TrainJob with the patch.
 func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.TrainJob, finding.List) {
 	job := *in.TrainJob
 	var template *trainer.JobSetTemplateSpec
@@ -168,7 +164,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	}
 	patch, err := migration.Fold(template, overrides)
 	if err != nil {
-		// check.Patches reports what makes a merge fail; this is for what it may have missed.
+		// check.Patches reports merge errors before this. This is for the errors that it may miss.
 		return nil, finding.List{{
 			Code: finding.CodeNotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
 			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "mend the override that is named"},
@@ -183,7 +179,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 	if in.Runtime != nil {
 		return &job, nil
 	}
-	// The patch must stand on its own: over a runtime that has just the jobs and containers that it names.
+	// The patch must work over a runtime with only the jobs and containers that it names.
 	var found finding.List
 	for _, f := range check.Patches(migration.Skeleton(job.Spec.RuntimePatches), job.Spec.RuntimePatches) {
 		if f.Severity >= finding.Error {

@@ -19,28 +19,27 @@ import (
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
-// ChildOwners tells who set each field of the Jobs and Pods that are made of a JobSet. A field that
-// comes from the JobSet's template begins with the history that it has there; the layers jobset and job
-// write over it what their controllers write, and default what the API server fills in.
+// ChildOwners returns the layers that set each field of the Jobs and Pods of a JobSet. A field from the JobSet's
+// template starts with its history there. The layers jobset and job add the writes of their controllers. The layer
+// default adds the API server's defaults.
 type ChildOwners struct {
 	js     *jobset.JobSet
 	owners *merge.Ownership
-	plain  *children.Family // as the controller sends its Jobs
-	asked  *children.Family // as they were asked for
+	plain  *children.Family // without the changes of the API server
+	asked  *children.Family // with the options of the caller
 
-	last    string // the name of the Job whose owners are kept: Pods come Job by Job
+	last    string // the name of lastJob: Pods come Job by Job
 	lastJob *ownedJob
 }
 
-// ownedJob is one Job with its owners.
 type ownedJob struct {
 	owners   *merge.Ownership
 	template batchv1.JobTemplateSpec
-	at       fieldpath.Path // where the template stands in the JobSet
+	at       fieldpath.Path // path of the template in the JobSet
 }
 
-// OwnersOfChildren takes a JobSet with its owners, as JobSet returned both, and the options with which
-// its Jobs or Pods are made. It changes neither. It refuses what Jobs refuses.
+// OwnersOfChildren takes a JobSet and its owners, as JobSet returned them, and the options for its Jobs or Pods. It
+// does not change them. It returns the same errors as Jobs.
 func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptions) (*ChildOwners, error) {
 	asked, err := children.New(js, children.Options(opts))
 	if err != nil {
@@ -54,9 +53,9 @@ func OwnersOfChildren(js *jobset.JobSet, owners *merge.Ownership, opts JobsOptio
 	return &ChildOwners{js: js, owners: owners, plain: plain, asked: asked}, nil
 }
 
-// Job yields the fields of a child Job of the JobSet, as Jobs made it, with their claims, as
-// merge.Ownership.All yields those of the JobSet: paths are the Job's own, sources those of the inputs.
-// apiVersion and kind are nobody's.
+// Job yields the fields of a child Job that Jobs made, with their claims, as merge.Ownership.All does for the JobSet.
+// Paths are relative to the Job, and sources refer to the inputs. No layer owns apiVersion and kind. It returns an
+// error if the JobSet has no such Job.
 func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
 	if job == nil {
 		job = &batchv1.Job{}
@@ -68,7 +67,8 @@ func (c *ChildOwners) Job(job *batchv1.Job) (iter.Seq2[fieldpath.Path, []engine.
 	return fieldsWithin(owned.owners, owned.at), nil
 }
 
-// Pod yields the fields of a Pod of the JobSet, as Pods made it, with their claims.
+// Pod yields the fields of a Pod that Pods made, with their claims. It returns an error if the JobSet has no such
+// Pod.
 func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.Claim], error) {
 	if pod == nil {
 		pod = &corev1.Pod{}
@@ -84,7 +84,7 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 		*t = job.template
 		t.Spec.Template = now
 	}))
-	// First what the Job controller makes, then what the API server fills in, and last JobSet's webhook.
+	// The order is the Job controller, the API server's defaults, then JobSet's webhook.
 	made := now
 	made.Labels = without(now.Labels, children.PriorityKey)
 	if _, set := before.Labels[children.PriorityKey]; set {
@@ -106,7 +106,7 @@ func (c *ChildOwners) Pod(pod *corev1.Pod) (iter.Seq2[fieldpath.Path, []engine.C
 	return fieldsWithin(owners, at), nil
 }
 
-// withSecurityContexts returns the containers with the security contexts of others, one for each.
+// withSecurityContexts returns copies of the containers with the security contexts of others, item by item.
 func withSecurityContexts(containers, others []corev1.Container) []corev1.Container {
 	containers = slices.Clone(containers)
 	for i := range min(len(containers), len(others)) {
@@ -115,7 +115,7 @@ func withSecurityContexts(containers, others []corev1.Container) []corev1.Contai
 	return containers
 }
 
-// job works out the owners of one Job, which the labels of it and its Pods name.
+// job returns the owners of the Job that the labels of the Job or its Pods name.
 func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	if c == nil || c.js == nil {
 		return nil, errors.New("there is no JobSet")
@@ -139,7 +139,7 @@ func (c *ChildOwners) job(labels map[string]string) (*ownedJob, error) {
 	defaulted := c.plain.Members[at].Template
 	owners.WriteChanges(merge.DefaultLayer, path, c.js.Spec.ReplicatedJobs[at].Template, defaulted)
 	owners.WriteChanges(merge.JobSetLayer, path, defaulted, sent)
-	// What the Job API itself writes: the labels by which a Job finds its Pods.
+	// The Job API writes the labels with which a Job finds its Pods.
 	filled := stored
 	filled.Spec.Template.Labels, filled.Spec.Selector = sent.Spec.Template.Labels, sent.Spec.Selector
 	owners.WriteChanges(merge.DefaultLayer, path, sent, filled)
@@ -152,7 +152,7 @@ func templateOf(job *batchv1.Job) batchv1.JobTemplateSpec {
 	return *(&batchv1.JobTemplateSpec{ObjectMeta: job.ObjectMeta, Spec: job.Spec}).DeepCopy()
 }
 
-// with is the JobSet as a template, one replicated job's template of which is changed.
+// with returns the JobSet as a template, after change to the replicated job at the path.
 func (c *ChildOwners) with(at fieldpath.Path, change func(*batchv1.JobTemplateSpec)) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{ObjectMeta: c.js.ObjectMeta, Spec: c.js.Spec}
 	template.Spec.ReplicatedJobs = slices.Clone(c.js.Spec.ReplicatedJobs)
@@ -172,7 +172,7 @@ func without(labels map[string]string, key string) map[string]string {
 	return rest
 }
 
-// fieldsWithin are the fields within a path, as an object of their own.
+// fieldsWithin yields the fields below a path, with relative paths.
 func fieldsWithin(owners *merge.Ownership, at fieldpath.Path) iter.Seq2[fieldpath.Path, []engine.Claim] {
 	return func(yield func(fieldpath.Path, []engine.Claim) bool) {
 		for path, claims := range owners.All() {

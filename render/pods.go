@@ -14,28 +14,29 @@ import (
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
-// PodsOptions says how Pods writes, and which. The zero value writes every Pod that the Jobs start
-// with, without the ids that only a cluster has.
+// PodsOptions configures and filters Pods. The zero value gives every Pod that the Jobs start with, without the ids
+// that only a cluster knows.
 type PodsOptions struct {
-	// JobsOptions hold for the Pods as for their Jobs. Stored adds the Jobs' labels, the priority of
-	// a system PriorityClass, the least termination grace period, the selectors that matchLabelKeys and
-	// mismatchLabelKeys make, and AppArmor profiles by annotation; Companions do nothing here.
+	// JobsOptions apply to the Pods as to their Jobs; Companions have no effect here. Stored adds more for Pods: the
+	// Jobs' labels, the priority of a system PriorityClass, and the minimum termination grace period. It also adds
+	// the selectors of matchLabelKeys and mismatchLabelKeys, and AppArmor profiles from annotations.
 	JobsOptions
-	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. Empty
-	// selects all.
+	// Job selects the Pods of one child Job, or of all Jobs of a replicated job, by name. The empty string selects
+	// all.
 	Job string
-	// Indexes selects Pods by their index within their Job. Nil selects all. Pods without an index
-	// count in the order in which they are created.
+	// Indexes selects Pods by their index within their Job. Nil selects all. Pods without an index count in their
+	// order of creation.
 	Indexes *IndexRange
-	// AllIndexes adds the Pods that a Job with more completions than parallelism creates as others
-	// finish. Without it, only those are there that it starts with.
+	// AllIndexes adds the Pods that a Job creates as others finish, if its completions exceed its parallelism.
+	// Without it, only the initial Pods count.
 	AllIndexes bool
 }
 
-// IndexRange is the indexes from First to Last, both included.
+// IndexRange includes the indexes from First to Last.
 type IndexRange struct{ First, Last int }
 
-// selected returns the children of a JobSet, and the selection of their Pods. It refuses one that cannot be meant.
+// selected returns the children of a JobSet and the selection of their Pods. It returns an error for an invalid
+// selection.
 func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.Selection, error) {
 	s := children.Selection{Job: opts.Job, Indexes: (*children.IndexRange)(opts.Indexes), AllIndexes: opts.AllIndexes}
 	family, err := children.New(js, children.Options(opts.JobsOptions))
@@ -45,22 +46,22 @@ func (opts PodsOptions) selected(js *jobset.JobSet) (*children.Family, children.
 	return family, s, err
 }
 
-// Pods returns the Pods that the Job controller of Kubernetes 1.36 makes of a JobSet's child Jobs, as
-// its API server and JobSet's Pod webhook let them through: generateName, hostname, completion index,
-// tracking finalizer, priority label, affinities of exclusive placement. They come in the order of
-// the replicated jobs, their Jobs and their indexes.
+// Pods yields the Pods that the Job controller of Kubernetes 1.36 makes for a JobSet's child Jobs. It applies the API
+// server and JobSet's Pod webhook to them. They have generateName, hostname, completion index, tracking finalizer,
+// priority label, and the affinities of exclusive placement. The order follows the replicated jobs, their Jobs and
+// their indexes.
 //
-// Left out is what only a cluster knows: names, uids, nodes, the value of a PriorityClass that is not
-// a system class (Jobs has a finding), and the node selector that sends the followers of an exclusive
-// leader to its topology domain. The Pods of a suspended JobSet are those that it has when it is
-// resumed. Jobs that are never created have none, and neither have those that another controller manages.
+// Pods omits values that only a cluster knows. They are names, uids, nodes, and the priorities of custom
+// PriorityClasses, which Jobs reports. The node selector that sends the followers of an exclusive leader to its
+// topology domain is another one. The Pods of a suspended JobSet are the Pods after its resume. Jobs that are never
+// created, or that another controller manages, have no Pods.
 //
-// Pods is a stream: it holds one Job's Pod template at a time, however many Pods there are. The Pods
-// of one Job share the memory of their specs, and nothing with js: a caller may change a Pod's
-// metadata and the fields of its spec, and has to copy it before it changes anything deeper.
+// Pods is a stream. It holds one Job's Pod template at a time, however many Pods there are. The Pods of one Job share
+// the memory of their specs, but no memory with js. A caller may change a Pod's metadata and the fields of its spec.
+// To change anything deeper, it must copy the Pod.
 //
-// An error ends the stream; it comes first, if at all: js is nil or has no name, no Job has the name
-// asked for, or the range is none.
+// An error comes first and ends the stream. The causes are a nil js, an empty name, a selected Job that does not
+// exist, and an invalid range.
 func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	return func(yield func(*corev1.Pod, error) bool) {
 		family, selected, err := opts.selected(js)
@@ -81,15 +82,15 @@ func Pods(js *jobset.JobSet, opts PodsOptions) iter.Seq2[*corev1.Pod, error] {
 	}
 }
 
-// PodRange is the Pods of one child Job, which differ in their index alone: except that of index 0 where its
-// placement is exclusive.
+// PodRange is the Pods of one child Job. They differ only in their index. With exclusive placement, the Pod of index
+// 0 also differs in its affinity.
 type PodRange struct {
-	// Pod is the first one.
+	// Pod is the first Pod.
 	Pod *corev1.Pod
 	IndexRange
 }
 
-// PodRanges yields a range for each Job of which [Pods] yields Pods, in their order.
+// PodRanges yields a range for each Job with Pods from [Pods], in the same order. Its errors are the same.
 func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 	return func(yield func(PodRange, error) bool) {
 		family, selected, err := opts.selected(js)
@@ -108,11 +109,11 @@ func PodRanges(js *jobset.JobSet, opts PodsOptions) iter.Seq2[PodRange, error] {
 	}
 }
 
-// MaxPods is how many Pods a run makes unless it is told otherwise.
+// MaxPods is the default limit for the Pods of one run.
 const MaxPods = 1_000_000
 
-// CountPods returns how many Pods [Pods] yields with the same arguments. It makes none of them, and takes as many
-// steps as there are replicated jobs.
+// CountPods returns the number of Pods that [Pods] yields with the same arguments. It makes no Pods, and takes one
+// step for each replicated job. Its errors are the same.
 func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	family, selected, err := opts.selected(js)
 	if err != nil {
@@ -136,7 +137,7 @@ func CountPods(js *jobset.JobSet, opts PodsOptions) (int64, error) {
 	return count, nil
 }
 
-// TooManyPods returns the finding on a JobSet, or on a run, that has more Pods than the limit; nil if it has not.
+// TooManyPods returns a finding if a JobSet, or a run, has more Pods than the limit, and else nil.
 func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
 	if count <= limit {
 		return nil
@@ -152,24 +153,25 @@ func TooManyPods(object fieldpath.Object, count, limit int64) finding.List {
 	return finding.List{f}
 }
 
-// HasEphemeralVolumes reports whether a Pod of the JobSet may have a volume of which the cluster makes a claim.
+// HasEphemeralVolumes reports whether a Pod of the JobSet may have an ephemeral volume. The cluster makes a claim for
+// each of them.
 func HasEphemeralVolumes(js *jobset.JobSet) bool {
 	return js != nil && slices.ContainsFunc(js.Spec.ReplicatedJobs, func(job jobset.ReplicatedJob) bool {
 		return slices.ContainsFunc(job.Template.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Ephemeral != nil })
 	})
 }
 
-// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes
-// of one Pod (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). Their names hold the Pod's, which
-// ends in characters that only the cluster chooses: suffix stands for them and is the caller's
-// choice. Where the Pod has owner references, the claims refer to the Pod, without its uid.
+// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod
+// (Kubernetes v1.36.3 pkg/controller/volume/ephemeral). A claim's name contains the name of the Pod, which ends in
+// characters that only the cluster chooses; suffix replaces them. If the Pod has owner references, the claims refer
+// to the Pod, without its uid.
 //
-// The claims are as the API server stores them, and share memory with the Pod, which a stored one has rounded its
-// quantities in already.
+// The claims are as the API server stores them. They share memory with the Pod, so they may round up its quantities;
+// a stored Pod has rounded quantities already.
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	return children.EphemeralClaims(pod, suffix)
 }
 
-// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It returns
-// false for other classes.
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It
+// returns false for other classes.
 func SystemPriority(class string) (priority int32, known bool) { return children.SystemPriority(class) }

@@ -6,10 +6,10 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// prune drops from the metadata within patches what the TrainJob CRD does not have: the Go type is that
-// of any object's metadata, and the schema keeps labels, annotations, finalizers, name and namespace
-// (controller-gen's generateEmbeddedObjectMeta). check.Patches has warned of them by then. It returns the
-// patches themselves where there is nothing to drop, and else a copy.
+// prune removes metadata fields from patches that the TrainJob CRD does not have. The Go type has all metadata fields
+// of an object. The schema keeps only labels, annotations, finalizers, name and namespace (controller-gen's
+// generateEmbeddedObjectMeta). check.Patches has already warned of the other fields. prune returns the patches
+// themselves if there is nothing to remove, and else a copy.
 func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	pruned := patches
 	for i := range patches {
@@ -27,7 +27,7 @@ func prune(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
 	return pruned
 }
 
-// hasDropped tells whether metadata holds anything but what is kept. A list that is empty is dropped, too.
+// hasDropped reports whether metadata holds a field that prune removes, even an empty list.
 func hasDropped(m *metav1.ObjectMeta) bool {
 	//lint:ignore SA1019 SelfLink is a field of the type still, and a patch may hold it.
 	return m.GenerateName != "" || m.SelfLink != "" || m.UID != "" || m.ResourceVersion != "" || m.Generation != 0 ||

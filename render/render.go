@@ -1,32 +1,32 @@
-// Package render answers what the cluster will create from a TrainJob and its runtime.
+// Package render computes the objects that the cluster creates from a TrainJob and its runtime.
 //
 //	render.DefaultTrainJob(job)
 //	render.DefaultRuntime(&runtime.Spec, nil)
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{})
 //	if err != nil {
-//		return err // every reason why the cluster would refuse it, and every conflict
+//		return err // every reason why the cluster would reject it, and every conflict
 //	}
 //	fmt.Println(out.JobSet.Name)
 //
 // The stages, each in a file of its own:
 //
-//	check.Patches        what must not be merged
-//	merge.Apply         the runtime's template and the managers' patches
-//	conflict.Find       managers that disagree
-//	render/policy       counts, and what the runtime's policies write
-//	build.go            what the TrainJob's own sections write over all that: the JobSet
-//	companions.go       the ConfigMaps, Secrets and PodGroups beside it
-//	internal/defaults   what the API server fills in when it stores them
-//	jobs.go             the JobSet controller's Jobs and Service
-//	pods.go             the Job controller's Pods
-//	owners.go           who set the fields of Jobs and Pods
+//	check.Patches        checks of the patches before the merge
+//	merge.Apply          the runtime's template and the managers' patches
+//	conflict.Find        conflicts between managers
+//	render/policy        counts, and the writes of the runtime's policies
+//	build.go             the writes of the TrainJob's own sections: the JobSet
+//	companions.go        the ConfigMaps, Secrets and PodGroups of the JobSet
+//	internal/defaults    the API server's defaults
+//	jobs.go              the JobSet controller's Jobs and Service
+//	pods.go              the Job controller's Pods
+//	owners.go            the layers that set the fields of Jobs and Pods
 //
-// A TrainJob of Trainer 2.1 comes with its layers (layers.go), and Migrate says the same in today's API
-// (migrate.go).
+// A TrainJob of Trainer 2.1 comes with its layers (layers.go). Migrate converts it to today's API (migrate.go).
 //
-// Package internal/children makes the Jobs, the Service and the Pods, and internal/migration the patch of Migrate.
+// Package internal/children makes the Jobs, the Service and the Pods. Package internal/migration makes the patch of
+// Migrate.
 //
-// Every function is pure: no clock, no randomness, no environment.
+// Every function is pure: it uses no clock, no randomness and no environment.
 package render
 
 import (
@@ -50,92 +50,92 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// Input is a TrainJob and the runtime that it names, as the API server stores them: with the
-// defaults of their CRDs filled in. DefaultTrainJob and DefaultRuntime do that for values from files.
+// Input is a TrainJob and its runtime, as the API server stores them, with the defaults of their CRDs. For values
+// from files, DefaultTrainJob and DefaultRuntime fill in the defaults. The functions of this package do not change
+// it.
 type Input struct {
-	// TrainJob is the job. It is never changed.
+	// TrainJob is the job; nil counts as an empty one.
 	TrainJob *trainer.TrainJob
-	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime. It is never changed.
+	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty one.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Patches are further managers' patches, laid over those of the TrainJob in this order.
+	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
-	// Layers are what the TrainJob says in an earlier API, with its defaults filled in by DefaultPatches; nil for one of
-	// today's. Beside patches they are refused: no version of the Trainer reads both. They are never changed.
+	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
+	// Layers and patches exclude each other, since no version of the Trainer reads both.
 	Layers Layers
 }
 
-// OnConflict says what becomes of managers that disagree.
+// OnConflict selects how to report conflicts between managers.
 type OnConflict int
 
 const (
 	// Fail reports every conflict as an error.
 	Fail OnConflict = iota
-	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two
-	// members of one union stay an error: the cluster keeps both, and refuses the object.
+	// Last lets the last patch win, as the cluster does, and reports an overlap as a warning. Two members of one
+	// union stay an error: the cluster keeps both, and rejects the object.
 	Last
 )
 
-// View says at which point the objects are shown.
+// View selects the form of the rendered objects.
 type View int
 
 const (
 	// Applied shows objects as the controller sends them to the API server.
 	Applied View = iota
-	// Stored shows them as the API server stores them: with the defaults of their CRDs and webhooks,
-	// and without what only a cluster knows.
+	// Stored shows them as the API server stores them, with the defaults of CRDs and webhooks. It omits values that
+	// only a cluster knows.
 	Stored
 )
 
-// Options says how to render. The zero value refuses conflicts, records no owners and shows the
-// objects as applied, without those whose making needs a payload.
+// Options configures JobSet. The zero value rejects conflicts, records no owners and shows the objects as applied. It
+// omits objects that need Secrets or FluxTemplates.
 type Options struct {
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
-	// ForceManagers are managers that win every conflict in which they take part, the first one first; each
-	// decision is a warning. See merge.Force. OnConflict is for the conflicts that are left.
+	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see
+	// merge.Force. OnConflict applies to the other conflicts.
 	ForceManagers []string
 	// Owners asks for Output.Owners.
 	Owners bool
 	// As is Applied or Stored.
 	As View
-	// OwnerReferences adds the controller's owner reference to the TrainJob to every object. Its uid
-	// is that of the TrainJob, which one from a file lacks.
+	// OwnerReferences adds the controller's owner reference to every object. It holds the uid of the TrainJob, which
+	// a TrainJob from a file lacks.
 	OwnerReferences bool
-	// FeatureGates are those of the Trainer's controller.
+	// FeatureGates are the feature gates of the Trainer's controller.
 	FeatureGates FeatureGates
-	// StatusServer is where Pods report to under the feature gate TrainJobStatus.
+	// StatusServer is the server that Pods report to under the feature gate TrainJobStatus.
 	StatusServer policy.StatusServer
-	// Secrets is a source of cryptographic randomness, such as crypto/rand.Reader, from which the
-	// Secrets are made that the controller makes. Nil leaves them out, each with a warning: the key
-	// pair of MPI and the certificate of Flux. They are real keys, different on every call.
+	// Secrets is a source of cryptographic randomness for the controller's Secrets, such as crypto/rand.Reader. The
+	// Secrets are the key pair of MPI and the certificate of Flux. They hold real keys, different on every call. If
+	// the source is nil, JobSet omits them, each with a warning.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2 v2.3.0, of which Flux's ConfigMap is made. Nil leaves it out,
-	// with a warning.
+	// github.com/kubeflow/trainer/v2 v2.3.0. Flux's ConfigMap is made from it. If it is nil, JobSet omits the
+	// ConfigMap, with a warning.
 	FluxTemplates fs.FS
 }
 
-// Output is what a TrainJob becomes.
+// Output holds the objects rendered from a TrainJob.
 type Output struct {
-	// JobSet is what the controller applies. It is there also beside errors, wherever the controller
-	// would get that far, and else nil.
+	// JobSet is the JobSet that the controller applies. It can be present in spite of errors. It is nil if the
+	// controller would not get that far.
 	JobSet *jobset.JobSet
-	// Companions are the other objects that the controller applies, by kind and name: of type
-	// *corev1.ConfigMap, *corev1.Secret and *v1beta1.PodGroup (volcano.sh/apis). The PodGroup of
-	// scheduler-plugins is an *unstructured.Unstructured: the Go type cannot say minResources: {}.
-	// The controller's snapshot of the runtime is not among them.
+	// Companions are the other objects that the controller applies, ordered by kind and name. Their types are
+	// *corev1.ConfigMap, *corev1.Secret and *v1beta1.PodGroup (volcano.sh/apis). The PodGroup of scheduler-plugins is
+	// an *unstructured.Unstructured, since the Go type cannot express minResources: {}. Companions do not include the
+	// controller's snapshot of the runtime.
 	Companions []runtime.Object
-	// Owners says who set each field of the JobSet: every layer that wrote it, the last one in force. It
-	// shares memory with JobSet and describes it as it is returned; nil unless it was asked for.
+	// Owners holds the layers that wrote each field of the JobSet, the effective one last. It shares memory with
+	// JobSet and describes it as returned. It is nil without Options.Owners.
 	Owners *merge.Ownership
 	// Findings are all findings: errors, warnings and notes.
 	Findings finding.List
 }
 
-// JobSet renders a TrainJob to the JobSet that the controller of Trainer v2.3.0 applies. It changes
-// none of its input. The error holds every finding of severity Error, as finding.List; the output
-// is never nil and holds all findings. Where the controller would crash or fail for ever, a finding
-// says so and there is no JobSet.
+// JobSet renders a TrainJob to the JobSet that the controller of Trainer v2.3.0 applies. It does not change its
+// input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
+// findings. If the controller would crash, or fail on every retry, a finding reports it and Output.JobSet is nil.
 func JobSet(in Input, opts Options) (*Output, error) {
 	out := &Output{}
 	r := renderer{in: in.filled(), out: out}
@@ -143,7 +143,7 @@ func JobSet(in Input, opts Options) (*Output, error) {
 	return out, out.Findings.Err()
 }
 
-// filled returns the input with an empty object for one that is nil.
+// filled returns the input with empty objects for nil ones.
 func (in Input) filled() Input {
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
@@ -170,8 +170,8 @@ func (r *renderer) render(opts Options) {
 		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
 	})
 	r.checkEnv()
-	// Every write of a policy or a section is recorded for those who want to know the owners, and where managers
-	// may have set what a section of the TrainJob replaces, which check.Patches refuses.
+	// Record the writes of policies and sections if the caller asks for owners. Record them too if managers may have
+	// set a field that a section of the TrainJob replaces; check.Patches reports these as errors.
 	recorded := opts.Owners || r.in.Layers != nil || decisions != nil || r.out.Findings.Err() != nil
 	if err != nil {
 		r.report(r.noMerge(err))
@@ -189,8 +189,8 @@ func (r *renderer) render(opts Options) {
 	}
 }
 
-// noMerge reports a merge that fails. The Trainer's webhook then crashes, and so refuses the TrainJob,
-// whatever check.Patches has against the patch.
+// noMerge returns the finding on a failed merge. The Trainer's webhook then crashes, and so rejects the TrainJob,
+// whatever check.Patches reports on the patch.
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
@@ -204,7 +204,7 @@ func (r *renderer) noMerge(err error) finding.Finding {
 	return f
 }
 
-// patches are all patches, in the order in which they are laid over the template.
+// patches returns all patches in the order of the merge.
 func (r *renderer) patches() []trainer.RuntimePatch {
 	if len(r.in.Patches) == 0 {
 		return r.in.TrainJob.Spec.RuntimePatches
@@ -212,8 +212,8 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 	return slices.Concat(r.in.TrainJob.Spec.RuntimePatches, r.in.Patches)
 }
 
-// laid are the patches, those of them that are laid over the template, and what force decided; false where
-// patches stand beside layers.
+// laid returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both
+// patches and layers.
 func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
@@ -223,8 +223,8 @@ func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, dec
 	return patches, left, decisions, true
 }
 
-// force lets managers win, and returns what is left of the patches. Patches that cannot be merged stay as
-// they are: the merge then says why.
+// force lets managers win, and returns the remaining patches. If it fails, it returns the patches unchanged, and the
+// merge reports the error.
 func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]trainer.RuntimePatch, []conflict.Decision) {
 	left, decisions, err := merge.Force(&r.in.Runtime.Template, patches, managers...)
 	if err != nil {
@@ -233,8 +233,8 @@ func (r *renderer) force(patches []trainer.RuntimePatch, managers []string) ([]t
 	return left, decisions
 }
 
-// check reports what is wrong with the patches, but for errors that have gone with the claims that gave
-// way to a manager, and then these decisions. It lowers to a warning what harmless accepts.
+// check reports the problems of the patches, then the decisions of force. It skips errors of claims that gave way to
+// a manager. It lowers the severity to a warning if harmless accepts the finding.
 func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []conflict.Decision, harmless func(finding.Finding) bool) {
 	found := check.Patches(&r.in.Runtime.Template, patches)
 	if decisions != nil {
@@ -256,7 +256,7 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 	r.decided(decisions)
 }
 
-// own makes the merge's owners those of the JobSet.
+// own turns the owners of the merge into the owners of the JobSet.
 func (r *renderer) own(merged *merge.Result, as View) {
 	owners, template, js := merged.Owners, &merged.Template, r.out.JobSet
 	template.ObjectMeta = metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace, Labels: js.Labels, Annotations: js.Annotations}
@@ -281,12 +281,12 @@ func (r *renderer) report(f finding.Finding) {
 	r.out.Findings = append(r.out.Findings, f)
 }
 
-// trainJob and runtime name the two inputs in findings.
+// trainJob and runtime return the names of the two inputs in findings.
 func (r *renderer) trainJob() fieldpath.Object { return ObjectOf(r.in.TrainJob) }
 
 func (r *renderer) runtime() fieldpath.Object { return RuntimeOf(r.in.TrainJob) }
 
-// ObjectOf names a TrainJob in findings.
+// ObjectOf returns the name of a TrainJob in findings.
 func ObjectOf(job *trainer.TrainJob) fieldpath.Object {
 	if job == nil {
 		job = &trainer.TrainJob{}
@@ -294,8 +294,8 @@ func ObjectOf(job *trainer.TrainJob) fieldpath.Object {
 	return fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name}
 }
 
-// RuntimeOf names the runtime that a TrainJob refers to, with the defaults of the reference. A kind that is
-// there and empty is no kind of a runtime: the API server fills in only what is absent.
+// RuntimeOf returns the runtime that a TrainJob refers to, with the defaults of the reference. An empty kind stays
+// empty and is invalid: the API server fills in only a missing one.
 func RuntimeOf(job *trainer.TrainJob) fieldpath.Object {
 	if job == nil {
 		job = &trainer.TrainJob{}

@@ -11,15 +11,14 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Runtimes are the runtimes that TrainJobs can name, by kind, namespace and name. The zero value is
-// empty and ready for use. It keeps what it is given and changes none of it.
+// Runtimes holds runtimes and snapshots by kind, namespace and name. The zero value is empty and ready for use. It
+// keeps the added specs and does not change them.
 type Runtimes struct {
 	known     map[fieldpath.Object]*trainer.TrainingRuntimeSpec
 	snapshots map[fieldpath.Object]*trainer.TrainingRuntimeSpec // by the TrainJob
 }
 
-// Add adds a runtime. It refuses a second one of the same kind, namespace and name: which of the two
-// is meant, nobody could say.
+// Add adds a runtime. It returns a finding for a duplicate kind, namespace and name, since the choice is ambiguous.
 func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
@@ -27,9 +26,9 @@ func (r *Runtimes) Add(id fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *
 	return add(&r.known, id, spec)
 }
 
-// AddSnapshot adds the runtime as the controller has kept it for a TrainJob since the job was
-// created; it goes before the runtime itself, whose later changes do not reach the job (Trainer
-// v2.3.0 pkg/runtime/core snapshot.go). It refuses a second one for the same TrainJob.
+// AddSnapshot adds the runtime that the controller keeps for a TrainJob since its creation. Find prefers it to the
+// runtime itself, whose later changes do not reach the job (Trainer v2.3.0 pkg/runtime/core snapshot.go). AddSnapshot
+// returns a finding for a second snapshot of one TrainJob.
 func (r *Runtimes) AddSnapshot(trainJob fieldpath.Object, spec *trainer.TrainingRuntimeSpec) *finding.Finding {
 	if r == nil {
 		r = &Runtimes{}
@@ -52,9 +51,9 @@ func add(to *map[fieldpath.Object]*trainer.TrainingRuntimeSpec, id fieldpath.Obj
 	return nil
 }
 
-// Find returns the runtime that a TrainJob names: its snapshot if there is one, else the runtime of
-// that kind, namespace and name. The finding says which runtimes there are when it is missing, or
-// that the reference is to no runtime at all.
+// Find returns the runtime of a TrainJob: its snapshot, or else the runtime of that kind, namespace and name. If the
+// runtime is missing, the finding lists the known runtimes. Another finding reports a reference to an object of
+// another kind.
 func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	if r == nil {
 		r = &Runtimes{}
@@ -92,7 +91,7 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	return nil, missing
 }
 
-// help names the runtimes that there are, the one that was most likely meant first. A program may add how to give one.
+// help lists the known runtimes, the most likely one first. A program may add how to provide one.
 func (r *Runtimes) help(id fieldpath.Object) string {
 	if len(r.known) == 0 {
 		return "give the runtime"
@@ -108,8 +107,8 @@ func (r *Runtimes) help(id fieldpath.Object) string {
 	}
 	near := finding.Nearest(id.String(), names)
 	for _, name := range names {
-		// The kind is easily forgotten, and then it is ClusterTrainingRuntime: one of the same name goes
-		// before one of the same kind.
+		// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name
+		// precedes one of the same kind.
 		if _, after, _ := strings.Cut(name, " "); after == id.Name || strings.HasSuffix(after, "/"+id.Name) {
 			near = name
 			break

@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// shadowed reports what a later layer replaces: a manager's claim under anything that comes after the
-// patches, and the runtime's under a policy or a scheduler. What spec.trainer and spec.initializer
-// replace of the runtime is what they are for, and the counts have findings of their own.
+// shadowed reports values that a later layer replaces. They are managers' values under any layer after the patches,
+// and the runtime's values under a policy or a scheduler. It skips the runtime's values under spec.trainer and
+// spec.initializer, whose purpose is to replace them. Counts have findings of their own.
 func (r *renderer) shadowed(owners *merge.Ownership) {
 	for f := range owners.Patched() {
 		if !f.Replaced() || isReported(f.Path()) {
@@ -38,7 +38,7 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 	}
 }
 
-// isLost reports whether a write of one layer over another's is worth a warning.
+// isLost reports whether a write of one layer over another's needs a warning.
 func isLost(under, over engine.Layer) bool {
 	if _, ok := under.Manager(); ok {
 		return true
@@ -46,8 +46,8 @@ func isLost(under, over engine.Layer) bool {
 	return over != merge.TrainJobLayer && over != under
 }
 
-// isReported reports whether what replaces the field has a finding of its own, or replaces nothing
-// that is lost: counts and ports have theirs, and torchtune and flux build on the command they find.
+// isReported reports whether a replaced field needs no finding here. Counts and ports have findings of their own.
+// torchtune and flux extend the existing command.
 func isReported(path fieldpath.Path) bool {
 	for _, step := range path {
 		switch name, _ := step.Field(); name {

@@ -16,29 +16,29 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Input is a TrainJob, and what is needed to tell what becomes of it.
+// Input is a TrainJob with its runtime, further patches and the settings for their check.
 type Input struct {
-	// TrainJob is the object as decoded from JSON or YAML, or as Encode makes it of a Go value. It is
-	// never changed.
+	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
+	// change it.
 	TrainJob map[string]any
-	// Runtime is the runtime that the TrainJob names. Where it is nil, only the TrainJob itself is
-	// judged; that the runtime is missing is for the caller to report, who looked for it.
+	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
+	// reports a missing runtime.
 	Runtime *Runtime
-	// Patches are further managers' patches, laid over those of the TrainJob in this order.
+	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
-	// Layers are what the TrainJob says in the fields of an earlier API, which TrainJob then does not have; nil for one
-	// of today's. See render.Input.
+	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
+	// today's API. See render.Input.
 	Layers render.Layers
-	// Namespace is that of an object which names none; empty is "default".
+	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
-	// OnConflict says what becomes of managers that disagree.
+	// OnConflict selects how to report conflicts between managers.
 	OnConflict render.OnConflict
-	// ForceManagers are managers that win every conflict in which they take part, with a warning for each:
-	// see merge.Force. The cluster knows no such thing, so this judges what would be.
+	// ForceManagers are managers that win all their conflicts, each with a warning, see merge.Force. The cluster has
+	// no such option, so Check then checks a TrainJob after these decisions.
 	ForceManagers []string
-	// PriorityClasses are the names of those that exist, besides the system's two.
+	// PriorityClasses are the names of the existing classes, except the two of the system.
 	PriorityClasses []string
-	// RuntimeClasses are the names of those that exist.
+	// RuntimeClasses are the names of the existing classes.
 	RuntimeClasses []string
 }
 
@@ -49,12 +49,12 @@ func (in Input) namespace() string {
 	return in.Namespace
 }
 
-// Check sends a TrainJob through admission and through everything that the controllers then do with it,
-// and returns all that is found on the way. An error is what the cluster refuses, now or when a
-// controller creates an object, what can never run, and managers that disagree. The runtime's own
-// findings are those of AdmitRuntime, and are not repeated.
+// Check sends a TrainJob through admission and through the controllers, and returns all findings. An error is an
+// object that the cluster rejects, now or when a controller creates it. A TrainJob that can never run, and a conflict
+// between managers, are errors as well. AdmitRuntime returns the findings on the runtime itself; Check does not
+// repeat them.
 //
-// It is pure but for the context, which only ends long evaluations of rules.
+// Check is pure. The context only ends long evaluations of rules.
 func Check(ctx context.Context, in Input) finding.List {
 	c := newChecker(in)
 	c.admit(ctx, nil)
@@ -62,23 +62,22 @@ func Check(ctx context.Context, in Input) finding.List {
 	return c.result()
 }
 
-// checker follows one TrainJob.
+// checker checks one TrainJob.
 type checker struct {
 	findings
 	in  Input
-	job *object // nil where it cannot be read
+	job *object // nil if its metadata or its Go type cannot be decoded
 	// typed is the TrainJob with defaults and further patches.
 	typed *trainer.TrainJob
-	// patches are those of typed, without what gave way to ForceManagers, and lost who it was taken from.
+	// patches are the patches of typed after ForceManagers; lost are the managers that lost a conflict.
 	patches []trainer.RuntimePatch
 	lost    []engine.Layer
-	// merged is the runtime's template with all patches, before the policies; nil where the cluster's
-	// own merge fails.
+	// merged is the runtime's template with all patches, before the policies. It is nil if the cluster's merge fails.
 	merged *merge.Result
 	output *render.Output
 	owners fieldOwners
 	causes []cause
-	// causeAt finds the causes by their fields: the position of the first one, from 1.
+	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
 	// refused are the findings of the runtime.
 	refused findings
@@ -92,7 +91,7 @@ func newChecker(in Input) *checker {
 	return c
 }
 
-// admit is what happens when the TrainJob is applied.
+// admit applies the TrainJob: decoding, the mutating webhook, then validation.
 func (c *checker) admit(ctx context.Context, old *checker) {
 	fields, err := withPatches(c.in.TrainJob, c.in.Patches)
 	if err != nil {
@@ -109,7 +108,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if o.broken {
 		return
 	}
-	// The mutating webhook comes before the schema, and knows the Go types only.
+	// The mutating webhook runs before the schema's validation, and works on the Go types.
 	typed := &trainer.TrainJob{}
 	if err := o.as(typed); err != nil {
 		o.validate(ctx, before, &c.findings)
@@ -139,12 +138,12 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	}
 }
 
-// withPatches is the TrainJob with further patches laid over its own.
+// withPatches returns the TrainJob with further patches after its own.
 func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string]any, error) {
 	spec, ok := job["spec"].(map[string]any)
 	own, isList := spec["runtimePatches"].([]any)
 	if len(patches) == 0 || !ok || !isList && spec["runtimePatches"] != nil {
-		return job, nil // without patches, or refused by the schema
+		return job, nil // no patches, or the schema rejects the field
 	}
 	own = slices.Clip(own)
 	for i := range patches {
@@ -159,11 +158,11 @@ func withPatches(job map[string]any, patches []trainer.RuntimePatch) (map[string
 	return job, nil
 }
 
-// mostPatches is how many patches are followed. The schema refuses more than 16, and each costs as much as all that were
-// merged before it.
+// mostPatches is the maximum number of patches for follow. The schema rejects more than 16. Each patch costs as much
+// as all patches merged before it.
 const mostPatches = 256
 
-// follow is what the Trainer's validating webhook and then the controllers do.
+// follow applies the Trainer's validating webhook and then the controllers.
 func (c *checker) follow(ctx context.Context) {
 	if c.typed == nil || c.in.Runtime == nil || len(c.typed.Spec.RuntimePatches) > mostPatches {
 		return
@@ -187,10 +186,10 @@ func (c *checker) follow(ctx context.Context) {
 			continue // the cluster rejects the gang first
 		}
 		if f.Code == finding.CodeLeftOut || f.Severity == finding.Error && c.reported(f) {
-			continue // what is only left out of a rendering is no matter here
+			continue // an object that rendering omits does not matter here
 		}
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
-			continue // what would become of a value that is refused
+			continue // a consequence of a rejected value
 		}
 		if f.Severity == finding.Error && leftAlone(c.output, f.Code) {
 			f.Severity = finding.Warning
@@ -210,13 +209,14 @@ func (c *checker) follow(ctx context.Context) {
 	c.jobs(js)
 }
 
-// Errors of rendering that only a Job shows, and those that only the Trainer's controller shows.
+// Errors of rendering that only a Job shows, and errors that only the Trainer's controller shows.
 var (
 	ofJobs    = []finding.Code{finding.CodeValueAndValueFrom, finding.CodeEnvWithoutName, finding.CodeTwoSources, finding.CodeFluxCommand}
 	ofTrainer = []finding.Code{finding.CodePortsTakenForOne, finding.CodeFluxNodes, finding.CodeMPIImplementation, finding.CodeHostfile}
 )
 
-// leftAlone reports whether nobody in this cluster comes upon an error, since the TrainJob or its JobSet is left to others.
+// leftAlone reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
+// its JobSet.
 func leftAlone(out *render.Output, code finding.Code) bool {
 	if slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
@@ -224,18 +224,17 @@ func leftAlone(out *render.Output, code finding.Code) bool {
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
 }
 
-// renderInput is the TrainJob over a runtime.
+// renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
 	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers}
 }
 
-// options say how the TrainJob is rendered.
 func (c *checker) options(owners bool) render.Options {
 	return render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
 }
 
-// merge lays the patches, or the layers, over the runtime's template. Both in one TrainJob, which rendering refuses, it
-// does not.
+// merge merges the patches, or the layers, over the runtime's template. It returns an error for both in one TrainJob,
+// as rendering does.
 func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, error) {
 	if layers := c.in.Layers; layers != nil {
 		if len(c.typed.Spec.RuntimePatches) > 0 {
@@ -260,8 +259,7 @@ func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, er
 	return merge.Apply(template, patches, merge.Options{Owners: true})
 }
 
-// refersToRuntime reports a TrainJob that names another runtime than the one at hand, or none that there
-// can be.
+// refersToRuntime reports a TrainJob that names another runtime than the given one, or an invalid one.
 func (c *checker) refersToRuntime() bool {
 	var known render.Runtimes
 	known.Add(c.in.Runtime.id, &c.in.Runtime.spec)
@@ -272,16 +270,16 @@ func (c *checker) refersToRuntime() bool {
 	return missing == nil
 }
 
-// reported says whether a finding of another package is there already under a code of this one, or
-// under its own code at the same place.
+// reported reports whether a finding of another package repeats an earlier one. The earlier one has the same code, at
+// the field or above it. For variables to inject, the webhook reports another field.
 func (c *checker) reported(f finding.Finding) bool {
 	if f.Code == finding.CodeEnvInjection {
-		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // as the webhook says it
+		return c.has(c.job.id, fieldpath.Fields("spec", "runtimeRef"), f.Code) // the path that the webhook prints
 	}
 	return c.findings.reported(f) || c.refused.reported(f)
 }
 
-// result is what was found, without what is only another word for something else.
+// result returns the findings, except findings that another one supersedes.
 func (c *checker) result() finding.List {
 	return slices.DeleteFunc(c.all, c.set().Supersedes)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// jobs is what becomes of the JobSet's Jobs.
+// jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
 func (c *checker) jobs(js *jobset.JobSet) {
 	known := c.set()
 	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
@@ -24,7 +24,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 			continue
 		}
 		if f.Object.Kind == "ConfigMap" {
-			// It is the policy's own, of which the runtime says most.
+			// The policy makes this ConfigMap, and the runtime sets most of its input.
 			f.Claims = append(f.Claims, engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "mlPolicy")})
 			c.add(f)
 			continue
@@ -35,8 +35,8 @@ func (c *checker) jobs(js *jobset.JobSet) {
 	checkJobs(js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
 }
 
-// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Other findings report numNodes,
-// and not every address of such a Pod.
+// withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports
+// numNodes, so the addresses of these Pods need none.
 func (c *checker) withNodes(js *jobset.JobSet) *jobset.JobSet {
 	if t := c.typed.Spec.Trainer; t == nil || t.NumNodes == nil || *t.NumNodes > 0 {
 		return js
@@ -58,7 +58,7 @@ func (c *checker) takesNumNodes(job *jobset.ReplicatedJob) bool {
 	return job.Template.Labels[policy.Ancestor] == policy.Trainer
 }
 
-// jobFindings are package render's on the Jobs, but for what only a reader of its output needs to know.
+// jobFindings returns package render's findings on the Jobs, without notes for readers of the rendered objects.
 func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
 	out, _ := render.Jobs(oneOfEach(js), opts)
 	if out == nil {
@@ -74,7 +74,7 @@ func jobFindings(js *jobset.JobSet, opts render.JobsOptions) finding.List {
 	})
 }
 
-// oneOfEach is the JobSet with one replica of each of its jobs: all others are alike.
+// oneOfEach returns the JobSet with at most one replica of each job, since all replicas are alike.
 func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 	small := js.DeepCopy()
 	for i := range small.Spec.ReplicatedJobs {
@@ -83,9 +83,8 @@ func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 	return small
 }
 
-// checkJobs says what the API server refuses when the JobSet controller creates the JobSet's Jobs and
-// volume claims, and the Job controller their Pods. The add function gets findings whose objects are
-// those Jobs, and beside them the field of the JobSet.
+// checkJobs reports the errors of the API server when controllers create the JobSet's Jobs, volume claims and Pods.
+// The findings name these objects. add also gets the field of the JobSet.
 func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Stored: true})
 	if out == nil {
@@ -124,13 +123,13 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 	}
 }
 
-// leftToOthers reports whether JobSet's own controller makes nothing of the JobSet.
+// leftToOthers reports whether JobSet's own controller ignores the JobSet.
 func leftToOthers(js *jobset.JobSet) bool {
 	return js.Spec.ManagedBy != nil && *js.Spec.ManagedBy != jobset.JobSetControllerName
 }
 
-// checkPods says what the API server refuses when the Job controller creates the first Pod of each Job. A suspended
-// JobSet gets its Pods later, so its findings are warnings.
+// checkPods reports the errors of the API server when the Job controller creates the first Pod of each Job. The Pods
+// of a suspended JobSet come later, so its findings are warnings.
 func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	severity := finding.Error
 	if js.Spec.Suspend != nil && *js.Spec.Suspend {

@@ -12,11 +12,11 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// classes are the names of the classes that the inputs hold.
+// classes are the names of the classes in the inputs.
 type classes struct{ priority, runtime []string }
 
-// unknownClasses warns of PriorityClasses and RuntimeClasses that the inputs lack. A cluster without the class rejects
-// the Pods, and under the volcano policy the TrainJob.
+// unknownClasses warns of PriorityClasses and RuntimeClasses that the inputs lack. A cluster without the class
+// rejects the Pods, and under the volcano policy the TrainJob.
 func (c *checker) unknownClasses(js *jobset.JobSet, known classes) {
 	for i := range js.Spec.ReplicatedJobs {
 		job := &js.Spec.ReplicatedJobs[i]

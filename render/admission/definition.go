@@ -19,7 +19,7 @@ import (
 //go:embed crds/*.json.gz
 var crds embed.FS
 
-// definition is a custom resource definition, ready to judge objects.
+// definition is a compiled custom resource definition.
 type definition struct {
 	apiVersion, kind string
 	namespaced       bool
@@ -28,8 +28,7 @@ type definition struct {
 	rules            *cel.Validator
 }
 
-// The definitions are compiled when they are first used: that takes a tenth of a second each, and most
-// runs need two of the four.
+// Each definition compiles on first use. That takes a tenth of a second, and most runs need two of the four.
 var (
 	trainJobs               = sync.OnceValue(func() *definition { return load("trainjobs") })
 	trainingRuntimes        = sync.OnceValue(func() *definition { return load("trainingruntimes") })
@@ -37,8 +36,8 @@ var (
 	jobSets                 = sync.OnceValue(func() *definition { return load("jobsets") })
 )
 
-// load compiles an embedded definition as an API server does when it is created (apiextensions-apiserver
-// v0.36.3 pkg/apiserver). What is embedded is tested, so that a failure is a broken build: it panics.
+// load compiles an embedded definition as an API server does on its creation (apiextensions-apiserver v0.36.3
+// pkg/apiserver). A test covers all embedded definitions, so a failure means a broken build and panics.
 func load(plural string) *definition {
 	d, err := compile(plural)
 	if err != nil {
@@ -78,7 +77,7 @@ func compile(plural string) (*definition, error) {
 	}, nil
 }
 
-// embedded reads a definition as `make generate` has written it.
+// embedded reads a definition that `make generate` wrote.
 func embedded(plural string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	file, err := crds.Open("crds/" + plural + ".json.gz")
 	if err != nil {
@@ -96,7 +95,7 @@ func embedded(plural string) (*apiextensionsv1.CustomResourceDefinition, error) 
 	return crd, nil
 }
 
-// definitionOf is the definition of a kind of this package, nil for other kinds.
+// definitionOf returns the definition of a kind of this package, or nil for other kinds.
 func definitionOf(kind string) *definition {
 	switch kind {
 	case "TrainJob":

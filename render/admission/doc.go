@@ -1,43 +1,44 @@
-// Package admission answers whether the cluster would take a TrainJob, and would run it.
+// Package admission reports whether the cluster would accept a TrainJob, and whether it would run.
 //
 //	runtime, findings := admission.AdmitRuntime(ctx, runtimeFields, "default")
 //	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: jobFields, Runtime: runtime})...)
 //	if err := findings.Err(); err != nil {
-//		return err // every reason, at every stage of the way
+//		return err // every reason, at every stage
 //	}
 //
-// # The way of a TrainJob
+// # Stages
 //
-// Each stage is a file, in the order in which the cluster comes to it. A cluster stops at the first stage
-// that refuses the object, hours later perhaps; Check goes through them all.
+// Each stage is a file, in the order of the cluster. A cluster stops at the first stage that rejects the object,
+// perhaps hours later. Check runs all of them.
 //
 //	definition.go       the custom resource definitions, embedded
 //	object.go           the API server: unknown fields, defaults, schema, unique keys, rules
 //	runtime.go          the Trainer's webhook for runtimes
-//	trainjob.go         the Trainer's webhook for TrainJobs: the time stamp, the runtime's jobs
+//	trainjob.go         the Trainer's webhook for TrainJobs: the runtime's jobs; stamp.go has the time stamp
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
+//	gang.go             the Trainer's controller: the deadline, and a gang without Pods
 //	jobset.go           the JobSet, rendered by package render: its definition and its webhook
-//	children.go         the Jobs, Pods and volume claims
+//	children.go         the Jobs, Pods and volume claims, with classes.go
 //	internal/jobapi     the Job API
 //	internal/podapi     the Pod API
-//	update.go           all that again, for a change
-//	warnings.go         what the cluster takes and its author hardly meant
+//	update.go           all stages again, for a change, with reapply.go
+//	warnings.go         accepted input that is probably a mistake
 //
-// Two kinds of findings come from elsewhere and pass through: those of check.Patches and package conflict
-// on the patches, and those of package render on what the policies make of them.
+// Check also returns the findings of other packages. Package check and package conflict report on the patches, and
+// package render on the results of the policies.
 //
-// # Where a finding stands
+// # The fields of findings
 //
-// Findings of the first stages name a field of the TrainJob or of its runtime. Later ones name the
-// object that the cluster would refuse, a JobSet or a Job, and the field there, as the cluster does; their
-// claims say which field of the input the value comes from, the last claim being the one to look at.
+// Findings of the first stages name a field of the TrainJob or its runtime. Later ones name the JobSet, Job or other
+// object that the cluster would reject. They name the same field as the cluster. Their claims name the field of the
+// input that the value comes from. The last claim is the most relevant.
 //
 // # Limits
 //
-// A file does not show what else is in the cluster: other objects of the same name, quotas, policies of
-// other webhooks, whether a Secret exists. Alpha feature gates are taken to be off. Versions: Kubernetes
-// 1.36, JobSet 0.12.0, Trainer 2.3.0.
+// A file does not show the rest of the cluster. Check knows nothing of other objects of the same name, quotas, other
+// webhooks and existing Secrets. It assumes that alpha feature gates are off. The versions are Kubernetes 1.36,
+// JobSet 0.12.0 and Trainer 2.3.0.
 //
-// This package links the API server's own validation, which is large: nothing but a program should
-// import it. It is not meant for js/wasm.
+// This package links the API server's own validation, which is large. Only a program should import it. It does not
+// support js/wasm.
 package admission

@@ -15,25 +15,25 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// findings are gathered in the order in which they are found, each once.
+// findings collects findings in their order of discovery, each once.
 type findings struct {
 	all   finding.List
 	index findingIndex
 }
 
-// findingIndex finds findings by what they are about. It follows the list lazily.
+// findingIndex finds findings by object, field, code and claim. It indexes the list lazily.
 type findingIndex struct {
-	indexed int // how many findings of the list it has
+	indexed int // number of indexed findings
 	at      map[place]int
 	keys    map[finding.Key]int
 	caused  map[consequence]int
 	errors  map[spot][]int    // positions in the list
-	claims  map[claimed][]int // those of errors in a JobSet or a PodGroup, by the last claim
-	within  map[spot]int      // how many errors are at the field or within it; nil until asked for
-	paths   map[string]int    // how many errors are at the path, in any object
+	claims  map[claimed][]int // positions of errors in a JobSet or a PodGroup, by the last claim
+	within  map[spot]int      // number of errors at the field or within it; nil before the first use
+	paths   map[string]int    // number of errors at the path, in any object
 }
 
-// spot is a field of an object, and place a code there.
+// spot is a field of an object. place is a code at such a field.
 type (
 	spot struct {
 		object fieldpath.Object
@@ -47,7 +47,7 @@ type (
 		layer  engine.Layer
 		source string
 	}
-	// consequence is what one field of the input leads to, at one or more fields of one or more objects.
+	// consequence is the effect of one input field on any number of fields and objects.
 	consequence struct {
 		code    finding.Code
 		message string
@@ -57,7 +57,7 @@ type (
 
 func spotOf(f finding.Finding) spot { return spot{f.Object, f.Path.String()} }
 
-// catchUp indexes the findings that were added since.
+// catchUp indexes the new findings.
 func (fs *findings) catchUp() *findingIndex {
 	x := &fs.index
 	if x.at == nil {
@@ -70,7 +70,7 @@ func (fs *findings) catchUp() *findingIndex {
 	return x
 }
 
-// count adds a finding, or with -1 removes it.
+// count adds a finding to the index, or removes it if by is -1.
 func (x *findingIndex) count(f finding.Finding, i, by int) {
 	k := f.Key()
 	at := place{spot{f.Object, k.Path}, f.Code}
@@ -99,7 +99,7 @@ func consequenceOf(f finding.Finding) consequence {
 
 func claimOf(c engine.Claim) claimed { return claimed{c.Layer, c.Source.String()} }
 
-// moved adds a position to a list, or with -1 removes it.
+// moved adds a position to a list, or removes it if by is -1.
 func moved(list []int, i, by int) []int {
 	if by > 0 {
 		return append(list, i)
@@ -113,7 +113,7 @@ func (x *findingIndex) countWithin(f finding.Finding, by int) {
 	}
 }
 
-// change changes a finding of the list.
+// change changes a finding in the list, and its index.
 func (fs *findings) change(i int, to func(*finding.Finding)) {
 	x := fs.catchUp()
 	x.count(fs.all[i], i, -1)
@@ -121,25 +121,25 @@ func (fs *findings) change(i int, to func(*finding.Finding)) {
 	x.count(fs.all[i], i, 1)
 }
 
-// add adds findings except those that are there already: the stages overlap, as the cluster's do.
+// add adds findings and skips duplicates: the stages overlap, as the cluster's do.
 func (fs *findings) add(found ...finding.Finding) {
 	for _, f := range found {
 		x := fs.catchUp()
 		k := f.Key()
-		// Where a key has no message, it alone decides.
+		// A key without a message decides alone.
 		if x.keys[k] == 0 && (k.Message == "" || len(f.Claims) == 0 || x.caused[consequenceOf(f)] == 0) {
 			fs.all = append(fs.all, f)
 		}
 	}
 }
 
-// has reports whether an error was found at the path of the object, or above it.
+// has reports whether there is an error at the path of the object, or above it.
 func (fs *findings) has(object fieldpath.Object, path fieldpath.Path, codes ...finding.Code) bool {
 	return fs.firstError(object, path, func(f *finding.Finding) bool { return len(codes) == 0 || slices.Contains(codes, f.Code) }) >= 0
 }
 
-// firstError returns the position of the first error at the path of the object or above it that meets the condition, -1
-// if there is none.
+// firstError returns the position of the first error at the path of the object or above it, or -1. The error must
+// meet the condition.
 func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, meets func(*finding.Finding) bool) int {
 	first := -1
 	for n := range len(path) + 1 {
@@ -150,7 +150,7 @@ func (fs *findings) firstError(object fieldpath.Object, path fieldpath.Path, mee
 	return first
 }
 
-// errorAt returns the position of the first error at a field that meets the condition, -1 if there is none.
+// errorAt returns the position of the first error at a field that meets the condition, or -1.
 func (fs *findings) errorAt(at spot, meets func(*finding.Finding) bool) int {
 	first := -1
 	for _, i := range fs.catchUp().errors[at] {
@@ -161,7 +161,7 @@ func (fs *findings) errorAt(at spot, meets func(*finding.Finding) bool) int {
 	return first
 }
 
-// errorAbove reports whether an error was found at the path or above it in any object, except at the first steps.
+// errorAbove reports whether any object has an error at the path or above it. It ignores errors at the first steps.
 func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 	x := fs.catchUp()
 	for n := except + 1; n <= len(path); n++ {
@@ -172,8 +172,8 @@ func (fs *findings) errorAbove(path fieldpath.Path, except int) bool {
 	return false
 }
 
-// claimed returns the position of the first error in a JobSet or a PodGroup whose last claim has the layer and the source
-// of the claim, -1 if there is none.
+// claimed returns the position of the first error in a JobSet or a PodGroup with this last claim, or -1. It compares
+// layer and source.
 func (fs *findings) claimed(c engine.Claim) int {
 	if known := fs.catchUp().claims[claimOf(c)]; len(known) > 0 {
 		return slices.Min(known)
@@ -181,7 +181,7 @@ func (fs *findings) claimed(c engine.Claim) int {
 	return -1
 }
 
-// errorWithin reports whether an error was found at the path of the object or within it.
+// errorWithin reports whether there is an error at the path of the object or within it.
 func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bool {
 	x := fs.catchUp()
 	if x.within == nil {
@@ -195,7 +195,7 @@ func (fs *findings) errorWithin(object fieldpath.Object, path fieldpath.Path) bo
 	return x.within[spot{object, path.String()}] > 0
 }
 
-// reported reports whether a finding of the code is there at the path of the object or above it.
+// reported reports whether there is a finding of the same code at the path of the object or above it.
 func (fs *findings) reported(f finding.Finding) bool {
 	x := fs.catchUp()
 	for n := range len(f.Path) + 1 {
@@ -206,7 +206,7 @@ func (fs *findings) reported(f finding.Finding) bool {
 	return false
 }
 
-// schemaFinding is an error of the schema, or of the keys of a list.
+// schemaFinding returns the finding on an error of the schema, or of the keys of a list.
 func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadValue, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	switch err.Type {
@@ -252,10 +252,10 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	return f
 }
 
-// quantityPattern is how the complaint about a quantity begins that is none.
+// quantityPattern is the start of the schema's message on an invalid quantity.
 const quantityPattern = `should match '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(`
 
-// wrongFormat reads the one complaint that has its field in its text.
+// wrongFormat parses the one message that contains its field.
 func wrongFormat(detail string) (of, format, path string, ok bool) {
 	rest, ok := strings.CutPrefix(detail, "Checked value must be of type ")
 	if !ok {
@@ -266,7 +266,7 @@ func wrongFormat(detail string) (of, format, path string, ok bool) {
 	return of, format, path, ok
 }
 
-// wrongType turns `spec.x in body must be of type integer: "string"` into words.
+// wrongType rewords a message such as `spec.x in body must be of type integer: "string"`.
 func wrongType(detail string) string {
 	text, ok := strings.CutPrefix(inBody(detail), "must be of type ")
 	want, got, typed := strings.Cut(text, ": ")
@@ -276,7 +276,7 @@ func wrongType(detail string) string {
 	return fmt.Sprintf("must be %s, not %s", article(want), article(strings.Trim(got, `"`)))
 }
 
-// article is what a type of JSON is called, with its article.
+// article returns the name of a JSON type with its article.
 func article(of string) string {
 	switch of {
 	case "integer", "int32", "int64":
@@ -294,7 +294,7 @@ func article(of string) string {
 	}
 }
 
-// inBody drops the field's name from a message: findings have it as their path.
+// inBody removes the field's name from a message: the finding has it as its path.
 func inBody(detail string) string {
 	if _, after, ok := strings.Cut(detail, " in body "); ok {
 		return after
@@ -302,12 +302,12 @@ func inBody(detail string) string {
 	return detail
 }
 
-// quoted shows a value in a message, never that of an environment variable.
+// quoted formats a value for a message. It hides the values of environment variables.
 func quoted(path fieldpath.Path, value any) string {
 	return finding.FormatValue(path, value, false)
 }
 
-// metadataFinding is an error in the object's own metadata.
+// metadataFinding returns the finding on an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
 	f.Message, f.Remedy.Text = err.ErrorBody(), "write one that Kubernetes takes"
@@ -324,7 +324,7 @@ func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	return f
 }
 
-// entry leads from a map such as metadata.labels to the entry that has the key or the value.
+// entry finds the entry with this key or value in a map such as metadata.labels. It appends the key to the path.
 func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	names := make([]string, len(path))
 	for i := range path {
@@ -342,15 +342,15 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	return path
 }
 
-// ruleFinding is a rule of the definition that does not hold. A rule that compares with the old object
-// says that a field cannot change.
+// ruleFinding returns the finding on a broken rule of the definition. A rule that compares with the old object makes
+// a field immutable.
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeBrokenRule, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields),
 		Message: err.Detail, Remedy: finding.Remedy{Text: "change the values so that the rule holds"},
 	}
 	if len(f.Path) == 0 {
-		// The rules at the root of an object are about its name: no others can be.
+		// All rules at the root of an object are about its name.
 		f.Path, f.Remedy.Text = fieldpath.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
 	}
 	if update && strings.Contains(err.Detail, "immutable") {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// deadline reports a deadline that overflows a duration: the Trainer then finds it exceeded at once (Trainer v2.3.0
+// deadline reports a deadline that overflows a duration. The Trainer then finds it exceeded at once (Trainer v2.3.0
 // pkg/controller).
 func (c *checker) deadline() {
 	seconds := c.typed.Spec.ActiveDeadlineSeconds
@@ -28,8 +28,8 @@ func (c *checker) deadline() {
 		fmt.Sprintf("the TrainJob exceeds its deadline of %d seconds at once", seconds), fmt.Sprintf("set 1 to %d seconds", int64(math.MaxInt64/time.Second)))
 }
 
-// podGroups reports a gang of no Pods, which the definition of scheduler-plugins' PodGroup rejects. It returns whether
-// there is one.
+// podGroups reports a gang without Pods, which the definition of scheduler-plugins' PodGroup rejects. It returns
+// whether there is one.
 func (c *checker) podGroups() bool {
 	empty := false
 	for _, companion := range c.output.Companions {

@@ -20,8 +20,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 )
 
-// jobSet is the rendered JobSet's admission. It returns the JobSet as stored, nil where it cannot be
-// read.
+// jobSet admits the rendered JobSet. It returns the JobSet as stored, or nil if its decoding fails.
 func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	fields, err := Encode(c.output.JobSet)
 	if err != nil {
@@ -36,8 +35,7 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	return js
 }
 
-// claimAsPrinted is a field of a JobSet as its webhook prints it: the names of claims have a place of their
-// own.
+// claimAsPrinted returns the path of a JobSet field as the webhook prints it. It differs for the names of claims.
 func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	const depth = 5 // .spec.volumeClaimPolicies[0].templates[0]
 	if len(path) != depth+2 || !path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) || path[depth+1] != fieldpath.Field("name") {
@@ -48,16 +46,15 @@ func claimAsPrinted(path fieldpath.Path) fieldpath.Path {
 	return printed
 }
 
-// cause is an error on the TrainJob or its runtime at which later ones have their root, and where it
-// stands in the JobSet.
+// cause is an error on the TrainJob or its runtime that causes later errors, and its field in the JobSet.
 type cause struct {
 	finding int
 	at      fieldpath.Path
-	// sharp says that the finding's path was made that of the field which the cluster names.
+	// sharp means that the finding already has the path of the field that the cluster names.
 	sharp bool
 }
 
-// findCauses gathers the causes, once everything is found that there is to be found before the JobSet.
+// findCauses collects the causes, after all findings before the JobSet.
 func (c *checker) findCauses() {
 	for i := range c.all {
 		f := &c.all[i]
@@ -78,10 +75,9 @@ func (c *checker) findCauses() {
 	}
 }
 
-// late adds a finding about an object that a controller makes, unless its cause was reported already,
-// such as a patch of a container that the runtime does not have. Then the field that the cluster will name
-// is known, and the earlier finding's path is made to lead there. A finding that is added says where the
-// value comes from; path is where that stands in the JobSet.
+// late adds a finding on an object that a controller makes, with the origin of its value. The argument path is its
+// field in the JobSet. An earlier finding may report the cause, such as a patch of an unknown container. Then late
+// extends the path of that finding instead, up to the field that the cluster will name.
 func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 	if cause := c.causeOf(path); cause != nil {
 		if !cause.sharp {
@@ -122,7 +118,7 @@ func (c *checker) addCause(cause cause) {
 	}
 }
 
-// causeOf returns the first cause at the path or above it, nil if there is none.
+// causeOf returns the first cause at the path or above it, or nil.
 func (c *checker) causeOf(path fieldpath.Path) *cause {
 	first := 0
 	for n := 0; n <= len(path) && len(c.causes) > 0; n++ {
@@ -136,10 +132,9 @@ func (c *checker) causeOf(path fieldpath.Path) *cause {
 	return &c.causes[first-1]
 }
 
-// explained reports whether there is an error about the same field of the input already, at an earlier
-// stage.
+// explained reports whether an earlier stage reported an error on the same field of the input.
 func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
-	const anything = 2 // an error about .spec.template explains too much
+	const anything = 2 // an error on .spec.template explains too much
 	if claim.Layer == merge.RuntimeLayer && c.refused.errorAbove(claim.Source, anything) {
 		return true
 	}
@@ -154,8 +149,8 @@ func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 		}
 	}
 	if lost >= 0 && (first < 0 || lost < first) {
-		// The controller loses the source, and this is what comes of it: one finding, where the cluster
-		// finds it.
+		// The controller loses the source, which causes this error. Report it once, at the field that the cluster
+		// names.
 		c.change(lost, func(earlier *finding.Finding) {
 			earlier.Object, earlier.Path, earlier.Claims = f.Object, f.Path, []engine.Claim{claim}
 		})
@@ -164,8 +159,8 @@ func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 	return first >= 0 || f.Code == finding.CodeNeverCreated && c.errorWithin(f.Object, f.Path)
 }
 
-// templatePath is where a finding on the runtime or on a patch stands in the template, and so in the
-// JobSet.
+// templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
+// or a patch.
 func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 	if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
 		return f.Path, true
@@ -184,10 +179,12 @@ func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 	return f.Path[len(patch):], true
 }
 
-// AdmitJobSet sends a JobSet through admission, and through what its controller does with it: its
-// definition, the JobSet webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or
-// YAML, and never changed. Check does this with the JobSet of a TrainJob; this is for JobSets that somebody
-// else made. A finding about a Job, a Pod or a claim has a claim whose source is the field of the JobSet.
+// AdmitJobSet sends a JobSet through admission and through its controller. The stages are its definition, the JobSet
+// webhook, the Jobs, volume claims and Pods. The object is as decoded from JSON or YAML; AdmitJobSet does not change
+// it. The argument namespace is its namespace if it has none; the empty string means "default".
+//
+// Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the field of the
+// JobSet in its claim.
 func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) finding.List {
 	if namespace == "" {
 		namespace = "default"
@@ -199,7 +196,7 @@ func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) f
 	return childFindings(js, refused)
 }
 
-// childFindings adds to what was found in a JobSet what is found in the objects that its controller makes.
+// childFindings adds the findings on the objects that the JobSet's controller makes to those on the JobSet.
 func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
 	found, before := &findings{all: refused}, &findings{all: refused}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
@@ -213,7 +210,7 @@ func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
 		if made, ok := madeFrom(&js.Spec, path); ok {
 			source = made
 			if before.errorWithin(id, made) || before.errorWithin(id, path[:3].Append(fieldpath.Field("name"))) {
-				return // the name is refused
+				return // the cluster rejects the name first
 			}
 		}
 		f.Claims = []engine.Claim{{Layer: merge.JobSetLayer, Value: engine.Presence{}, Source: source}}
@@ -243,14 +240,15 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
 	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		if code == finding.CodeJobSetName && nameless {
-			return // the names of Jobs are made of the JobSet's
+			return // the names of Jobs contain the JobSet's name
 		}
 		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
 	return js, found.all
 }
 
-// mutate returns the JobSet after its mutating webhook, which sends the API server a patch only if it changes the JobSet.
+// mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch only if it changes
+// the JobSet.
 func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 	full := mutated(js)
 	if equality.Semantic.DeepEqual(full.Spec, js.Spec) {
@@ -259,8 +257,8 @@ func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 	return full, o.reencode(full)
 }
 
-// mutated is the JobSet after its mutating webhook. The Go type cannot tell an explicit 0 or "" from none;
-// here, after the definition's defaults, what is empty was written so.
+// mutated returns the JobSet after its mutating webhook. The Go type cannot distinguish an explicit 0 or "" from a
+// missing field. After the definition's defaults, an empty field must be explicit.
 func mutated(js *jobset.JobSet) *jobset.JobSet {
 	full := render.DefaultJobSet(js)
 	for i := range js.Spec.ReplicatedJobs {
@@ -270,8 +268,8 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 	return full
 }
 
-// checkJobSet is the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha
-// feature gates off, but for what the definition's schema says already.
+// checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha feature gates
+// off. It skips the checks that the definition's schema covers.
 func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
@@ -310,10 +308,10 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	}
 }
 
-// podSuffix stands for the random end of a Pod's name.
+// podSuffix stands for the random suffix of a Pod's name.
 const podSuffix = "-abcde"
 
-// checkReplicatedJob checks the names that JobSet makes of a job's: the longest ones.
+// checkReplicatedJob checks the longest names that JobSet generates from a job's name.
 func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
@@ -336,7 +334,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule
 	}
 }
 
-// checkGenerated checks the name of a Job or Pod that JobSet will create.
+// checkGenerated checks the name of a Job or Pod that JobSet will create. It returns false if the name is invalid.
 func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Reporter) bool {
 	problems := validation.IsDNS1035Label(name)
 	if len(problems) == 0 {
@@ -358,7 +356,7 @@ func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bo
 		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
 	}
 	for _, dependency := range job.DependsOn {
-		// The webhook lets a job depend on itself; that it never starts then, package render says.
+		// The webhook lets a job depend on itself. Package render reports that it never starts.
 		if !earlier[dependency.Name] {
 			report(finding.CodeJobSetDependsOn, path.Append(fieldpath.Item("name", dependency.Name)),
 				fmt.Sprintf("%q depends on %q, which is no earlier job", job.Name, dependency.Name), "name a job that stands before it, or move it behind that job")

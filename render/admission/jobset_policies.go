@@ -40,7 +40,7 @@ func jobNames(spec *jobset.JobSetSpec) string {
 	return strings.Join(names, ", ")
 }
 
-// ruleName is what the name of a failure policy's rule looks like; longestRuleName is how long it may be.
+// ruleName matches a valid name of a failure policy's rule; longestRuleName is its maximum length.
 var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`) })
 
 const longestRuleName = 128
@@ -52,7 +52,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		if a := rules[i].Action; a == jobset.RestartJob || a == jobset.RestartJobAndIgnoreMaxRestarts {
 			report(finding.CodeJobSetGate, path.Append(fieldpath.Index(i), fieldpath.Field("action")),
 				fmt.Sprintf("JobSet knows the action %s only with the alpha feature gate RestartJob", a), "write RestartJobSet, or another action")
-			return // the webhook looks no further
+			return // the webhook stops here
 		}
 	}
 	reasons := []string{
@@ -108,7 +108,7 @@ func checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	}
 }
 
-// longestClaim is how long the name of a volume claim may be that JobSet makes.
+// longestClaim is the maximum length of the name of a volume claim that JobSet makes.
 const longestClaim = 63
 
 func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
@@ -117,7 +117,7 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 		templates := js.Spec.VolumeClaimPolicies[i].Templates
 		for j := range templates {
 			name := templates[j].Name
-			// The webhook says "template", though the field is called templates.
+			// The webhook prints "template", though the field's name is templates.
 			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
 			refuse := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
 			if seen[name] {
@@ -135,7 +135,7 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 	}
 }
 
-// checkClaimUse asks for a container that mounts the claim, and for no other volume of its name.
+// checkClaimUse requires a container that mounts the claim. It forbids a volume with the claim's name.
 func checkClaimUse(jobs []jobset.ReplicatedJob, name string, path fieldpath.Path, report apirule.Reporter) {
 	mounted := false
 	for i := range jobs {

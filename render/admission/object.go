@@ -32,19 +32,18 @@ import (
 	"github.com/trainweld/trainweld/internal/quantity"
 )
 
-// object is one custom resource on its way through the API server.
+// object is one custom resource during its admission.
 type object struct {
 	*definition
 	id     fieldpath.Object
 	fields map[string]any
-	// broken says that the object cannot be read at all: metadata of a wrong type.
+	// broken means that the object cannot be decoded, since its metadata has a wrong type.
 	broken bool
 	names  itemNames
 }
 
-// decode does what the API server does with a request: fields that the schema does not have are
-// pruned, nulls that may not be are dropped, defaults are filled in. It works on a copy, and reports
-// the pruned fields, which strict field validation refuses.
+// decode handles a request as the API server does: it prunes unknown fields, drops invalid nulls and fills in
+// defaults. It works on a copy. It reports the pruned fields, which strict field validation rejects.
 func (d *definition) decode(raw map[string]any, namespace string, found *findings) *object {
 	o := &object{definition: d, fields: clone(raw).(map[string]any), names: itemNames{}}
 	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
@@ -73,9 +72,9 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 		return o
 	}
 	if metadata != nil {
-		// An API server takes the namespace from the request, and drops it where the kind has none.
+		// The API server takes the namespace from the request, and drops it for a cluster-scoped kind.
 		metadata.Namespace = o.id.Namespace
-		// It keeps these itself, and ignores those of a request.
+		// The API server maintains these fields and ignores them in a request.
 		metadata.Generation, metadata.ManagedFields = 0, nil
 		metadata.DeletionTimestamp, metadata.DeletionGracePeriodSeconds = nil, nil
 		if metadata.Name == "" && metadata.GenerateName != "" {
@@ -108,8 +107,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	return o
 }
 
-// generatedName is like a name that an API server makes before it looks at the object any further (apiserver
-// v0.36.3 pkg/storage/names).
+// generatedName returns a name like the names that an API server generates before all other checks (apiserver v0.36.3
+// pkg/storage/names).
 func generatedName(prefix string) string {
 	const longest, suffix = 63, "xxxxx"
 	return prefix[:min(len(prefix), longest-len(suffix))] + suffix
@@ -124,9 +123,8 @@ func (o *object) as(into any) error {
 	return quantity.Unmarshal(text, into, kjson.UnmarshalCaseSensitivePreserveInts)
 }
 
-// reencode lays the Go value over the object, as a mutating webhook does that has changed it: what the
-// encoding holds wins, and what it leaves out stays (controller-runtime v0.24.1
-// pkg/webhook/admission).
+// reencode merges the Go value into the object, as a mutating webhook does with its changes. Fields of the encoding
+// win, and fields that it omits stay (controller-runtime v0.24.1 pkg/webhook/admission).
 func (o *object) reencode(value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -137,8 +135,8 @@ func (o *object) reencode(value any) error {
 		return err
 	}
 	o.fields = overlay(o.fields, encoded).(map[string]any)
-	// The API server defaults what the webhook sends. It prunes unknown fields and nulls of requests only, and so
-	// refuses a null that the Go type writes for an absent field.
+	// The API server fills in defaults after the webhook. It prunes unknown fields and nulls only from requests. So
+	// it rejects a null that the Go type writes for a missing field.
 	structuralpruning.Prune(o.fields, o.schema, true)
 	structuraldefaulting.Default(o.fields, o.schema)
 	return nil
@@ -169,8 +167,8 @@ func overlay(under, over any) any {
 	}
 }
 
-// maxItems is the number of items that the lists of one object may have together. The validator of the API server compares
-// each error with all others, and so takes minutes for tens of thousands.
+// maxItems is the maximum number of list items in one object. The validator of the API server compares each error
+// with all others, and takes minutes for tens of thousands.
 const maxItems = 16_384
 
 // listItems counts the items of all lists in a value.
@@ -190,10 +188,9 @@ func listItems(value any) int {
 	return n
 }
 
-// validate does what the API server does before it stores the object: metadata, schema, unique keys of
-// lists, rules. With an old object, it is an update: rules see both, and what is wrong already and has
-// not changed is let through where the API server does so (apiextensions-apiserver v0.36.3
-// pkg/registry/customresource).
+// validate checks the object as the API server does before it stores it: metadata, schema, unique keys of lists,
+// rules. With an old object it is an update, and rules see both objects. It then accepts an unchanged invalid value
+// where the API server does (apiextensions-apiserver v0.36.3 pkg/registry/customresource).
 func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	if o.broken {
 		return
@@ -211,7 +208,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	for _, err := range inMetadata {
 		found.add(o.metadataFinding(err))
 	}
-	// The API server ignores the status of a request: it has a resource of its own.
+	// The API server ignores the status of a request: status is a separate subresource.
 	fields := maps.Clone(o.fields)
 	delete(fields, "status")
 	if old == nil {
@@ -250,7 +247,7 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	}
 }
 
-// inOrder sorts errors by field. The API server's order is that of Go maps.
+// inOrder sorts errors by field. The API server's order depends on Go maps.
 func inOrder(errs field.ErrorList) field.ErrorList {
 	slices.SortStableFunc(errs, func(a, b *field.Error) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Detail, b.Detail))
@@ -258,7 +255,7 @@ func inOrder(errs field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// refuseVersion reports a resourceVersion of an object to be created (apiserver v0.36.3 pkg/storage/etcd3).
+// refuseVersion reports a resourceVersion on creation (apiserver v0.36.3 pkg/storage/etcd3).
 func (o *object) refuseVersion(found *findings) {
 	meta, _, _ := unstructured.NestedMap(o.fields, "metadata")
 	text, _ := meta["resourceVersion"].(string)
@@ -277,7 +274,7 @@ func (o *object) metadata(old *object) field.ErrorList {
 	if old == nil {
 		return apimachinery.ValidateObjectMetaAccessor(u, o.namespaced, apimachinery.NameIsDNSSubdomain, at)
 	}
-	// What the API server keeps itself is not in files: it takes it from the stored object.
+	// Files lack the fields that the API server maintains. The server takes them from the stored object.
 	before := &unstructured.Unstructured{Object: clone(old.fields).(map[string]any)}
 	after := &unstructured.Unstructured{Object: clone(o.fields).(map[string]any)}
 	for _, u := range []*unstructured.Unstructured{before, after} {
@@ -291,7 +288,7 @@ func (o *object) metadata(old *object) field.ErrorList {
 	return apimachinery.ValidateObjectMetaAccessorUpdate(after, before, at)
 }
 
-// keepsRulesFromRunning says that the API server does not even try the rules after such an error.
+// keepsRulesFromRunning reports whether the API server skips the rules after such an error.
 func keepsRulesFromRunning(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
@@ -301,8 +298,7 @@ func keepsRulesFromRunning(err *field.Error) bool {
 	}
 }
 
-// clone copies a decoded JSON value. Numbers become what the API server decodes them to: an int64 where
-// they are whole.
+// clone copies a decoded JSON value. Whole numbers become an int64, as the API server decodes them.
 func clone(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -332,8 +328,8 @@ func clone(value any) any {
 	}
 }
 
-// Encode turns an object of the API's Go types into the fields that this package judges. It leaves out
-// what the Go types write and nobody means: an empty status.
+// Encode converts an object of the API's Go types to fields for this package. It omits an empty status, which the Go
+// types always write. It returns an error for a value without a JSON object as its encoding.
 func Encode(value any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -349,7 +345,7 @@ func Encode(value any) (map[string]any, error) {
 	return fields, nil
 }
 
-// unmarshalProblem is what a decoder has to say, without the words about Go.
+// unmarshalProblem returns the message of a decoder without the names of Go types.
 func unmarshalProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	if before, after, ok := strings.Cut(text, " into Go struct field "); ok {

@@ -12,8 +12,9 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// origin says where the value of a field of the JobSet comes from: the layer that wrote it last. If nobody wrote the field, it is
-// the first layer that named the nearest item or struct around it. Its Value counts only if the field itself was written.
+// origin returns the claim of the last layer that wrote a JobSet field. If the field has no claim, the nearest item
+// or struct around it counts. origin then returns the claim of the first layer that named it. Value counts only if a
+// layer wrote the field itself.
 func (c *checker) origin(path fieldpath.Path) engine.Claim {
 	c.indexOwners()
 	named := c.owners.named(path)
@@ -27,12 +28,12 @@ func (c *checker) origin(path fieldpath.Path) engine.Claim {
 		}
 		claim := claims[len(claims)-1]
 		if _, isPresence := claim.Value.(engine.Presence); isPresence {
-			claim = claims[0] // an item, and what is missing in it, is for the one to mend who brought it
-		} else if n == len(named) && claim.Layer != merge.TrainJobLayer { // the finding itself shows what the TrainJob says
+			claim = claims[0] // an item, and a field missing in it, belong to the layer that added the item
+		} else if n == len(named) && claim.Layer != merge.TrainJobLayer { // the finding itself shows the TrainJob's value
 			return claim
 		}
 		claim.Value = engine.Presence{}
-		if source := claim.Source; len(source) > 0 && source[len(source)-1] == named[n-1] { // else it was computed
+		if source := claim.Source; len(source) > 0 && source[len(source)-1] == named[n-1] { // else a policy computed the value
 			claim.Source = source.Append(named[n:]...)
 		}
 		claim.Source = unnamed(claim.Source, path)
@@ -47,8 +48,7 @@ type fieldOwners struct {
 	items  map[string]fieldpath.Path // of an item of a list-map, by the list and its position
 }
 
-// indexOwners renders the JobSet with its owners, when the first one is asked for. Where it cannot be rendered, they are those of
-// the merge.
+// indexOwners renders the JobSet with its owners on first use. If rendering fails, it uses the owners of the merge.
 func (c *checker) indexOwners() {
 	if c.owners.claims != nil {
 		return
@@ -74,7 +74,7 @@ func (c *checker) indexOwners() {
 	}
 }
 
-// named is a path whose items have their merge keys, as far as the lists are list-maps.
+// named returns the path with merge keys instead of positions for the items of list-maps.
 func (x *fieldOwners) named(path fieldpath.Path) fieldpath.Path {
 	for n := range path {
 		if _, ok := path[n].Index(); ok {
@@ -86,8 +86,8 @@ func (x *fieldOwners) named(path fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// unnamed is a source that ends as a path does. Items have positions in it again if they have them in the path: their keys do not
-// tell them apart.
+// unnamed returns the source with positions instead of keys for items with a position in path. Their keys are not
+// unique.
 func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	source = slices.Clone(source)
 	for i, j := len(source)-1, len(path)-1; i >= 0 && j >= 0; i, j = i-1, j-1 {
@@ -101,7 +101,8 @@ func unnamed(source, path fieldpath.Path) fieldpath.Path {
 	return source
 }
 
-// madeFrom is the origin of what the JobSet controller makes of names: labels, and the subdomain of Pods.
+// madeFrom returns the origin of a value that the JobSet controller derives from a name. Such values are labels and
+// the subdomain of Pods.
 func (c *checker) madeFrom(path fieldpath.Path) (engine.Claim, bool) {
 	if c.merged == nil || len(c.owners.claims[path.String()]) > 0 {
 		return engine.Claim{}, false
@@ -113,7 +114,7 @@ func (c *checker) madeFrom(path fieldpath.Path) (engine.Claim, bool) {
 	return engine.Claim{Layer: merge.RuntimeLayer, Value: engine.Presence{}, Source: fieldpath.Fields("spec", "template").Append(source...)}, true
 }
 
-// madeFrom returns the field of a JobSet that its controller makes a label, or the subdomain of Pods, of.
+// madeFrom returns the field of a JobSet that its controller derives a label, or the subdomain of Pods, from.
 func madeFrom(spec *jobset.JobSetSpec, path fieldpath.Path) (fieldpath.Path, bool) {
 	if len(path) < 4 || !path.HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
 		return nil, false

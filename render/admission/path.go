@@ -9,9 +9,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// path reads a path as the API server prints it, such as spec.runtimePatches[0].manager, and names the
-// items of list-maps by their keys, as everything else in this module does. It needs the object to tell
-// the keys of maps, which may hold dots, from fields.
+// path parses a path that the API server prints, such as spec.runtimePatches[0].manager. It names the items of
+// list-maps by their keys, as in all of this module. It needs the object, since keys of maps may contain dots.
 func (o *object) path(text string, fields map[string]any) fieldpath.Path {
 	var path fieldpath.Path
 	var value any = fields
@@ -24,7 +23,7 @@ func (o *object) path(text string, fields map[string]any) fieldpath.Path {
 	return path
 }
 
-// nextStep reads one step off the text.
+// nextStep parses one step of the path.
 func (o *object) nextStep(text string, value any, of *structuralschema.Structural) (step fieldpath.Step, next any, as *structuralschema.Structural, rest string) {
 	if strings.HasPrefix(text, "[") {
 		token, after, _ := strings.Cut(text[1:], "]")
@@ -60,7 +59,7 @@ func (o *object) nextStep(text string, value any, of *structuralschema.Structura
 	return fieldpath.Field(name), entries[name], as, text[len(name):]
 }
 
-// valuesOf is the schema of a map's values, nil for what is no map.
+// valuesOf returns the schema of a map's values, or nil for other types.
 func valuesOf(of *structuralschema.Structural) *structuralschema.Structural {
 	if of == nil || of.AdditionalProperties == nil {
 		return nil
@@ -68,7 +67,7 @@ func valuesOf(of *structuralschema.Structural) *structuralschema.Structural {
 	return of.AdditionalProperties.Structural
 }
 
-// longestKey returns the longest key that the text begins with, and that ends where a step may end.
+// longestKey returns the longest key that the string starts with and that ends at a possible end of a step.
 func longestKey(text string, entries map[string]any) string {
 	end := len(text)
 	for end > 0 {
@@ -83,11 +82,10 @@ func longestKey(text string, entries map[string]any) string {
 	return text
 }
 
-// itemNames counts the items of lists by their keys. A list is known by its first item.
+// itemNames counts the items of lists by their keys. The first item identifies a list.
 type itemNames map[*any]map[string]int
 
-// item returns the step to an item of a list: by the item's key where the list has one and no other item has
-// the same, else by its position.
+// item returns the step to an item of a list. It uses the item's key if the key is unique, else its position.
 func (o *object) item(list []any, i int, of *structuralschema.Structural) fieldpath.Step {
 	if of == nil || of.XListType == nil || *of.XListType != "map" || len(of.XListMapKeys) != 1 || i >= len(list) {
 		return fieldpath.Index(i)

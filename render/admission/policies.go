@@ -17,8 +17,8 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// policies are the rules of the Trainer's plugins, each of which looks only where the runtime has its
-// policy. Plain, jax and coscheduling have none.
+// policies checks the rules of the Trainer's plugins, each only if the runtime has its policy. Plain, jax and
+// coscheduling have no rules.
 func (c *checker) policies() {
 	if p := c.in.Runtime.spec.MLPolicy; p != nil {
 		if p.Torch != nil {
@@ -39,7 +39,7 @@ func (c *checker) policies() {
 	}
 }
 
-// reserved refuses variables in spec.trainer.env that the policy sets itself.
+// reserved reports variables in spec.trainer.env that the policy sets itself.
 func (c *checker) reserved(policy string, names ...string) {
 	t := c.typed.Spec.Trainer
 	if t == nil {
@@ -86,7 +86,7 @@ func hasTarget(jobs []jobset.ReplicatedJob, job, container string) bool {
 	return podapi.HasContainer(pod.Containers, container) || podapi.HasContainer(pod.InitContainers, container)
 }
 
-// torchTuneModels are those that the Trainer has recipes for. The name of a runtime tells its model.
+// torchTuneModels are the models with recipes in the Trainer. The name of a runtime contains its model.
 var torchTuneModels = []torchTuneRecipes{
 	{model: "llama3_2/1B", suffix: "llama3.2-1b", qlora: oneDeviceOnly},
 	{model: "llama3_2/3B", suffix: "llama3.2-3b", qlora: oneDeviceOnly},
@@ -96,7 +96,7 @@ var torchTuneModels = []torchTuneRecipes{
 
 type torchTuneRecipes struct {
 	model, suffix string
-	nodes         bool // there is one for several nodes
+	nodes         bool // there is a recipe for several nodes
 	qlora         qlora
 }
 
@@ -108,7 +108,7 @@ const (
 	notAtAll
 )
 
-// torchTune holds the rules for a trainer whose command is exactly "tune run" (Trainer v2.3.0
+// torchTune checks the rules for a trainer with exactly the command "tune run" (Trainer v2.3.0
 // pkg/runtime/framework/plugins/torch torchtune.go).
 func (c *checker) torchTune(t *trainer.Trainer) {
 	refuse := func(path fieldpath.Path, message, help string) {
@@ -164,7 +164,7 @@ func torchTuneModel(runtime string) string {
 	return strings.ReplaceAll(parts[1], ".", "_") + "/" + strings.ToUpper(parts[2])
 }
 
-// torchTuneLoRA tells whether the arguments ask for LoRA, and for quantized LoRA.
+// torchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA.
 func torchTuneLoRA(args []string) (lora, quantized bool) {
 	isTrue := func(key string) bool {
 		return slices.ContainsFunc(args, func(arg string) bool {
@@ -176,8 +176,8 @@ func torchTuneLoRA(args []string) (lora, quantized bool) {
 	return lora, isTrue("model.quantize_base") && !isTrue("model.use_dora")
 }
 
-// oneDevice tells whether torchtune takes its recipe for one device: one process is asked for, or one
-// GPU, of spec.trainer's resources where it has any and else of the runtime's.
+// oneDevice reports whether torchtune takes its recipe for one device, for one process or one GPU. It reads the
+// resources of spec.trainer, or else of the runtime.
 func (c *checker) oneDevice(t *trainer.Trainer) bool {
 	if t.NumProcPerNode != nil && *t.NumProcPerNode == 1 {
 		return true
@@ -195,8 +195,8 @@ func (c *checker) oneDevice(t *trainer.Trainer) bool {
 	return gpus(resources.Limits) == 1
 }
 
-// nodeResources are those of the container called node, in the first job that is called so too or has
-// the trainer's label, and in which that container names any resources.
+// nodeResources returns the resources of the first container called node. Its job is also called node, or has the
+// trainer's label.
 func nodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
 	for i := range jobs {
 		if jobs[i].Name != policy.Node && jobs[i].Template.Labels[policy.Ancestor] != policy.Trainer {
@@ -212,7 +212,7 @@ func nodeResources(jobs []jobset.ReplicatedJob) *corev1.ResourceRequirements {
 	return nil
 }
 
-// gpus is the quantity of the first resource whose name says GPU.
+// gpus returns the quantity of the first resource, by name, whose name contains "gpu".
 func gpus(resources corev1.ResourceList) int64 {
 	var first corev1.ResourceName
 	for name := range resources {
@@ -267,8 +267,8 @@ func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 // volcanoQueue is the annotation that names the queue (volcano.sh/apis pkg/apis/scheduling/v1beta1).
 const volcanoQueue = "scheduling.volcano.sh/queue-name"
 
-// volcano holds the one rule that needs no cluster. The other, that the PriorityClasses exist, is in
-// priority.go.
+// volcano checks the only rule that needs no cluster. The other rule, that the PriorityClasses exist, is in
+// classes.go.
 func (c *checker) volcano() {
 	if queue, ok := c.merged.Template.Annotations[volcanoQueue]; ok && queue == "" {
 		c.add(finding.Finding{
@@ -280,7 +280,7 @@ func (c *checker) volcano() {
 	}
 }
 
-// jobPath is where a replicated job stands in a JobSet.
+// jobPath returns the path of a replicated job in a JobSet.
 func jobPath(name string) fieldpath.Path {
 	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", name))
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/trainweld/trainweld/internal/serverside"
 )
 
-// createJobSet is the JobSet as stored when it is created: with the defaults of its definition and of its
-// webhook. It is nil where it cannot be read.
+// createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
+// returns nil if the decoding fails.
 func createJobSet(applied map[string]any, namespace string, found *findings) *object {
 	o := jobSets().decode(applied, namespace, found)
 	js := &jobset.JobSet{}
@@ -33,7 +33,7 @@ func createJobSet(applied map[string]any, namespace string, found *findings) *ob
 	return o
 }
 
-// jobSetServer applies JobSets. It is only read once it is made: admission may judge concurrently.
+// jobSetServer applies JobSets. Its methods only read it, since concurrent checks share it.
 var jobSetServer = sync.OnceValue(func() *serverside.Server {
 	definition, err := crds.Open("crds/jobsets.json.gz")
 	if err != nil {
@@ -47,10 +47,10 @@ var jobSetServer = sync.OnceValue(func() *serverside.Server {
 	return server
 })
 
-// reapplied returns the JobSet that becomes of a stored one by a second server-side apply of its manager: what it
-// applied before and no longer applies is gone, and what others filled in stays. A map that this empties becomes
-// null (structured-merge-diff v6 typed/remove.go), which the definition may not allow. An apply keeps its own nulls,
-// too, where a request that creates an object loses them. It is nil if the server cannot read one of them.
+// reapplied returns the stored JobSet after a second server-side apply by its manager. Fields that the manager
+// applied before and omits now disappear, and fields of others stay. A map that becomes empty turns into null
+// (structured-merge-diff v6 typed/remove.go), which the definition may forbid. An apply also keeps its own nulls,
+// which a create request loses. It returns nil if the server fails to read one of them.
 func (o *object) reapplied(before, now map[string]any) *object {
 	created := clone(before).(map[string]any)
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
@@ -74,7 +74,7 @@ func (o *object) reapplied(before, now map[string]any) *object {
 	return updated
 }
 
-// applicable returns the fields of a JobSet that an apply is about, as the API server reads them.
+// applicable returns the fields of a JobSet that an apply uses, as the API server reads them.
 func applicable(object map[string]any, d *definition) map[string]any {
 	object = clone(object).(map[string]any)
 	structuralpruning.Prune(object, d.schema, true)
@@ -99,9 +99,9 @@ func mapOf(object map[string]any, field string) map[string]any {
 	return fields
 }
 
-// frozen returns the fields that the webhook of an existing JobSet does not let change (JobSet v0.12.0
-// pkg/webhooks): managedBy, and everything about its jobs except, while it is suspended before or after the
-// change, five fields of the Pod templates.
+// frozen returns the changed fields that are immutable in an existing JobSet (JobSet v0.12.0 pkg/webhooks). They are
+// managedBy and the jobs. While the JobSet is suspended before or after the change, five fields of the Pod templates
+// may change.
 func frozen(old, new *jobset.JobSet) []fieldpath.Path {
 	var paths []fieldpath.Path
 	add := func(path fieldpath.Path) { paths = append(paths, path) }
@@ -126,8 +126,8 @@ func frozen(old, new *jobset.JobSet) []fieldpath.Path {
 	return paths
 }
 
-// update returns what the API server has against a JobSet that takes the place of a stored one, and the fields that
-// the webhook does not let change. A null that stands for a change which the webhook rejects is no finding of its own.
+// update returns the API server's errors on a new state of a stored JobSet, and the changed immutable fields. It
+// drops an error on a null that belongs to such a change.
 func (o *object) update(ctx context.Context, stored *object) (finding.List, []fieldpath.Path) {
 	found := &findings{}
 	o.validate(ctx, stored, found)
@@ -144,8 +144,8 @@ func (o *object) update(ctx context.Context, stored *object) (finding.List, []fi
 
 func suspendedJobSet(js *jobset.JobSet) bool { return js.Spec.Suspend != nil && *js.Spec.Suspend }
 
-// differences finds the fields in which two values differ. Items of a list are told apart by their merge key; a list
-// without one is one field.
+// differences finds the fields that differ between two values. Merge keys identify the items of a list. A list
+// without a merge key counts as one field.
 func differences(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	if equality.Semantic.DeepEqual(a.Interface(), b.Interface()) {
 		return
@@ -204,8 +204,8 @@ func differentKeys(a, b reflect.Value, path fieldpath.Path, add func(fieldpath.P
 	}
 }
 
-// differentItems compares the items of the same key. Another order, or a key that two items share, makes the whole
-// list one difference.
+// differentItems compares items of the same key. A different order, or a duplicate key, makes the whole list one
+// difference.
 func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add func(fieldpath.Path)) {
 	before, after := itemsByKey(a, key), itemsByKey(b, key)
 	if before == nil || after == nil {
@@ -240,7 +240,7 @@ func differentItems(a, b reflect.Value, key string, path fieldpath.Path, add fun
 	}
 }
 
-// itemsByKey returns the items of a list by their merge key, nil if the keys do not tell them apart.
+// itemsByKey returns the items of a list by their merge key, or nil if the keys are not unique.
 func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
 	if key == "" || list.Type().Elem().Kind() != reflect.Struct {
 		return nil
@@ -255,7 +255,7 @@ func itemsByKey(list reflect.Value, key string) map[string]reflect.Value {
 	return items
 }
 
-// keyOf returns an item's field of this name in JSON, as text. Every merge key of the API is a string or a number.
+// keyOf returns an item's field of this JSON name as a string. Every merge key of the API is a string or a number.
 func keyOf(item reflect.Value, key string) string {
 	for i := range item.NumField() {
 		if name, _, _ := strings.Cut(item.Type().Field(i).Tag.Get("json"), ","); name == key {

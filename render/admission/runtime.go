@@ -14,18 +14,18 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. Make one with
-// AdmitRuntime; it serves any number of TrainJobs, also at the same time.
+// Runtime is a TrainingRuntime or ClusterTrainingRuntime as the cluster stores it. AdmitRuntime returns one. Any
+// number of concurrent checks can share it.
 type Runtime struct {
 	id         fieldpath.Object
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
 	object     *object
-	// findings are those of its own admission.
+	// findings are the findings of its own admission.
 	findings finding.List
 }
 
-// ID is the runtime's kind, namespace and name.
+// ID returns the runtime's kind, namespace and name.
 func (r *Runtime) ID() fieldpath.Object {
 	if r == nil {
 		return fieldpath.Object{}
@@ -39,14 +39,13 @@ const (
 	validationLabel = "trainer.kubeflow.org/webhook-validation"
 )
 
-// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission: unknown fields,
-// defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or
-// YAML, or as Encode makes it of a Go value; it is never changed. Where it names no namespace, the given
-// one counts, or else default.
+// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission. The stages are unknown fields,
+// defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or YAML, or as
+// Encode returns it for a Go value. AdmitRuntime does not change it. The argument namespace is its namespace if it
+// has none; the empty string means "default".
 //
-// The runtime is nil where the object cannot be read as one; errors in the findings say why. A runtime
-// that the cluster would refuse is returned all the same, so that the TrainJobs that name it can be
-// judged as well.
+// AdmitRuntime returns nil if the object cannot be decoded as a runtime. Errors in the findings then give the reason.
+// It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
 func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
@@ -56,7 +55,7 @@ func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) 
 	return r, found.all
 }
 
-// admitRuntime is AdmitRuntime; with an old runtime it is an update.
+// admitRuntime implements AdmitRuntime. With an old runtime it is an update.
 func admitRuntime(ctx context.Context, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
 	d := definitionOf(fmt.Sprint(fields["kind"]))
 	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
@@ -72,7 +71,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	if o.broken {
 		return nil, nil
 	}
-	// The two kinds have the same fields, and differ in their scope only.
+	// The two kinds have the same fields and differ only in their scope.
 	var typed trainer.TrainingRuntime
 	if err := o.as(&typed); err != nil {
 		found.undecodable(o, err)
@@ -90,19 +89,20 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 			})
 		}
 	} else if old != nil {
-		return r, o // the Trainer's webhook lets every update of a TrainingRuntime pass
+		return r, o // the Trainer's webhook accepts every update of a TrainingRuntime
 	}
 	r.checkAncestors(found)
 	return r, o
 }
 
-// isUnchecked tells of the label that keeps a runtime from the webhook; on an update both objects need it.
+// isUnchecked reports whether a label exempts the runtime from the webhook. An update needs the label on both
+// objects.
 func isUnchecked(o *object) bool {
 	label, _, _ := unstructured.NestedString(o.fields, "metadata", "labels", validationLabel)
 	return label == "disabled"
 }
 
-// undecodable reports an object that its Go type does not take. The schema says where, as a rule.
+// undecodable reports an object that does not fit its Go type, unless the schema already reports the field.
 func (fs *findings) undecodable(o *object, err error) {
 	for _, f := range fs.all {
 		if f.Object == o.id && f.Severity == finding.Error && (f.Code == finding.CodeWrongType || f.Code == finding.CodeBadValue) {
@@ -115,7 +115,7 @@ func (fs *findings) undecodable(o *object, err error) {
 	})
 }
 
-// containerOf is the container that a job with an ancestor label must have.
+// containerOf returns the container that a job with an ancestor label must have.
 func containerOf(ancestor string) (name string, known bool) {
 	switch ancestor {
 	case policy.Trainer:
@@ -127,8 +127,8 @@ func containerOf(ancestor string) (name string, known bool) {
 	}
 }
 
-// checkAncestors is the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks): a job with the label
-// of a section of the TrainJob runs once, and has that section's container.
+// checkAncestors checks the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks). A job with the label of a
+// section of the TrainJob has one replica and the container of that section.
 func (r *Runtime) checkAncestors(found *findings) {
 	jobs := r.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {

@@ -9,14 +9,13 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// anyTime stands for the time of admission where only its presence matters.
+// anyTime stands for the time of admission if only its presence matters.
 var anyTime = time.Unix(0, 0)
 
-// Stamp sets the time of a TrainJob's patches as the Trainer's mutating webhook does (Trainer v2.3.0
-// pkg/webhooks). On creation, where old is nil, and for a manager that old does not have, an entry
-// without a time gets now. On an update an entry whose content did not change keeps its old time, and one
-// whose content did gets now, whatever time it brings. It changes job and never old, and tells whether it
-// changed anything.
+// Stamp sets the times of a TrainJob's patches as the Trainer's mutating webhook does (Trainer v2.3.0 pkg/webhooks).
+// On creation old is nil. A new patch without a time gets now, and a new patch with a time keeps it. On an update an
+// unchanged patch keeps its old time, and a changed patch gets now in any case. Stamp changes only job, and reports
+// whether it changed it.
 func Stamp(old, job *trainer.TrainJob, now time.Time) bool {
 	if job == nil {
 		return false
@@ -51,7 +50,6 @@ func sameContent(a, b *trainer.RuntimePatch) bool {
 	return equality.Semantic.DeepEqual(x, y)
 }
 
-// sameTemplate compares what two merges made.
 func sameTemplate(a, b *trainer.JobSetTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }

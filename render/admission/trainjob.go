@@ -14,9 +14,9 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// webhook is the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). It
-// sees the runtime's template with all patches merged into it, before any policy. What it says of the
-// patches themselves, check.Patches says.
+// webhook applies the Trainer's validating webhook for TrainJobs (Trainer v2.3.0 pkg/runtime/framework). The webhook
+// sees the runtime's template with all patches, before any policy. check.Patches covers its checks of the patches
+// themselves.
 func (c *checker) webhook() {
 	if c.in.Runtime.deprecated && c.in.Runtime.id.Kind == "ClusterTrainingRuntime" {
 		c.about(finding.CodeDeprecated, finding.Warning, fieldpath.Fields("spec", "runtimeRef", "name"),
@@ -33,7 +33,7 @@ func (c *checker) webhook() {
 	c.policies()
 }
 
-// about reports on the TrainJob.
+// about adds a finding on the TrainJob.
 func (c *checker) about(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	c.add(finding.Finding{Code: code, Severity: severity, Object: c.job.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
@@ -41,8 +41,8 @@ func (c *checker) about(code finding.Code, severity finding.Severity, path field
 // initializerVolume is the volume that an initializer writes to.
 const initializerVolume = "initializer"
 
-// initializer asks for the job that a section of spec.initializer needs: by the job's name, whereas
-// the section is written into the job with the label of that name.
+// initializer checks the job for a section of spec.initializer. The webhook finds this job by its name. The
+// controller writes the section into the job with the label of that name.
 func (c *checker) initializer(section, name string) {
 	refuse := func(message, help string) {
 		path := fieldpath.Fields("spec", "initializer", section)
@@ -82,8 +82,7 @@ func mounts(container *corev1.Container, volume string) bool {
 	return false
 }
 
-// replicatedJob is the last job of that name, as a Go map of the jobs would have it; names are unique in
-// any runtime that was admitted.
+// replicatedJob returns the job of that name, or nil. Names are unique in an admitted runtime.
 func replicatedJob(jobs []jobset.ReplicatedJob, name string) *jobset.ReplicatedJob {
 	for i := range jobs {
 		if jobs[i].Name == name {

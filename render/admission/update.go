@@ -18,14 +18,14 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Update sends a changed TrainJob through admission, and tells what becomes of the change: next to all
-// that Check finds in the new TrainJob, the fields that cannot be changed, patches that are changed while
-// the job runs, and what a JobSet that exists already does not take, so that the Trainer tries for ever.
+// Update sends a changed TrainJob through admission, and returns the findings on the change. They include all
+// findings of Check on the new TrainJob. Others report immutable fields and changed patches of a running job. They
+// also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
-// The old TrainJob is taken to be in the cluster as it stands, and its JobSet to be as the old runtime
-// renders it: the Trainer keeps the runtime that a TrainJob began with. Where the old input has no
-// runtime, the new one's counts. Whether Pods are active, the status of the old TrainJob decides; without a
-// status, a job that is neither suspended nor finished has active Pods.
+// Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
+// keeps the runtime that a TrainJob began with. If the old input has no runtime, Update uses the runtime of the new
+// input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
+// it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	before, after := newChecker(old), newChecker(new)
 	before.admit(ctx, nil)
@@ -59,9 +59,9 @@ func Update(ctx context.Context, old, new Input) finding.List {
 	return after.result()
 }
 
-// UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a
-// template can be changed; TrainJobs that exist keep what they began with. It returns what AdmitRuntime
-// returns, for the new runtime.
+// UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a template can
+// change; existing TrainJobs keep the runtime that they began with. The results are as for AdmitRuntime, for the new
+// runtime.
 func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
 	before := definitionOf(fmt.Sprint(old["kind"]))
@@ -80,10 +80,10 @@ func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace strin
 	return r, found.all
 }
 
-// UpdateJobSet sends a changed JobSet through admission: what AdmitJobSet finds in the new one, except the rules that
-// the webhook has for new JobSets only, whose errors are warnings here; and the fields that cannot be changed. The
-// old JobSet is taken to be in the cluster with its defaults, and the new one to be applied server-side by the same
-// manager, so that the defaults stay.
+// UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
+// findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
+// give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
+// the new one server-side, so the defaults stay.
 func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
 	stored := createJobSet(old, namespace, &findings{})
@@ -127,7 +127,7 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 	return childFindings(js, found.all)
 }
 
-// unfreeze returns the help for a field that a JobSet does not let change.
+// unfreeze returns the help for an immutable field of a JobSet.
 func unfreeze(path fieldpath.Path) string {
 	const depth = 3 // .spec.replicatedJobs[…]
 	if len(path) > depth && path[:depth-1].HasPrefix(fieldpath.Fields("spec", "replicatedJobs")) {
@@ -143,8 +143,8 @@ func unfreeze(path fieldpath.Path) string {
 	return "restore the old value, or delete the object and create it anew"
 }
 
-// patchedRunning refuses changed patches of a job that was and stays running, or that has active Pods (Trainer
-// v2.3.0 pkg/runtime/framework/plugins/jobset).
+// patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
 	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
 		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
@@ -165,8 +165,8 @@ func (c *checker) patchedRunning(old *checker) {
 
 func suspended(c *checker) bool { return c.typed.Spec.Suspend != nil && *c.typed.Spec.Suspend }
 
-// active reports whether Pods of the TrainJob are active, as its status says. Without one, they are unless the
-// TrainJob is suspended or finished.
+// active reports whether the TrainJob's status has active Pods. Without a status, it returns true unless the TrainJob
+// is suspended or finished.
 func active(c *checker) bool {
 	status := &c.typed.Status
 	if len(status.JobsStatus) == 0 {
@@ -175,16 +175,15 @@ func active(c *checker) bool {
 	return slices.ContainsFunc(status.JobsStatus, func(job trainer.JobStatus) bool { return job.Active != nil && *job.Active > 0 })
 }
 
-// settled reports whether the controller makes no more objects for the TrainJob: it is complete, its deadline is
-// exceeded, or another controller manages it. A failure of another kind does not last (Trainer v2.3.0
-// pkg/controller).
+// settled reports whether the controller makes no more objects for the TrainJob. The TrainJob is complete, exceeded
+// its deadline, or another controller manages it. Other failures do not last (Trainer v2.3.0 pkg/controller).
 func (c *checker) settled() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
 	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !managedHere(c.typed)
 }
 
-// trainJobController is the managedBy of a TrainJob that the Trainer's own controller makes objects for.
+// trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 
 func managedHere(job *trainer.TrainJob) bool {
@@ -195,7 +194,7 @@ func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(status.Conditions, condition)
 }
 
-// ignoredRuntime warns that a changed runtime does not reach a TrainJob that exists.
+// ignoredRuntime warns that a changed runtime does not reach an existing TrainJob.
 func (c *checker) ignoredRuntime(kept *Runtime) {
 	r := c.in.Runtime
 	if r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
@@ -205,8 +204,8 @@ func (c *checker) ignoredRuntime(kept *Runtime) {
 		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it anew to use the changed runtime")
 }
 
-// reapply is what the Trainer's controller does after the change: it applies the JobSet again, unless the
-// job was and stays running.
+// reapply applies the JobSet again, as the Trainer's controller does after the change. It skips a job that stays
+// running.
 func (c *checker) reapply(ctx context.Context, before *checker) {
 	if !suspended(before) && !suspended(c) {
 		return
@@ -257,8 +256,8 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	}
 }
 
-// refusedUpdate reports what the API server has against the JobSet that the Trainer applies again, and not against
-// one that it creates.
+// refusedUpdate reports an API server error on the JobSet that the Trainer applies again. A new JobSet would not have
+// this error.
 func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
 	claims := []engine.Claim{c.origin(f.Path)}
 	switch {
@@ -266,7 +265,7 @@ func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
 		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer tries for ever"
 		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
 		f.Code = finding.CodeEndlessUpdate
-		claims = nil // nobody sets it any more
+		claims = nil // no layer sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
 		f.Code = finding.CodeNeverResumed
 		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// warn tells of patches that do what their author hardly meant.
+// warn reports patches that are probably mistakes.
 func (c *checker) warn() {
 	if c.merged == nil {
 		return
@@ -29,8 +29,8 @@ func (c *checker) warn() {
 	}
 }
 
-// movedAncestors warns of patches that change which job is the trainer's or an initializer's: its section
-// of the TrainJob then goes elsewhere, or nowhere.
+// movedAncestors warns of patches that move the label of the trainer or an initializer to another job. The TrainJob's
+// section then applies to another job, or to none.
 func (c *checker) movedAncestors() {
 	before := c.in.Runtime.spec.Template.Spec.ReplicatedJobs
 	for i := range c.merged.Template.Spec.ReplicatedJobs {
@@ -60,7 +60,7 @@ func orNone(ancestor string) string {
 	return fmt.Sprintf("%q", ancestor)
 }
 
-// idle warns of a patch without which the result would be the same.
+// idle warns of a patch that does not change the result.
 func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	path := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager))
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
@@ -68,7 +68,7 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 		return
 	}
 	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
-		return // that what it says was taken away has been said
+		return // another finding reports the lost conflict
 	}
 	others := slices.Delete(slices.Clone(c.patches), i, i+1)
 	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
@@ -78,8 +78,8 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	c.about(finding.CodeIdlePatch, finding.Warning, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", "drop it")
 }
 
-// powers warns of patches that give containers power over their node: hardly what a queue or a team's
-// defaults are for.
+// powers warns of patches that give containers power over their node. Defaults of a queue or a team rarely intend
+// that.
 func (c *checker) powers(patch *trainer.RuntimePatch) {
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
 		return

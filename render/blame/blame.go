@@ -1,4 +1,4 @@
-// Package blame answers who set each line of what the cluster will create.
+// Package blame attributes each line of a rendered object to the layer that set it.
 //
 //	out, err := render.JobSet(input, render.Options{Owners: true, OnConflict: render.Last})
 //	if out.JobSet == nil {
@@ -12,13 +12,12 @@
 //		fmt.Printf("%-20s %s\n", line.Layer, line.Text)
 //	}
 //
-// An [Object] is the encoded object, line by line, each line with the layer that set it and with the
-// history of its field; and the same as a tree of fields, for those who ask about one of them
-// ([Object.Find]). Lines belong to fields and not to positions: an item that a patch moved to the
-// front of its list carries its own history along.
+// An [Object] is the encoded object, line by line. Each line has the layer that set it and the history of its field.
+// The Object is also a tree of fields, which [Object.Find] searches. Lines belong to fields and not to positions. An
+// item that a patch moved to the front of its list keeps its history.
 //
-// Literal values of environment variables are masked in the lines, unless Options.ShowValues is set: what
-// such an Object writes is a report and no manifest.
+// Literal values of environment variables are masked, unless Options.ShowValues is set. Such an Object is a report
+// and not a manifest.
 package blame
 
 import (
@@ -31,45 +30,44 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Options says how an object is shown. The zero value masks values and knows no places.
+// Options configures an Object. The zero value masks values and leaves positions empty.
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
-	// Locate tells where a claim stands in a file: the Position of every claim. Nil leaves them empty.
+	// Locate returns the position of a claim in a file, for the Position of every claim. Nil leaves them empty.
 	Locate func(engine.Claim) fieldpath.Position
-	// Disputed are fields on which managers are in conflict in a way that their claims alone do not
-	// show, such as a volume to which two managers give two sources.
+	// Disputed are fields with conflicts between managers that their claims alone do not show. An example is a volume
+	// with two sources from two managers.
 	Disputed []fieldpath.Path
 }
 
-// Object is one object of which every field tells who set it.
+// Object is an object with the layers that set its fields.
 type Object struct {
 	root  *Field
 	typ   *schema.Type
 	lines []Line
 }
 
-// Field is a field of an object with everything within it.
+// Field is a field of an object, with all fields within it.
 type Field struct {
-	// Path is where it stands in the object.
+	// Path is the path of the field in the object.
 	Path fieldpath.Path
-	// Claims are who claimed the field itself, in the order in which they wrote; nil where only fields
-	// within it are claimed. The last one is in force. Where its value is nil the field is not in the
-	// object any more.
+	// Claims are the claims on the field itself, in the order of the writes. They are nil if only fields within it
+	// have claims. The last claim is in force. If its value is nil, the object no longer has the field.
 	Claims []engine.Claim
-	// Disputed says that managers claim the field with different values.
+	// Disputed means that managers claim the field with different values.
 	Disputed bool
 	// Children are the fields directly within it, in the order of the object.
 	Children []*Field
 
 	step  fieldpath.Step
-	index map[fieldpath.Step]*Field // of Children, where they are many
+	index map[fieldpath.Step]*Field // of Children, if there are many
 }
 
-// New blames an object. history yields its fields with their claims: merge.Ownership.All for a JobSet,
-// render.ChildOwners.Job and Pod for what is made of one; t is the merge schema of the object's
-// metadata and spec, and JobType and PodType are those of Jobs and Pods. It reads the object and keeps
-// the claims; the error says why the object cannot be encoded.
+// New returns the Object of an API object. The argument history yields the object's fields with their claims. It is
+// merge.Ownership.All for a JobSet, and render.ChildOwners.Job and Pod for its children. The argument t is the merge
+// schema of the object's metadata and spec. For Jobs and Pods, it is JobType and PodType. New keeps the claims, and
+// does not change the object. It returns an error if the object has no encoding.
 func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []engine.Claim], opts Options) (*Object, error) {
 	o := &Object{root: &Field{}, typ: t}
 	if history == nil {
@@ -92,7 +90,7 @@ func New(object any, t *schema.Type, history iter.Seq2[fieldpath.Path, []engine.
 	return o, o.write(object, opts)
 }
 
-// withoutRepeated drops claims on a presence that a layer makes again from the same field.
+// withoutRepeated removes a presence claim if the previous claim has the same layer and source.
 func withoutRepeated(claims []engine.Claim) []engine.Claim {
 	repeats := func(a, b engine.Claim) bool {
 		return a.Layer == b.Layer && a.Value == any(engine.Presence{}) && b.Value == a.Value && slices.Equal(a.Source, b.Source)
@@ -105,15 +103,15 @@ func withoutRepeated(claims []engine.Claim) []engine.Claim {
 	return claims
 }
 
-// JobType and PodType are the merge schemas of Jobs and Pods, as far as a JobSet holds them.
+// JobType returns the merge schema of Jobs, as far as a JobSet contains them.
 func JobType() *schema.Type { return merge.JobSetTemplate().Lookup(jobTemplate) }
 
-// PodType is the merge schema of Pods.
+// PodType returns the merge schema of Pods.
 func PodType() *schema.Type { return JobType().Lookup(fieldpath.Fields("spec", "template")) }
 
 var jobTemplate = fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template")}
 
-// within returns the field at a path within f, made where it is missing.
+// within returns the field at a path within f, and creates a missing one.
 func (f *Field) within(path fieldpath.Path) *Field {
 	for i := range path {
 		child := f.child(path[i])
@@ -126,7 +124,7 @@ func (f *Field) within(path fieldpath.Path) *Field {
 	return f
 }
 
-// at returns the field at a path within f, nil where there is none.
+// at returns the field at a path within f, or nil.
 func (f *Field) at(path fieldpath.Path) *Field {
 	for i := 0; i < len(path) && f != nil; i++ {
 		f = f.child(path[i])
@@ -134,7 +132,7 @@ func (f *Field) at(path fieldpath.Path) *Field {
 	return f
 }
 
-// fewest is the number of children from which an index of them pays.
+// fewest is the number of children that justifies an index.
 const fewest = 8
 
 func (f *Field) add(child *Field) {
@@ -150,7 +148,7 @@ func (f *Field) add(child *Field) {
 	}
 }
 
-// child returns the child at the step, nil if there is none.
+// child returns the child at the step, or nil.
 func (f *Field) child(step fieldpath.Step) *Field {
 	if f.index != nil {
 		return f.index[step]
@@ -179,8 +177,7 @@ func contested(claims []engine.Claim) bool {
 	return false
 }
 
-// IsPresence reports whether the claims are on the presence of an item or an empty struct, and not on a
-// value.
+// IsPresence reports whether the claims concern the presence of an item or an empty struct, and not a value.
 func (f *Field) IsPresence() bool {
 	if f == nil {
 		return false
@@ -188,9 +185,9 @@ func (f *Field) IsPresence() bool {
 	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return c.Value == any(engine.Presence{}) })
 }
 
-// InForce is the number of the claim that says who set the field: of a value the last one, since it
-// would win over all others; of the presence of an item the first, which brought the item, since the
-// others only name it. It is -1 where the field itself is not claimed.
+// InForce returns the index of the claim that set the field, or -1 if the field itself has no claim. For a value it
+// is the last claim, which wins over all others. For the presence of an item it is the first, which added the item:
+// the others only name it.
 func (f *Field) InForce() int {
 	if f == nil {
 		return -1
@@ -205,7 +202,7 @@ func (f *Field) InForce() int {
 	return last
 }
 
-// Agree counts the other layers that claim the field with the value in force.
+// Agree returns the number of other layers that claim the value in force.
 func (f *Field) Agree() int {
 	at := f.InForce()
 	if at < 0 {
@@ -229,7 +226,7 @@ func (f *Field) Overrides() bool {
 	return slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return !engine.SameValue(c.Value, f.Claims[at].Value) })
 }
 
-// All yields the field and every field within it that is claimed, in the order of the object.
+// All yields the field and every field within it that has claims, in the order of the object.
 func (f *Field) All() iter.Seq[*Field] {
 	return func(yield func(*Field) bool) { f.all(yield) }
 }
@@ -249,10 +246,10 @@ func (f *Field) all(yield func(*Field) bool) bool {
 	return true
 }
 
-// Fields yields every claimed field of the object.
+// Fields yields every field of the object that has claims.
 func (o *Object) Fields() iter.Seq[*Field] { return o.top().All() }
 
-// top is the field that holds all others; an object that New did not make has none of them.
+// top returns the root field, which is empty for an Object that New did not return.
 func (o *Object) top() *Field {
 	if o == nil || o.root == nil {
 		return &Field{}
@@ -260,7 +257,7 @@ func (o *Object) top() *Field {
 	return o.root
 }
 
-// Lines returns the object as YAML, line by line. They are shared and to be read only.
+// Lines returns the object as lines of YAML. Callers share them and must not change them.
 func (o *Object) Lines() []Line {
 	if o == nil {
 		return nil

@@ -10,14 +10,13 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Find returns the fields that a path names, in the order of the object. A path may be written as in
-// a manifest: with or without its first dot, an entry of a map as a field (nodeSelector.pool), an item
-// by its key or its position, and where it leaves the item out, all of them are meant. A path into a
-// list that is one value names the list. A path that does not begin at the root names every field whose
-// path ends so.
+// Find returns the fields that a path names, in the order of the object. A path may have the form of a manifest. The
+// first dot is optional. A field may name an entry of a map (nodeSelector.pool). A key or a position names an item; a
+// missing item means all of them. A path into a list that is one value names the list. A path that does not start at
+// the root names every field whose path ends with it.
 //
-// Where nothing is found, the error is an *UnknownField when the object cannot have such a field, and
-// an *UnsetField when it can and nobody set it.
+// Without a match, the error is an *UnknownField or an *UnsetField. The latter means that the object may have the
+// field, but no layer set it. An invalid path gives the error of fieldpath.ParsePath.
 func (o *Object) Find(text string) ([]*Field, error) {
 	if o == nil || o.root == nil {
 		o = &Object{root: &Field{}}
@@ -54,15 +53,15 @@ func (o *Object) Find(text string) ([]*Field, error) {
 	return nil, unknown
 }
 
-// UnknownField is a path that leads to no field of the object.
+// UnknownField is the error for a path without a field in the object.
 type UnknownField struct {
-	// Path is what was asked for.
+	// Path is the requested path.
 	Path fieldpath.Path
-	// Nearest are fields that may have been meant.
+	// Nearest are similar fields.
 	Nearest []fieldpath.Path
 }
 
-// Error names the path and what may have been meant.
+// Error names the path and similar fields.
 func (e *UnknownField) Error() string {
 	if e == nil {
 		return "no error"
@@ -78,14 +77,14 @@ func (e *UnknownField) Error() string {
 	return text + "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// UnsetField is a field that the object may have and that nobody set.
+// UnsetField is the error for a field that the object may have and no layer set.
 type UnsetField struct {
 	Path fieldpath.Path
-	// Setters say who could set it, the most likely first.
+	// Setters lists the ways to set it, the most likely first.
 	Setters []string
 }
 
-// Error says that nobody set the field, and who could.
+// Error names the field and the ways to set it.
 func (e *UnsetField) Error() string {
 	if e == nil {
 		return "no error"
@@ -93,7 +92,7 @@ func (e *UnsetField) Error() string {
 	return fmt.Sprintf("nobody sets %s; it could be set by %s", e.Path, strings.Join(e.Setters, ", "))
 }
 
-// endingIn are the fields anywhere in the object whose paths end as this one.
+// endingIn returns the fields of the object whose paths end with this one.
 func (o *Object) endingIn(path fieldpath.Path) []*Field {
 	s := search{path: path}
 	var walk func(f *Field)
@@ -107,15 +106,15 @@ func (o *Object) endingIn(path fieldpath.Path) []*Field {
 	return s.found
 }
 
-// search walks down a path in every way that it can be meant.
+// search follows a path in all its possible meanings.
 type search struct {
 	path    fieldpath.Path
 	found   []*Field
-	near    []*Field // the fields in which it came farthest
-	deepest int      // up to which step
+	near    []*Field // the fields of the longest partial match
+	deepest int      // its number of steps
 }
 
-// match looks for the steps from the i-th on within f.
+// match matches the steps from index i on within f.
 func (s *search) match(f *Field, i int) {
 	if i == len(s.path) || f.Claims != nil && f.Children == nil && isInside(s.path[i]) {
 		if !slices.Contains(s.found, f) {
@@ -153,7 +152,7 @@ func isInside(step fieldpath.Step) bool {
 	return isIndex
 }
 
-// meets reports whether the step to a child, which is the i-th, is what somebody wrote.
+// meets reports whether a step in the searched path matches the i-th child's step.
 func meets(child, written fieldpath.Step, i int) bool {
 	if child == written {
 		return true
@@ -185,7 +184,7 @@ func meets(child, written fieldpath.Step, i int) bool {
 	return isElement && element == name
 }
 
-// nearest are the fields within f whose names are near to a step.
+// nearest returns the fields within f with names similar to the step.
 func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 	var names []string
 	byName := map[string]fieldpath.Step{}
@@ -203,7 +202,7 @@ func (f *Field) nearest(step fieldpath.Step, t *schema.Type) []fieldpath.Path {
 	if near := finding.Nearest(nameOf(step), names); near != "" {
 		return []fieldpath.Path{f.Path.Append(byName[near])}
 	}
-	if step.Keys() != nil { // a wrong item of a list: show which there are
+	if step.Keys() != nil { // a wrong item of a list: return the existing ones
 		var items []fieldpath.Path
 		for _, child := range f.Children {
 			items = append(items, child.Path)
@@ -229,7 +228,7 @@ func nameOf(step fieldpath.Step) string {
 	return step.String()
 }
 
-// named are the fields of a name anywhere in the object.
+// named returns the fields of the object with a name similar to the step.
 func (o *Object) named(step fieldpath.Step) []fieldpath.Path {
 	name, _ := step.Field()
 	var names []string

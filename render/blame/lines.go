@@ -21,13 +21,14 @@ import (
 type Line struct {
 	// Text is the line, without its end.
 	Text string
-	// Field is the field that the line shows: of the first line of a list's item that of its first
-	// field, and the item itself on the line of its merge key. It is nil for apiVersion and kind, and for
-	// a required list that is null, which nobody sets.
+	// Field is the field that the line shows. The first line of a list's item shows the item's first field. The line
+	// of its merge key shows the item itself. Field is nil for apiVersion, kind and a required null list, which no
+	// layer sets.
 	Field *Field
-	// Layer is who set it: nobody ("") on a line that only leads to others, unless one layer set them all.
+	// Layer is the layer that set the field. It is "" for a line that only leads to others, unless one layer set them
+	// all.
 	Layer engine.Layer
-	// Continued says that the line goes on with the value of the line before it.
+	// Continued means that the line continues the value of the previous line.
 	Continued bool
 }
 
@@ -64,8 +65,8 @@ type lineWriter struct {
 	show    bool
 }
 
-// value walks through a node. first and end bound its lines, from the one with its key; field is nil
-// where the object has a field that the schema does not know.
+// value assigns the lines of a node, which start at the line of its key and end before end. It does nothing for a
+// field outside the schema.
 func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField, path fieldpath.Path, first, end int) {
 	if t != nil && t.Kind == schema.Untyped {
 		t = untyped(t, n)
@@ -82,7 +83,7 @@ func (w *lineWriter) value(n *yaml.Node, t *schema.Type, key *schema.StructField
 	}
 }
 
-// untyped returns how a value merges of which only its JSON says it.
+// untyped returns the merge type of a value without a Go type, according to its JSON.
 func untyped(t *schema.Type, n *yaml.Node) *schema.Type {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -94,7 +95,7 @@ func untyped(t *schema.Type, n *yaml.Node) *schema.Type {
 	}
 }
 
-// mapping walks through the entries of a struct or a map.
+// mapping assigns the lines of the entries of a struct or a map.
 func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, end int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, first := n.Content[i].Value, n.Content[i].Line-1
@@ -117,7 +118,7 @@ func (w *lineWriter) mapping(n *yaml.Node, t *schema.Type, path fieldpath.Path, 
 	}
 }
 
-// items walks through the items of a list-map or the elements of a set.
+// items assigns the lines of the items of a list-map or the elements of a set.
 func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, end int) {
 	seen := map[string]bool{}
 	for i, item := range n.Content {
@@ -147,7 +148,7 @@ func (w *lineWriter) items(n *yaml.Node, t *schema.Type, path fieldpath.Path, en
 	}
 }
 
-// keyOf is the value of an item's merge key, and the line on which it stands.
+// keyOf returns the value of an item's merge key, and its line.
 func keyOf(item *yaml.Node, key string) (value string, line int) {
 	for i := 0; i+1 < len(item.Content); i += 2 {
 		if item.Content[i].Value == key {
@@ -157,7 +158,8 @@ func keyOf(item *yaml.Node, key string) (value string, line int) {
 	return "", item.Line - 1
 }
 
-// keysOf returns the step to an item of a list by the keys of a definition, its text, and the line of the first key.
+// keysOf returns the step to an item of a list with several keys. It also returns the step as a string, and the line
+// of the first key.
 func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, text string, line int) {
 	var keys []fieldpath.ItemKey
 	line = item.Line - 1
@@ -177,7 +179,7 @@ func keysOf(item *yaml.Node, t *schema.Type) (step fieldpath.Step, text string, 
 	return step, step.String(), line
 }
 
-// scalarOf is a scalar as JSON has it.
+// scalarOf returns a scalar as JSON decodes it.
 func scalarOf(n *yaml.Node) any {
 	var value any
 	if n.Decode(&value) != nil {
@@ -189,7 +191,7 @@ func scalarOf(n *yaml.Node) any {
 	return value
 }
 
-// leaf gives all lines of a value to its field, and masks a secret one.
+// leaf assigns all lines of a value to its field, and masks a secret value.
 func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 	field := w.root.at(path)
 	for i := first; i < end; i++ {
@@ -204,7 +206,7 @@ func (w *lineWriter) leaf(n *yaml.Node, path fieldpath.Path, first, end int) {
 	}
 }
 
-// mask hides what may be a password in a value whose lines end before one.
+// mask masks possible passwords in a value whose lines end before end.
 func (w *lineWriter) mask(n *yaml.Node, layer engine.Layer, path fieldpath.Path, end int) {
 	if !merge.IsSecretOf(layer, path) {
 		for i, child := range n.Content {
@@ -232,7 +234,7 @@ func (w *lineWriter) mask(n *yaml.Node, layer engine.Layer, path fieldpath.Path,
 	}
 }
 
-// layer is who set the field, or all that is within it.
+// layer returns the layer that set the field, or the only layer of all fields within it.
 func (f *Field) layer() engine.Layer {
 	if at := f.InForce(); at >= 0 {
 		return f.Claims[at].Layer

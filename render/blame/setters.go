@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// unset returns the path of a field that nobody set, as the schema has it, and nil where the schema has
-// none: the field at a path has no field, or its list no item, of the next step's name.
+// unset returns the path of an unset field according to the schema. It starts at an existing field or list, and
+// follows the remaining steps. It returns nil for a field that the schema does not have.
 func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 	for i, step := range rest {
 		if t == nil {
@@ -42,7 +42,7 @@ func unset(t *schema.Type, path, rest fieldpath.Path) fieldpath.Path {
 	return path
 }
 
-// setters say who could set a field of the object.
+// setters returns the ways to set a field of the object.
 func (o *Object) setters(path fieldpath.Path) []string {
 	switch o.typ {
 	case JobType():
@@ -52,7 +52,7 @@ func (o *Object) setters(path fieldpath.Path) []string {
 	}
 	rule, err := explain.Field(explain.Format(path))
 	if err != nil {
-		return nil // the field is in the schema, which is all that explain asks
+		return nil // explain knows every field of the schema, so there is no error
 	}
 	list := []string{rule.Set}
 	if !strings.Contains(rule.Set, "runtime's") {

@@ -8,16 +8,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// pair is an item of one list or of both, with its positions there.
+// pair is an item of one or both lists, with its positions.
 type pair struct {
 	key      string
-	old, new int // NoItem where the list lacks it
-	// moved says that the item stands elsewhere among the items of both lists. It then has two pairs:
-	// one in its old place, without its new position, and one in its new place with both.
+	old, new int // NoItem if the list lacks it
+	// moved means that the item has another position among the common items of both lists. It then has two pairs. One
+	// has its old place, without a new position. The other has its new place with both positions.
 	moved bool
 }
 
-// step is the item's step in a path.
+// step returns the item's step in a path.
 func (p pair) step(t *schema.Type) fieldpath.Step {
 	if t.Kind == schema.Set {
 		return fieldpath.Element(p.key)
@@ -25,9 +25,9 @@ func (p pair) step(t *schema.Type) fieldpath.Step {
 	return fieldpath.Item(t.Key, p.key)
 }
 
-// align matches the items of two lists by their keys, each of which stands once in a list. The pairs come
-// in an order that holds both lists': what is only in the old list or leaves its place comes before what
-// is new in that place.
+// align matches the items of two lists by their keys, which must be unique in each list. The order of the pairs
+// contains the orders of both lists. Removed items, and old places of moved items, precede new items in the same
+// place.
 func align(old, new []string) []pair {
 	inOld, inNew := positions(old), positions(new)
 	var common []int // positions in the old list, in the new list's order
@@ -68,10 +68,10 @@ func positions(keys []string) map[string]int {
 	return at
 }
 
-// longestIncreasing is a longest subsequence of rising numbers; always the same one of several.
+// longestIncreasing returns a longest increasing subsequence. The result is deterministic.
 func longestIncreasing(numbers []int) []int {
 	previous := make([]int, len(numbers))
-	var ends []int // for each length, where the subsequence with the smallest last number ends
+	var ends []int // for each length, the end of the subsequence with the smallest last number
 	for i, n := range numbers {
 		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })
 		previous[i] = -1
@@ -94,7 +94,8 @@ func longestIncreasing(numbers []int) []int {
 	return rising
 }
 
-// keysOf are the keys of a list's items, never nil; nil where they do not tell the items apart.
+// keysOf returns the keys of a list's items, or nil if the keys are not unique. It returns an empty slice for an
+// empty list.
 func keysOf(t *schema.Type, value any) []string {
 	items := list(value)
 	keys := make([]string, len(items))
@@ -126,11 +127,11 @@ func keysOf(t *schema.Type, value any) []string {
 	return keys
 }
 
-// mostCells is how large a table may grow in which lists of values without keys are compared; beyond it,
-// what lies between their common beginning and end counts as replaced.
+// mostCells is the maximum size of the table for comparing lists of values without keys. In a larger one, all values
+// between the common start and end count as replaced.
 const mostCells = 1 << 20
 
-// common matches the equal values of two lists of values, as many as can be without changing their order.
+// common matches as many equal values of two lists as possible without changing their order.
 func common(old, new []string) []pair {
 	head := 0
 	for head < len(old) && head < len(new) && old[head] == new[head] {

@@ -13,12 +13,12 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Apply returns what the changes make of an object: with the changes from old to new, and old, a new
-// object whose encoding is that of new, the order of lists included, but for nulls. The result has the type of the
-// argument, shares no memory with it, and is a pointer where the argument is one.
+// Apply returns the object after the changes. The changes from old to new turn old into an object with the encoding
+// of new. This includes the order of lists, and excludes nulls. The result has the type of the argument, and is a
+// pointer if the argument is one. They share no memory.
 //
-// It refuses an object that is not the one that was compared, as far as the changes can tell: each field
-// must have the change's old value. So it refuses changes that were masked.
+// It returns an error if the object differs from the compared one, as far as the changes can tell. Each field must
+// have the change's old value, so Apply rejects masked changes.
 func (cs Changes) Apply(old any) (any, error) {
 	t := typeOf(old)
 	if t == nil {
@@ -58,7 +58,7 @@ func (cs Changes) Apply(old any) (any, error) {
 	return made.Elem().Interface(), nil
 }
 
-// edit is what is to be done to one field, and to those within it.
+// edit holds the changes to one field and to the fields within it.
 type edit struct {
 	step         fieldpath.Step
 	change, move *Change
@@ -79,7 +79,7 @@ func (e *edit) child(step fieldpath.Step) *edit {
 	return c
 }
 
-// apply returns the value with the edit made; nil is absent.
+// apply returns the value after the edit; nil means a missing value.
 func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	if c := e.change; c != nil {
 		if !reflect.DeepEqual(value, c.Old) {
@@ -98,7 +98,7 @@ func (e *edit) apply(t *schema.Type, path fieldpath.Path, value any) (any, error
 	return e.fields(t, path, value)
 }
 
-// fields edits the fields of a struct or the entries of a map. A map that loses its last entry is gone.
+// fields edits the fields of a struct or the entries of a map. A map without entries becomes nil.
 func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	made := map[string]any{}
 	for name, v := range entries(value) {
@@ -133,9 +133,8 @@ func (e *edit) fields(t *schema.Type, path fieldpath.Path, value any) (any, erro
 	return made, nil
 }
 
-// list edits a list whose items have keys: it takes out what is gone and what moves, and puts what is new
-// and what moved where the new list has it, the first place first. A list that loses its last item is
-// gone.
+// list edits a list with keys. It removes deleted and moved items. It inserts new and moved items at their positions
+// in the new list, in ascending order. A list without items becomes nil.
 func (e *edit) list(t *schema.Type, path fieldpath.Path, value any) (any, error) {
 	keys := keysOf(t, value)
 	if keys == nil {

@@ -1,4 +1,4 @@
-// Package diff answers what changes between two renderings of one object, and who causes it.
+// Package diff compares two renderings of one object, and attributes the changes to layers.
 //
 //	changes, err := diff.Compare(before.JobSet, after.JobSet, diff.Options{})
 //	if err != nil {
@@ -9,29 +9,27 @@
 //		fmt.Println(c.Kind, c.Path, c.Before, c.After)
 //	}
 //
-// # What is compared
+// # Comparison
 //
-// Objects are compared as their JSON says, along the merge schema that package schema compiles from
-// the struct tags of their Go type:
+// Compare decodes the JSON of the objects. It follows the merge schema that package schema compiles from the struct
+// tags of their Go type:
 //
 //   - Structs are compared field by field and maps key by key.
 //   - The items of a list-map (containers, env, volumes) are matched by their merge key, and the
 //     elements of a set by their value, never by position.
-//   - The order of the items that both lists have matters, for init containers run in it and variables
-//     refer to earlier ones. As few items as possible are said to have moved; the others keep their
-//     order among themselves.
-//   - Any other list is one value (tolerations, command), as it is to a merge.
-//   - A list-map or set in which two items share a key has nothing that tells them apart: it is compared
-//     as one value.
-//   - What JSON leaves out or writes as null is absent. A struct that one side lacks is added or
-//     removed whole; of maps, list-maps and sets each entry is.
+//   - The order of the common items matters: init containers run in it and variables refer to earlier
+//     ones. As few items as possible count as moved, and the others keep their relative order.
+//   - Any other list is one value (tolerations, command), as in a merge.
+//   - A list-map or set with a duplicate key is compared as one value.
+//   - A field that JSON omits or that is null is missing. A struct on one side only is added or removed
+//     as a whole. In maps, list-maps and sets, each entry is added or removed.
 //
 // # Laws
 //
-// Compare of an object with itself gives nothing, and the changes applied to the old object give the
-// new one, the order of lists included: see [Changes.Apply].
+// Compare of an object with itself returns no changes. The changes applied to the old object give the new one,
+// including the order of lists: see [Changes.Apply].
 //
-// The package is pure, and none of its functions changes an argument.
+// The package is pure, and its functions do not change their arguments.
 package diff
 
 import (
@@ -45,7 +43,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Kind is what became of a field. The zero Kind is invalid.
+// Kind is the kind of a change. The zero Kind is invalid.
 type Kind uint8
 
 const (
@@ -55,12 +53,12 @@ const (
 	Removed
 	// Changed fields have another value.
 	Changed
-	// Moved items stand elsewhere among the items that both lists have. What changes within such an
-	// item is reported apart.
+	// Moved items have another position among the common items of both lists. Changes within such an item are
+	// separate changes.
 	Moved
 )
 
-// String is "added", "removed", "changed" or "moved".
+// String returns "added", "removed", "changed" or "moved".
 func (k Kind) String() string {
 	switch k {
 	case Added:
@@ -76,53 +74,51 @@ func (k Kind) String() string {
 	}
 }
 
-// MarshalText writes String.
+// MarshalText returns String as bytes.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// NoItem is the position of what is no item of a list, or is not in that list.
+// NoItem is the position of a value outside the list, or of a field that is not an item.
 const NoItem = -1
 
 // Change is one difference between two objects.
 type Change struct {
-	// Kind is what became of the field.
+	// Kind is the kind of the change.
 	Kind Kind
-	// Path is the field, the item, the entry or the element. Items are named by their merge key, so
-	// that the path is the same in both objects.
+	// Path is the field, the item, the entry or the element. Merge keys name items, so the path is the same in both
+	// objects.
 	Path fieldpath.Path
-	// Old and New are the values as encoding/json makes them, with integers as int64; nil where there
-	// is none, and for an item that moved. They may share memory with other changes: they are to be
-	// read, never changed.
+	// Old and New are the values as encoding/json decodes them, with integers as int64. They are nil for a missing
+	// value and for a moved item. They may share memory with other changes, so do not change them.
 	Old, New any
-	// From and To are the positions of an item or element in the old and in the new list; NoItem for
-	// anything else.
+	// From and To are the positions of an item or element in the old and in the new list. They are NoItem for other
+	// fields.
 	From, To int
-	// Before and After are the claims in force on the field and on all within it, in the old and in the
-	// new object: one a layer, in document order. Attribute fills them in.
+	// Before and After are the claims in force on the field and within it, for both objects. They have one claim per
+	// layer, in document order. Attribute sets them.
 	Before, After []engine.Claim
 }
 
-// Changes are all differences between two objects, in document order: fields by name, items as they stand
-// in the lists, those that are gone before those that are new in their place.
+// Changes are all differences between two objects, in document order. Fields are sorted by name, and items have the
+// order of the lists. Removed items precede new ones in the same place.
 type Changes []Change
 
-// Options says how objects are compared. The zero value shows every value.
+// Options configures a comparison. The zero value shows every value.
 type Options struct {
-	// Mask hides the literal values of environment variables, and what Secrets hold, behind asterisks:
-	// "***" where both objects have the same value or only one has any, and "*** (before)" and
-	// "*** (after)" where the values differ, so that a change still shows. Masked changes cannot be
-	// applied.
+	// Mask replaces the literal values of environment variables and the contents of Secrets by asterisks. The result
+	// is "***" if both objects have the same value or only one has a value. It is "*** (before)" and "*** (after)"
+	// for different values, so that the change still shows. Apply rejects masked changes.
 	Mask bool
-	// Before and After are the owners of the old and of the new object, which may be nil. A masked variable is shown
-	// where they say that a controller wrote it.
+	// Before and After are the owners of the old and of the new object, or nil. They exempt a variable that a
+	// controller wrote from masking.
 	Before, After *Owners
 }
 
-// Compare returns what changes from one object to the other. Both are values of one API type, or
-// pointers to such: a JobSet, a Job, a Pod, a Service, a volume claim, a ConfigMap, also an
-// unstructured object, of which every list is one value.
+// Compare returns the changes from one object to the other. Both are values of one API type, or pointers to them.
+// Examples are a JobSet, a Job, a Pod, a Service, a volume claim and a ConfigMap. An unstructured object is also
+// valid; each of its lists is one value.
 //
-// It refuses what is nil, of two types, or cannot be encoded. An object that is on one side only is
-// created or removed: there is nothing to compare it with.
+// It returns an error for a nil object, for two different types, and for an object without an encoding. An object on
+// one side only is created or removed, so there is nothing to compare.
 func Compare(old, new any, opts Options) (Changes, error) {
 	s, err := newSides(old, new, opts, decode)
 	if err != nil {
@@ -142,7 +138,7 @@ func (c *comparison) report(kind Kind, path fieldpath.Path, old, new any, from, 
 	c.changes = append(c.changes, Change{Kind: kind, Path: path, Old: old, New: new, From: from, To: to})
 }
 
-// value compares one field of which either object has a value, or both; nil is absent.
+// value compares one field with a value in at least one object; nil means a missing value.
 func (c *comparison) value(t *schema.Type, path fieldpath.Path, old, new any, from, to int) {
 	switch shapeOf(t, old, new) {
 	case schema.Struct:
@@ -197,7 +193,7 @@ func (c *comparison) mapping(t *schema.Type, path fieldpath.Path, old, new map[s
 func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old, new []any) {
 	for _, p := range pairs {
 		switch at := path.Append(p.step(t)); {
-		case p.moved && p.new == NoItem: // it is reported where it went
+		case p.moved && p.new == NoItem: // reported at its new place
 		case p.old == NoItem:
 			c.report(Added, at, nil, new[p.new], NoItem, p.new)
 		case p.new == NoItem:
@@ -211,8 +207,8 @@ func (c *comparison) list(t *schema.Type, path fieldpath.Path, pairs []pair, old
 	}
 }
 
-// shapeOf is how two values are compared: as the schema says, wherever they have that form. Without a
-// schema, objects are compared field by field and all else as one value.
+// shapeOf returns the way to compare two values. It is the schema's kind if the values have that form. Without a
+// schema, objects are compared field by field and all other values as a whole.
 func shapeOf(t *schema.Type, values ...any) schema.Kind {
 	kind := schema.Struct
 	if t != nil {
@@ -235,8 +231,8 @@ func shapeOf(t *schema.Type, values ...any) schema.Kind {
 	return kind
 }
 
-// endsEmpty says whether a list or map is there and empty, where its entries cannot say that: what loses
-// its last entry is gone.
+// endsEmpty reports whether a list or map is empty and its entries cannot show the change. A value that loses its
+// last entry is missing.
 func endsEmpty(old, new any) bool {
 	empty := func(v any) bool { return v != nil && len(entries(v)) == 0 && len(list(v)) == 0 }
 	return empty(new) || empty(old) && new == nil
@@ -246,7 +242,7 @@ func entries(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
-// names are the keys of both, sorted.
+// names returns the keys of both maps, sorted.
 func names(old, new map[string]any) []string {
 	all := make([]string, 0, max(len(old), len(new)))
 	for name := range old {

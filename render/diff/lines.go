@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Op says which object a Line belongs to. The zero Op is invalid.
+// Op is the object that a Line belongs to. The zero Op is invalid.
 type Op uint8
 
 const (
@@ -22,30 +22,29 @@ const (
 	OldOnly
 	// NewOnly lines are in the new object only.
 	NewOnly
-	// MovedAway lines are an item's in its old place, whole.
+	// MovedAway lines are the whole item at its old place.
 	MovedAway
-	// MovedHere lines are an item's in its new place, where they are as they were.
+	// MovedHere lines are the unchanged lines of a moved item at its new place.
 	MovedHere
-	// Was lines are what stood in an item that moved, repeated in its new place beside what stands there
-	// now. They belong to neither object.
+	// Was lines are the old lines of a moved item, repeated at its new place. They belong to neither object.
 	Was
 )
 
-// Line is a line of two objects written as one YAML document. The lines of Op Same, OldOnly and MovedAway are
-// the old object, those of Op Same, NewOnly and MovedHere the new one. Of an item the merge key comes first,
-// and the other fields by name.
+// Line is a line of a YAML document with two objects. The old object has the lines of Op Same, OldOnly and MovedAway.
+// The new object has the lines of Op Same, NewOnly and MovedHere. An item starts with its merge key; the other fields
+// are sorted by name.
 type Line struct {
 	Op Op
 	// Text is the line with its indentation, without a line break.
 	Text string
-	// Path is the innermost field that the line belongs to: that of a list for the lines of one that is
-	// compared as one value, the item for the line with its merge key.
+	// Path is the innermost field of the line. For a list that is one value, it is the list. For the line with an
+	// item's merge key, it is the item.
 	Path fieldpath.Path
 }
 
-// Lines writes two objects, either of which may be nil, as one YAML document, in which equal fields and the
-// items of one merge key stand beside each other. As package manifest does, it leaves out the status and
-// empty structs that say nothing. It refuses what Compare refuses.
+// Lines returns two objects as one YAML document, with equal fields and items of one merge key together. Either
+// object may be nil. As package manifest does, it omits the status and empty structs without information. It returns
+// errors as Compare does, except for nil.
 func Lines(old, new any, opts Options) ([]Line, error) {
 	s, err := newSides(old, new, opts, decodeShown)
 	if err != nil {
@@ -71,7 +70,7 @@ type printer struct {
 	err   error
 }
 
-// op is what an Op is called within an item in its new place.
+// op returns the Op within an item in its new place.
 func (p *printer) op(op Op) Op {
 	if p.moved {
 		switch op {
@@ -91,7 +90,7 @@ func (p *printer) line(op Op, path fieldpath.Path, indent int, text string) {
 	p.lines = append(p.lines, Line{p.op(op), text, path})
 }
 
-// one writes a field that is led by its key, or an item that is led by a dash.
+// one writes a field after its key, or an item after a dash.
 func (p *printer) one(op Op, t *schema.Type, path fieldpath.Path, indent int, lead string, v any) {
 	inner := indent
 	if lead == dash {
@@ -132,10 +131,10 @@ func (p *printer) one(op Op, t *schema.Type, path fieldpath.Path, indent int, le
 	}
 }
 
-// dash leads an item of a list.
+// dash starts an item of a list.
 const dash = "- "
 
-// dashed writes lines that are indented by two more, and puts the dash before the first of them.
+// dashed writes lines with an extra indentation of two, and puts the dash into the first one.
 func (p *printer) dashed(indent int, write func()) {
 	first := len(p.lines)
 	write()
@@ -144,7 +143,7 @@ func (p *printer) dashed(indent int, write func()) {
 	}
 }
 
-// fields writes the fields of an object, that of the given name first.
+// fields writes the fields of an object, the given one first.
 func (p *printer) fields(op Op, t *schema.Type, path fieldpath.Path, indent int, first string, fields map[string]any) {
 	for _, name := range names(fields, nil) {
 		if name == first {
@@ -177,7 +176,7 @@ func (p *printer) both(t *schema.Type, path fieldpath.Path, indent int, lead str
 		if lead == dash {
 			first = keyField(path)
 			if first == "" || entries(old)[first] == nil || entries(new)[first] == nil {
-				break // nothing leads the item on both sides
+				break // no common first field
 			}
 			p.dashed(indent, func() { p.bothFields(t, path, inner, first, entries(old), entries(new)) })
 			return
@@ -218,7 +217,7 @@ func (p *printer) bothFields(t *schema.Type, path fieldpath.Path, indent int, fi
 	}
 }
 
-// items writes the items of two lists, matched by key, or by value where there are no keys.
+// items writes the items of two lists. It matches them by key, or by value if the list has no keys.
 func (p *printer) items(t *schema.Type, shape schema.Kind, path fieldpath.Path, indent int, old, new []any) {
 	var pairs []pair
 	keyed := false
@@ -241,7 +240,7 @@ func (p *printer) items(t *schema.Type, shape schema.Kind, path fieldpath.Path, 
 		case pair.old == NoItem:
 			p.one(NewOnly, elem, at, indent, dash, new[pair.new])
 		case pair.new == NoItem && pair.moved && p.moved:
-			// The old place of an item within an item that moved is told with that item's.
+			// The outer item's lines already show the old place of an item within a moved item.
 		case pair.new == NoItem && pair.moved:
 			p.one(MovedAway, elem, at, indent, dash, old[pair.old])
 		case pair.new == NoItem:
@@ -272,13 +271,13 @@ func (p *printer) text(path fieldpath.Path, indent int, lead string, old, new an
 
 func isText(v any) bool { s, ok := v.(string); return ok && strings.Contains(s, "\n") }
 
-// texts are values as text, equal where they are.
+// texts encodes values as strings. Equal values have equal strings.
 func texts(values []any) []string {
 	all := make([]string, len(values))
 	for i, v := range values {
 		text, err := json.Marshal(v)
 		if err != nil {
-			text = fmt.Append(nil, v) // what was read as JSON has an encoding
+			text = fmt.Append(nil, v) // a value decoded from JSON always has an encoding
 		}
 		all[i] = string(text)
 	}
@@ -312,7 +311,7 @@ func elemOf(t *schema.Type) *schema.Type {
 	return t.Elem
 }
 
-// keyField is the merge key that the item of a path is told apart by.
+// keyField returns the merge key of the path's item, or "".
 func keyField(path fieldpath.Path) string {
 	if len(path) == 0 {
 		return ""
@@ -321,7 +320,7 @@ func keyField(path fieldpath.Path) string {
 	return key
 }
 
-// itemPaths are the paths of a list's items; that of the list where it is one value.
+// itemPaths returns the paths of a list's items, or the path of the list if it is one value.
 func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Path {
 	var keys []string
 	if t != nil && (t.Kind == schema.ListMap || t.Kind == schema.Set) {
@@ -337,7 +336,7 @@ func itemPaths(t *schema.Type, path fieldpath.Path, items []any) []fieldpath.Pat
 	return paths
 }
 
-// scalar is a value that nests nothing, or several lines of text, behind its key or dash.
+// scalar returns the lines of a value without nested fields, after its key or dash.
 func (p *printer) scalar(lead string, v any) []string {
 	var wrapped any = map[string]any{lead: v}
 	depth := 2
@@ -345,7 +344,7 @@ func (p *printer) scalar(lead string, v any) []string {
 		wrapped, depth = []any{v}, 0
 	}
 	var b bytes.Buffer
-	// The outer key keeps the encoder from taking a field called status for that of an object.
+	// The outer key keeps the encoder from treating a field called status as the status of an object.
 	if err := manifest.Encode(&b, manifest.YAML, map[string]any{"x": wrapped}); err != nil {
 		p.err = fmt.Errorf("diff: %w", err)
 		return nil
@@ -357,11 +356,11 @@ func (p *printer) scalar(lead string, v any) []string {
 	return lines
 }
 
-// key is a key as YAML wants it.
+// key returns a key in YAML syntax.
 func (p *printer) key(name string) string {
 	lines := p.scalar(name, map[string]any{})
 	if len(lines) != 1 {
-		// So long a key that YAML wants it announced.
+		// YAML needs another syntax for so long a key.
 		p.err = fmt.Errorf("diff: the key %.20q… is too long to be written on one line", name)
 		return name
 	}

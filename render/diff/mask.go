@@ -8,16 +8,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// What stands for a value that is not to be shown; the words are those of kubectl diff.
+// The replacements for hidden values, as in kubectl diff.
 const (
 	masked       = "***"
 	maskedBefore = "*** (before)"
 	maskedAfter  = "*** (after)"
 )
 
-// Mask returns two objects, either of which may be nil, as encoding/json reads what package manifest writes,
-// with everything hidden that Options.Mask hides, whether it is set or not. What differs between the objects still
-// differs. Neither object is changed.
+// Mask returns two objects with everything masked that Options.Mask masks, whether it is set or not. Either object
+// may be nil. The results have the form that encoding/json decodes from the output of package manifest. Differing
+// values still differ. Mask does not change the objects, and returns errors as Lines does.
 func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 	opts.Mask = true
 	s, err := newSides(old, new, opts, decodeShown)
@@ -26,8 +26,7 @@ func Mask(old, new any, opts Options) (maskedOld, maskedNew any, err error) {
 
 func isSecret(object any) bool { return entries(object)["kind"] == "Secret" }
 
-// masking hides values in two objects side by side. The values it returns share memory with those that it
-// was given, which are the masking's own.
+// masking hides values in two objects at once. Its results share memory with its arguments, which it owns.
 type masking struct {
 	secret        bool
 	before, after *Owners
@@ -53,8 +52,8 @@ func (m masking) value(t *schema.Type, path fieldpath.Path, old, new any) (any, 
 	return old, new
 }
 
-// items hides values in the items of two lists: item by item where keys tell them apart, and else
-// position by position. Either way lists that differ still differ.
+// items hides values in the items of two lists, by key if the keys are unique, else by position. Differing lists
+// still differ.
 func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 	var elem *schema.Type
 	step := func(p pair) fieldpath.Step { return fieldpath.Index(max(p.old, p.new)) }
@@ -77,7 +76,7 @@ func (m masking) items(t *schema.Type, path fieldpath.Path, old, new []any) {
 			n = new[p.new]
 		}
 		if p.moved && p.new == NoItem {
-			continue // it is masked where it went
+			continue // masked at its new place
 		}
 		o, n = m.value(elem, path.Append(step(p)), o, n)
 		if p.old >= 0 {
@@ -103,7 +102,7 @@ func byPosition(old, new int) []pair {
 	return pairs
 }
 
-// hides reports whether the field's values are not to be shown.
+// hides reports whether to hide the field's values.
 func (m masking) hides(path fieldpath.Path, old, new any) bool {
 	if m.secret && len(path) == 2 {
 		name, _ := path[0].Field()

@@ -10,21 +10,21 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Owners says who set the fields of one rendered object.
+// Owners holds the layers that set the fields of one rendered object.
 type Owners struct {
 	fields []owned
 	exact  map[string]int
 	sorted []int32        // positions of fields, by name
-	rest   []engine.Claim // on fields that nobody is known to have set
+	rest   []engine.Claim // on fields without a known claim
 }
 
 type owned struct {
-	name  string // the path as text
+	name  string // the path as a string
 	path  fieldpath.Path
-	claim engine.Claim // the one in force
+	claim engine.Claim // the claim in force
 }
 
-// OwnersOf are the owners of a rendered JobSet; nil gives nobody. They keep the claims in force.
+// OwnersOf returns the owners of a rendered JobSet, with the claims in force. For nil, it returns empty Owners.
 func OwnersOf(o *merge.Ownership) *Owners {
 	if o == nil {
 		return &Owners{}
@@ -32,9 +32,9 @@ func OwnersOf(o *merge.Ownership) *Owners {
 	return OwnersOfFields(o.All(), nil)
 }
 
-// OwnersOfFields are the owners of an object whose fields come with their claims, as render.ChildOwners yields those
-// of a Job or a Pod. They keep the claims in force, and share memory with the owners of a similar object, which may
-// be nil: the Pods of a Job are many, and differ in little.
+// OwnersOfFields returns the owners of an object from its fields with their claims. render.ChildOwners yields them
+// for a Job or a Pod. OwnersOfFields keeps the claims in force. The result shares memory with similar, the owners of
+// a similar object, which may be nil. This matters for the many Pods of a Job, which differ little.
 func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []engine.Claim], similar *Owners) *Owners {
 	owners := &Owners{exact: map[string]int{}}
 	if fields == nil {
@@ -60,7 +60,7 @@ func OwnersOfFields(fields iter.Seq2[fieldpath.Path, []engine.Claim], similar *O
 	return owners
 }
 
-// shared is the field with what these owners have of it in memory already.
+// shared returns the field with the equal parts of these owners, to share memory.
 func (o *Owners) shared(f owned) owned {
 	i, ok := o.exact[f.name]
 	if !ok {
@@ -74,17 +74,17 @@ func (o *Owners) shared(f owned) owned {
 	return f
 }
 
-// OwnedBy are the owners of an object that one layer made as a whole, such as the ConfigMap of a policy. The
-// claim need not say a value.
+// OwnedBy returns the owners of an object that one layer made, such as the ConfigMap of a policy. The claim needs no
+// value.
 func OwnedBy(claim engine.Claim) *Owners {
 	if claim.Value == nil {
-		claim.Value = engine.Presence{} // it says null nowhere
+		claim.Value = engine.Presence{} // the claim is not a null
 	}
 	return &Owners{rest: []engine.Claim{claim}}
 }
 
-// Of are the claims in force on a field and on all within it, one a layer, in document order; where there
-// is none, those on the nearest field that contains it.
+// Of returns the claims in force on a field and the fields within it, one per layer, in document order. If there are
+// none, it returns the claim on the nearest field that contains it.
 func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
 	if o == nil {
 		return nil
@@ -106,7 +106,7 @@ func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
 	}
 	for n := len(path) - 1; n > 0 && claims == nil; n-- {
 		if i, ok := o.exact[path[:n].String()]; ok {
-			// The presence of an item says nothing of who set a field of it.
+			// The presence of an item does not tell which layer set its fields.
 			if _, presence := o.fields[i].claim.Value.(engine.Presence); !presence {
 				add(o.fields[i].claim)
 			}
@@ -118,7 +118,8 @@ func (o *Owners) Of(path fieldpath.Path) []engine.Claim {
 	return claims
 }
 
-// hide reports whether the value of a field that may hold a secret is not known to come from a controller.
+// hide reports whether to hide a field that may hold a secret. It returns false if a controller is known to have
+// written the value.
 func (o *Owners) hide(path fieldpath.Path) bool {
 	if o == nil {
 		return true
@@ -127,8 +128,8 @@ func (o *Owners) hide(path fieldpath.Path) bool {
 	return !ok || merge.IsSecretOf(o.fields[i].claim.Layer, path)
 }
 
-// within returns the positions of the fields within the one of that name, in document order. Their names go on with
-// a dot or a bracket.
+// within returns the positions of the fields within the named one, in document order. Their names continue with a dot
+// or a bracket.
 func (o *Owners) within(name string) []int32 {
 	from := func(prefix string) int {
 		i, _ := slices.BinarySearchFunc(o.sorted, prefix, func(i int32, prefix string) int { return cmp.Compare(o.fields[i].name, prefix) })
@@ -142,8 +143,8 @@ func (o *Owners) within(name string) []int32 {
 	return found
 }
 
-// Attribute fills in Before and After: who set, in the old and in the new object, what a change is about.
-// A field that is not there has claims where a null emptied it. Either owners may be nil.
+// Attribute sets Before and After: the layers that set the changed field in the old and in the new object. A missing
+// field has claims only if a null removed it. Either owners may be nil.
 func (cs Changes) Attribute(old, new *Owners) {
 	for i := range cs {
 		c := &cs[i]
@@ -157,7 +158,7 @@ func (cs Changes) Attribute(old, new *Owners) {
 	}
 }
 
-// emptied are the claims that say null.
+// emptied returns the claims whose value is null.
 func emptied(claims []engine.Claim) []engine.Claim {
 	var nulls []engine.Claim
 	for _, c := range claims {

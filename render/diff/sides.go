@@ -17,13 +17,13 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// sides are two objects of one type as their JSON says, and their schema. An absent object is nil.
+// sides are two objects of one type as decoded JSON, with their schema. A missing object is nil.
 type sides struct {
 	typ      *schema.Type
 	old, new any
 }
 
-// newSides reads two objects with a decoder: decode for what is compared, decodeShown for what is shown.
+// newSides reads two objects with a decoder: decode for a comparison, decodeShown for output.
 func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, error)) (sides, error) {
 	var s sides
 	oldType, newType := typeOf(old), typeOf(new)
@@ -47,7 +47,7 @@ func newSides(old, new any, opts Options, decode func(any, reflect.Type) (any, e
 	return s, nil
 }
 
-// missing says which side has no object.
+// missing returns the name of the side without an object.
 func (s sides) missing() string {
 	if s.old == nil {
 		return "old"
@@ -55,7 +55,7 @@ func (s sides) missing() string {
 	return "new"
 }
 
-// typeOf is the type of an object, nil where there is none.
+// typeOf returns the type of an object, or nil for a missing one.
 func typeOf(object any) reflect.Type {
 	v := reflect.ValueOf(object)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -67,7 +67,7 @@ func typeOf(object any) reflect.Type {
 	return v.Type()
 }
 
-// The schemas of the objects that a rendering has many of are compiled once.
+// The schemas of objects that occur often in a rendering, compiled once.
 var compiled = map[reflect.Type]func() *schema.Type{
 	reflect.TypeFor[jobset.JobSet]():                once[jobset.JobSet](),
 	reflect.TypeFor[batchv1.Job]():                  once[batchv1.Job](),
@@ -80,7 +80,7 @@ func once[T any]() func() *schema.Type {
 	return sync.OnceValue(func() *schema.Type { return schema.TypeOf(reflect.TypeFor[T]()) })
 }
 
-// schemaOf is the merge schema of a type; nil for unstructured objects, which have none.
+// schemaOf returns the merge schema of a type, or nil for unstructured objects.
 func schemaOf(t reflect.Type) *schema.Type {
 	switch {
 	case t == nil || t == reflect.TypeFor[unstructured.Unstructured]() || t.Kind() == reflect.Map:
@@ -92,7 +92,7 @@ func schemaOf(t reflect.Type) *schema.Type {
 	}
 }
 
-// decode is the object as encoding/json reads what it writes, without what is null.
+// decode returns the object as encoding/json decodes its own output, without nulls.
 func decode(object any, t reflect.Type) (any, error) {
 	if t == nil {
 		return nil, nil
@@ -107,8 +107,8 @@ func decode(object any, t reflect.Type) (any, error) {
 	return value, nil
 }
 
-// decodeShown is the object as package manifest writes it: without its status, and without empty structs that
-// say nothing, such as a container's resources.
+// decodeShown returns the object as package manifest writes it. The output has no status, and no empty structs
+// without information, such as a container's resources.
 func decodeShown(object any, t reflect.Type) (any, error) {
 	if t == nil {
 		return nil, nil

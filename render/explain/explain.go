@@ -1,5 +1,5 @@
-// Package explain answers how a field merges: what becomes of it when managers patch it, who may patch
-// it, who writes over it afterwards, and when it can be changed.
+// Package explain describes how a field of a JobSet merges. It names the rule for patches, the managers that may
+// patch the field, and the layers that override it. It also names the times when the field may change.
 //
 //	rule, err := explain.Field("spec.replicatedJobs.template.spec.template.spec.nodeSelector")
 //	if err != nil {
@@ -7,10 +7,9 @@
 //	}
 //	fmt.Println(rule.Merge) // key by key: …
 //
-// The rules come from the compiled merge schema of package schema, so that they are those by which
-// package merge merges. What the policies and the TrainJob's own sections write over, and what an existing
-// JobSet lets be changed, are tables here; tests hold them against package render and package
-// render/admission.
+// The rules come from the compiled merge schema of package schema, as in package merge. This package has tables for
+// the writes of the policies and the TrainJob's own sections. Another table has the mutable fields of an existing
+// JobSet. Tests compare the tables with package render and package render/admission.
 package explain
 
 import (
@@ -26,25 +25,24 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Rule is what there is to know of one field of a JobSet.
+// Rule is the description of one field of a JobSet.
 type Rule struct {
-	// Path is the field as it was asked for. An item or key that was not named is empty: Format writes it
-	// as [name].
+	// Path is the requested field. An unnamed item or key is empty: Format writes it as [name].
 	Path fieldpath.Path
 	// Kind is the merge rule in a word: "scalar", "struct", "map", "list-map by name", "set", "atomic".
 	Kind string
 	// Merge is the merge rule in a sentence.
 	Merge string
-	// Union says which fields exclude each other, where the field is one of them; else it is empty.
+	// Union describes the union that the field belongs to. It is empty without one.
 	Union string
-	// Patchable says whether a manager may set the field in a patch, and Set who sets it and where.
+	// Patchable means that a manager may set the field in a patch. Set describes how to set it.
 	Patchable bool
 	Set       string
-	// Change says when the field can be changed.
+	// Change describes when the field may change.
 	Change string
 	// Writers are the layers that write the field, or part of it, after the patches, and so win.
 	Writers []Writer
-	// Fields are the names of the fields of a struct, or of the items of a list.
+	// Fields are the fields of a struct, or of the items of a list.
 	Fields []Member
 }
 
@@ -53,15 +51,15 @@ type Member struct {
 	Name string
 	// Kind is its merge rule in a word.
 	Kind string
-	// Patchable says whether a manager may set it, or something in it.
+	// Patchable means that a manager may set it, or a field within it.
 	Patchable bool
 }
 
-// Field explains the field of a JobSet that the text names. It reads paths as findings show them,
-// and such as a person writes from memory: without the leading dot, without the items of lists, with
-// [name], [name=node] or [name="node"], with the keys of maps behind a dot. A text that does not begin
-// at the root names every field whose path ends so, if there is only one. The error says what was
-// meant, or lists the fields that the text may name.
+// Field explains the field of a JobSet at a path. The path may have the form of findings, or a shorter one. The
+// leading dot and the items of lists are optional. An item may be [name], [name=node] or [name="node"], and keys of
+// maps may follow a dot. A path that does not start at the root names the only field whose path ends with it.
+//
+// The error suggests a field, or lists the fields that the path may name.
 func Field(text string) (Rule, error) {
 	path, err := parse(text)
 	if err != nil {
@@ -83,7 +81,7 @@ func Field(text string) (Rule, error) {
 
 const example = "spec.replicatedJobs.template.spec.template.spec.nodeSelector"
 
-// bySuffix finds the one field whose path ends as the text does.
+// bySuffix finds the only field whose path ends with the given one.
 func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	names := fieldsOf(end)
 	var found []fieldpath.Path
@@ -126,7 +124,7 @@ func bySuffix(text string, end fieldpath.Path) (Rule, error) {
 	return Rule{}, errors.Join(lines...)
 }
 
-// fieldsOf are the names of the fields on a path.
+// fieldsOf returns the names of the fields on a path.
 func fieldsOf(path fieldpath.Path) []string {
 	var names []string
 	for _, step := range path {
@@ -137,8 +135,8 @@ func fieldsOf(path fieldpath.Path) []string {
 	return names
 }
 
-// Paths returns every field of a JobSet that Field explains, sorted, in the form of Format without the
-// leading dot: for completion. Fields within lists that merge as a whole are left out.
+// Paths returns every field of a JobSet that Field explains, sorted, for completion. The paths have the form of
+// Format without the leading dot. Paths omits fields within lists that merge as a whole.
 func Paths() []string {
 	var paths []string
 	walk(merge.JobSetTemplate(), nil, func(path fieldpath.Path, _ *schema.Type) bool {
@@ -149,7 +147,7 @@ func Paths() []string {
 	return paths
 }
 
-// walk visits every field below a type. Of lists and maps it visits any item: one with an empty name.
+// walk visits every field below a type. In a list or map it visits one item with an empty name.
 func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schema.Type) bool) bool {
 	for t.Kind == schema.ListMap {
 		path, t = path.Append(fieldpath.Item(t.Key, "")), t.Elem
@@ -163,7 +161,7 @@ func walk(t *schema.Type, path fieldpath.Path, visit func(fieldpath.Path, *schem
 	return true
 }
 
-// Format writes a path as Path.String does, and an item or key that is not named as [name], [key] or [].
+// Format writes a path as Path.String does, but an unnamed item or key as [name], [key] or [].
 func Format(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, step := range path {

@@ -12,22 +12,22 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// parse reads a path as package schema does. Besides, [] stands for any item of a list, as Format writes it where
-// the items have no key.
+// parse parses a path as package schema does. It also accepts [] for any item of a list, as Format writes it if the
+// items have no key.
 func parse(text string) (fieldpath.Path, error) {
 	return fieldpath.ParsePath(strings.ReplaceAll(strings.TrimSpace(text), "[]", "[*]"))
 }
 
-// resolved is a field with the types on the way to it.
+// resolved is a field with the types on its path.
 type resolved struct {
 	path fieldpath.Path
 	typ  *schema.Type
-	// field is the last field of a struct on the way, and parent the struct it is of.
+	// field is the last struct field on the path, and parent its struct.
 	field  *schema.StructField
 	parent *schema.Type
-	// patchable says whether a patch reaches the field.
+	// patchable means that a patch can reach the field.
 	patchable bool
-	// atomic is the list or value around the field that merges as a whole, nil where there is none.
+	// atomic is the outermost list or value around the field that merges as a whole, or nil.
 	atomic fieldpath.Path
 }
 
@@ -47,7 +47,7 @@ func resolve(root *schema.Type, path fieldpath.Path) (*resolved, error) {
 	return r, nil
 }
 
-// into goes into a field; of a list or map whose item was not named, into that of any item.
+// into descends into a field. In a list or map without a named item, it descends into that field of any item.
 func (r *resolved) into(name string) error {
 	switch r.typ.Kind {
 	case schema.ListMap, schema.Atomic:
@@ -89,7 +89,7 @@ func (r *resolved) into(name string) error {
 // anyItem is the step to any item of a list or any key of a map.
 var anyItem = fieldpath.Key("*")
 
-// item goes into an item of a list or a key of a map.
+// item descends into an item of a list or a key of a map.
 func (r *resolved) item(step fieldpath.Step) error {
 	key, value, isItem := step.Item()
 	name, _ := step.Key()
@@ -106,7 +106,7 @@ func (r *resolved) item(step fieldpath.Step) error {
 		case isElement:
 			return fmt.Errorf("the items of %s are told apart by %s: name one as in [%s=%q]", r.where(), r.typ.Key, r.typ.Key, element)
 		case !isItem && name != r.typ.Key:
-			value = name // of a position, too, any item may be meant
+			value = name // a position also stands for any item
 		}
 		r.path = r.path.Append(fieldpath.Item(r.typ.Key, value))
 	case schema.Map:
@@ -134,7 +134,7 @@ func (r *resolved) item(step fieldpath.Step) error {
 	return nil
 }
 
-// where is the path as an error names it.
+// where returns the path for an error.
 func (r *resolved) where() string {
 	if len(r.path) == 0 {
 		return "a JobSet"

@@ -27,7 +27,7 @@ func (r *resolved) rule() Rule {
 	return rule
 }
 
-// merge is the merge rule in a sentence (Kubernetes' strategic merge by the tags of the Go types).
+// merge returns the merge rule in a sentence (Kubernetes' strategic merge by the tags of the Go types).
 func (r *resolved) merge() string {
 	if !r.patchable {
 		return "no patch reaches it: whoever writes it last replaces it"
@@ -54,7 +54,7 @@ func (r *resolved) merge() string {
 	}
 }
 
-// union names the fields of which an object may have only one.
+// union describes the fields that exclude this one.
 func (r *resolved) union() string {
 	if r.parent == nil || r.field == nil {
 		return ""
@@ -78,16 +78,15 @@ func (r *resolved) union() string {
 	return ""
 }
 
-// sections are the containers for which the TrainJob has a section of its own, and where their variables
-// are set: the webhook takes no patch for the variables of containers of these names (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jobset).
+// sections maps the containers with a section in the TrainJob to the field for their variables. The webhook rejects
+// patches of these variables (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
 var sections = map[string]string{
 	policy.Node:               "spec.trainer.env",
 	policy.DatasetInitializer: "spec.initializer.dataset.env",
 	policy.ModelInitializer:   "spec.initializer.model.env",
 }
 
-// set says whether a manager may set the field in a patch, and who sets it where.
+// set returns whether a manager may set the field in a patch, and describes how to set it.
 func (r *resolved) set() (patchable bool, text string) {
 	inPatch := "spec.runtimePatches[manager].trainingRuntimeSpec.template" + Format(r.path)
 	names := fieldsOf(r.path)
@@ -126,7 +125,7 @@ func (r *resolved) set() (patchable bool, text string) {
 	}
 }
 
-// container is the name of the container that the path leads into, "" where it names none.
+// container returns the name of the container on the path, or "".
 func (r *resolved) container() string {
 	for i, step := range r.path {
 		if name, ok := step.Field(); ok && name == "containers" && i+1 < len(r.path) {
@@ -137,7 +136,7 @@ func (r *resolved) container() string {
 	return ""
 }
 
-// inContainer says whether the path is the given field of a container, or within it.
+// inContainer reports whether the path is the given field of a container, or within it.
 func (r *resolved) inContainer(field string) bool {
 	for i, step := range r.path {
 		if name, ok := step.Field(); ok && name == "containers" {
@@ -147,15 +146,14 @@ func (r *resolved) inContainer(field string) bool {
 	return false
 }
 
-// mutable are the fields of a Pod template that a suspended JobSet lets be changed (JobSet v0.12.0
-// pkg/webhooks).
+// mutable are the fields of a Pod template that a suspended JobSet allows to change (JobSet v0.12.0 pkg/webhooks).
 var mutable = []fieldpath.Path{
 	fieldpath.Fields("metadata", "labels"), fieldpath.Fields("metadata", "annotations"),
 	fieldpath.Fields("spec", "nodeSelector"), fieldpath.Fields("spec", "tolerations"), fieldpath.Fields("spec", "schedulingGates"),
 }
 
-// change says when the field can be changed (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and
-// the JobSet's own webhook).
+// change describes when the field may change (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset and the JobSet's
+// own webhook).
 func (r *resolved) change(patchable bool) string {
 	if slices.Equal(fieldsOf(r.path), []string{"spec", "suspend"}) {
 		return "at any time"
@@ -179,7 +177,7 @@ func (r *resolved) change(patchable bool) string {
 	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet refuses it for ever (TW702)"
 }
 
-// anyItems is the path with no item named.
+// anyItems returns the path with unnamed items.
 func anyItems(path fieldpath.Path) fieldpath.Path {
 	out := make(fieldpath.Path, len(path))
 	for i, step := range path {

@@ -12,11 +12,11 @@ import (
 
 // Writer is a layer that writes a field after the patches, and so wins over them.
 type Writer struct {
-	// Layer is the layer as ownership names it; "policy/*" is any policy.
+	// Layer is the layer as in ownership; "policy/*" is any policy.
 	Layer engine.Layer
-	// Path is what it writes: the field that was asked for, one around it or one within it.
+	// Path is the written field: the requested one, one around it or one within it.
 	Path fieldpath.Path
-	// From is where the value comes from, "" where the layer makes it itself.
+	// From is the origin of the value, or "" if the layer makes it itself.
 	From string
 }
 
@@ -28,8 +28,8 @@ const (
 	inits     = pods + ".spec.initContainers[name]"
 )
 
-// written is what the layers write, by layer: fields of a JobSet, with the value's origin in the TrainJob
-// (Trainer v2.3.0 pkg/runtime/framework/plugins). A test holds it against what the policies write.
+// written are the fields of a JobSet that the layers write, with the origins in the TrainJob (Trainer v2.3.0
+// pkg/runtime/framework/plugins). A test compares it with the policies' writes.
 var written = []struct {
 	layer engine.Layer
 	path  string
@@ -99,7 +99,7 @@ var written = []struct {
 	{merge.SchedulerLayer("volcano"), pods + `.metadata.annotations["scheduling.k8s.io/group-name"]`, "podGroupPolicy.volcano of the runtime"},
 }
 
-// writers is the table with its paths read.
+// writers returns the table with parsed paths.
 var writers = sync.OnceValue(func() []Writer {
 	all := make([]Writer, len(written))
 	for i, w := range written {
@@ -108,7 +108,7 @@ var writers = sync.OnceValue(func() []Writer {
 	return all
 })
 
-// writersOf are the layers that write a field, a part of it, or something around it.
+// writersOf returns the layers that write a field, a part of it, or a field around it.
 func writersOf(path fieldpath.Path) []Writer {
 	var found []Writer
 	for _, w := range writers() {
@@ -119,11 +119,11 @@ func writersOf(path fieldpath.Path) []Writer {
 	return found
 }
 
-// concerns says whether what is written far within a field is worth naming with it: what is one or two
-// steps down is, and all that a policy writes somewhere in a replicated job is not.
+// concerns reports whether a write within a field matters for it. It does at most two steps below, unless the path is
+// short. Else a replicated job would list all writes within it.
 func concerns(path, written fieldpath.Path) bool { return len(written)-len(path) <= 2 && len(path) > 3 }
 
-// alike says whether two paths may be one, where an item or key that is not named may be any.
+// alike reports whether two paths may be equal. An unnamed item or key matches any.
 func alike(a, b fieldpath.Path) bool {
 	return slices.EqualFunc(a, b, func(x, y fieldpath.Step) bool {
 		if x == y {
@@ -140,7 +140,7 @@ func alike(a, b fieldpath.Path) bool {
 	})
 }
 
-// parsed reads a path of the table. The table is tested, so that a failure is a broken build.
+// parsed parses a path of the table. A test covers the table, so a failure means a broken build and panics.
 func parsed(text string) fieldpath.Path {
 	path, err := parse(text)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// wanted is an object of a file of want.
+// wantedObject is an object in a file of want.
 type wantedObject struct {
 	key  objectKey
 	text string
 }
 
-// wantedObjects are the objects of a file.
+// wantedObjects returns the objects of a file.
 func wantedObjects(data []byte) ([]wantedObject, error) {
 	var objects []wantedObject
 	for _, text := range strings.Split("\n"+string(data), "\n---\n") {
@@ -39,7 +39,8 @@ func wantedObjects(data []byte) ([]wantedObject, error) {
 	return objects, nil
 }
 
-// as is the object as a value of the other's type; strict refuses what that type does not have.
+// as returns the object as a value of the other's type. With strict, it returns an error for a field that the type
+// lacks.
 func (w wantedObject) as(other any, strict bool) (any, error) {
 	if _, ok := other.(*unstructured.Unstructured); ok {
 		o := &unstructured.Unstructured{}
@@ -65,7 +66,7 @@ func (w wantedObject) as(other any, strict bool) (any, error) {
 	return value, yaml.Unmarshal([]byte(w.text), value)
 }
 
-// pairs are the objects of a file of want beside those that are rendered, of each key.
+// pairs are the objects of a file of want and the rendered objects, by key.
 type pairs struct {
 	keys []objectKey
 	old  map[objectKey]*wantedObject
@@ -87,7 +88,8 @@ func pair(old []wantedObject, new []object) pairs {
 	return p
 }
 
-// explain tells how the objects of a file differ from the rendered ones, by merge key, and who set the fields.
+// explain returns the differences between the objects of a file and the rendered ones, by merge key. It names the
+// layers that set the fields.
 func explain(opts Options, old []byte, new []object) []Line {
 	objects, err := wantedObjects(old)
 	if err != nil {
@@ -126,7 +128,7 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
 	}
-	// The file records no owners: those of the rendered object speak for it.
+	// The file records no owners, so use the rendered object's owners.
 	changes, err := diff.Compare(before, new.value, diff.Options{Mask: !opts.ShowValues, Before: owners, After: owners})
 	if err != nil {
 		return []Line{{' ', fmt.Sprintf("%s: %v", k, err)}}
@@ -148,7 +150,7 @@ func explainObject(opts Options, k objectKey, old wantedObject, new object) []Li
 	return lines
 }
 
-// mostChanges is how many changes of an object are told.
+// mostChanges is the maximum number of listed changes of an object.
 const mostChanges = 100
 
 func explainChange(c diff.Change, new object) []Line {
@@ -169,7 +171,7 @@ func explainChange(c diff.Change, new object) []Line {
 	return append(lines, valueLines('+', c.New)...)
 }
 
-// by names the layers that set a field, and where.
+// by lists the layers that set a field, with their positions.
 func by(place func(engine.Claim) fieldpath.Position, claims []engine.Claim) string {
 	const most = 3
 	text := ""
@@ -190,14 +192,14 @@ func by(place func(engine.Claim) fieldpath.Position, claims []engine.Claim) stri
 	return text
 }
 
-// valueLines are a value as YAML.
+// valueLines returns a value as lines of YAML.
 func valueLines(mark byte, value any) []Line {
 	if value == nil {
 		return nil
 	}
 	text, err := yaml.Marshal(value)
 	if err != nil {
-		text = fmt.Append(nil, value) // what was read as JSON has a YAML
+		text = fmt.Append(nil, value) // a value decoded from JSON always has a YAML encoding
 	}
 	var lines []Line
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n") {
@@ -206,7 +208,7 @@ func valueLines(mark byte, value any) []Line {
 	return lines
 }
 
-// unified are the lines in which two texts differ, with some around them.
+// unified returns the lines that differ between two strings, with context.
 func unified(old, new []byte) []Line {
 	var lines []Line
 	hunks := 0
@@ -224,7 +226,7 @@ func unified(old, new []byte) []Line {
 	return lines
 }
 
-// show fills in what of a change may be shown.
+// show sets the masked versions of Old and New.
 func (c *Change) show(opts Options, new []object) {
 	c.shownOld, c.shownNew = c.Old, c.New
 	if opts.ShowValues || strings.HasSuffix(c.File, "/"+Findings) {
@@ -278,13 +280,12 @@ func (c *Change) show(opts Options, new []object) {
 func encode(objects []any) []byte {
 	var b bytes.Buffer
 	if err := manifest.Encode(&b, manifest.YAML, objects...); err != nil {
-		return []byte("(cannot be written)\n") // what was read as JSON can be
+		return []byte("(cannot be written)\n") // a value decoded from JSON always has an encoding
 	}
 	return b.Bytes()
 }
 
-// Diff is the change as a unified diff between the file and what Update would write there. Masked values are masked in
-// it, so that it is to be read, not applied.
+// Diff returns a unified diff between the file and the result of Update. It masks values, so it is only for reading.
 func (c *Change) Diff() string {
 	if c == nil {
 		return ""

@@ -1,4 +1,4 @@
-// Package golden answers whether runtimes still render to what their authors have reviewed.
+// Package golden checks whether runtimes still render to the objects that their authors reviewed.
 //
 //	func TestRuntimes(t *testing.T) { golden.Run(t, "testdata/runtimes") }
 //
@@ -6,21 +6,21 @@
 //
 // # Cases
 //
-// A case is a folder with inputs beside what they are to render to:
+// A case is a folder with inputs and their expected objects:
 //
 //	torch/runtime.yaml                      a runtime for all cases below
 //	torch/four-nodes/trainjob.yaml          a TrainJob: the folder is a case
-//	torch/four-nodes/options.yaml           how to render it, where that is not as usual
+//	torch/four-nodes/options.yaml           how to render it, unless the defaults suffice
 //	torch/four-nodes/want/default_llm.yaml  all objects of TrainJob default/llm
-//	torch/four-nodes/want/findings.txt      the errors and warnings, where there are any
+//	torch/four-nodes/want/findings.txt      the errors and warnings, if any
 //
-// Inputs are the *.yaml, *.yml and *.json files of the folder itself. Runtimes may also stand in any folder above it,
-// up to the one that is tested; TrainJobs of other folders are no part of it. A folder is a case when it holds a
-// TrainJob or a want folder. Folders and files whose names begin with a dot are passed over.
+// Inputs are the *.yaml, *.yml and *.json files of the folder itself. Runtimes may also be in any folder above it, up
+// to the tested one. TrainJobs of other folders are not inputs. A folder is a case if it contains a TrainJob or a
+// want folder. The package skips folders and files whose names begin with a dot.
 //
-// The files of want are those that "trainweld render --output-dir want" writes: one for each TrainJob that has no
-// error. All of its *.yaml, *.yml and *.json files and findings.txt belong to the case: one that nothing renders to
-// fails it. Other files and folders in want are left alone.
+// The files of want are the files that "trainweld render --output-dir want" writes, one for each TrainJob without
+// errors. All *.yaml, *.yml and *.json files in want, and findings.txt, belong to the case. The case fails if one of
+// them has no rendered counterpart. The package ignores other files and folders in want.
 //
 // # Options
 //
@@ -29,26 +29,26 @@
 //	to: pods                # jobset, jobs or pods
 //	as: stored              # applied or stored
 //	on-conflict: last       # fail or last
-//	force-manager: example.com/kueue # who wins conflicts, one or a list
+//	force-manager: example.com/kueue # the manager that wins conflicts, one or a list
 //	patch: [kueue.yaml]     # files of further managers' patches
 //	namespace: team-a
 //	feature-gates: TrainJobStatus=true
 //	flux-templates: ../flux # the folder of Flux's scripts
 //	owner-references: true
-//	show-notes: true        # notes in findings.txt, too
+//	show-notes: true        # also write notes to findings.txt
 //	job: node               # of Pods: only these
 //	index: 0..1
 //	all-indexes: true
 //	jobset-uid: 5e0c3a52-5f4e-4d0e-9d3b-0d6b1c9f5b11
 //
-// It counts for the folder and all below it; what stands nearer goes before, and last comes one in want itself.
-// Paths are relative to the folder of the file, and lead to nothing outside of the folder that is tested. Secrets are
-// never made, and so never written.
+// It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
+// overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package
+// never makes Secrets, and so never writes them.
 //
 // # Comparing
 //
-// Files are compared byte by byte, but for the ends of lines. What differs is told by merge key, each field
-// with the layer that sets it now.
+// Files are compared byte by byte, except for line ends. A difference names the merge key, and each field with the
+// layer that sets it now.
 package golden
 
 import (
@@ -68,24 +68,24 @@ const (
 	optionsFile = "options.yaml"
 )
 
-// Findings is the name of the file of want that holds the errors and warnings, one a line.
+// Findings is the name of the file in want with the errors and warnings, one per line.
 const Findings = "findings.txt"
 
-// Case is a folder with inputs and what they are to render to.
+// Case is a folder with inputs and their expected objects.
 type Case struct {
-	// Name is the path of the folder below the one that was searched, with slashes; "." is that one itself.
+	// Name is the path of the folder below the searched one, with slashes; "." is the searched folder itself.
 	Name string
 
 	fsys   fs.FS
-	folder string   // what the names of files begin with in messages
+	folder string   // prefix of file names in messages
 	inputs []string // its own input files
-	above  []string // those of the folders above, from the outermost on
+	above  []string // input files of the folders above, the outermost first
 }
 
-// Find returns the cases in a folder and below it, in the order of their names. The name of the folder, which may be
-// empty, is put before the names of files in all that is said about the cases.
+// Find returns the cases in a folder and below it, sorted by name. The argument folder is the prefix of file names in
+// messages about the cases, and may be empty.
 //
-// It fails where a folder or a file cannot be read; what is wrong within the files is for Case.Run to say.
+// It returns an error if a folder or a file cannot be read. Case.Run reports the problems within the files.
 func Find(fsys fs.FS, folder string) ([]*Case, error) {
 	if fsys == nil {
 		return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
@@ -98,7 +98,7 @@ func Find(fsys fs.FS, folder string) ([]*Case, error) {
 	return cases, nil
 }
 
-// comparePaths puts what is in a folder right behind it.
+// comparePaths sorts the contents of a folder directly after it.
 func comparePaths(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
@@ -147,16 +147,16 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// isFile says whether the entry is a file or a link to one.
+// isFile reports whether the entry is a file or a link to one.
 func isFile(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// read is the content of an input, with the ends of lines that this package writes.
+// read returns the content of an input, with Unix line ends.
 func read(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadInput(fsys, file)) }
 
-// readOwn is that of a file that this package knows by its name.
+// readOwn returns the content of a file with a fixed name, with Unix line ends.
 func readOwn(fsys fs.FS, file string) ([]byte, error) { return unixLines(ownfile.ReadFS(fsys, file)) }
 
 func unixLines(data []byte, err error) ([]byte, error) {
@@ -166,10 +166,10 @@ func unixLines(data []byte, err error) ([]byte, error) {
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
 }
 
-// at is the path of a file as messages have it.
+// at returns the path of a file in messages.
 func (c *Case) at(name string) string { return path.Join(c.folder, name) }
 
-// folders are the case's folder and all above it, from the outermost on.
+// folders returns the case's folder and all folders above it, the outermost first.
 func (c *Case) folders() []string {
 	all := []string{"."}
 	if c.Name == "." {
@@ -183,7 +183,7 @@ func (c *Case) folders() []string {
 	return all
 }
 
-// wanted are the files of want, by name; nil where there is no such folder.
+// wanted returns the files of want by name, or nil without such a folder.
 func (c *Case) wanted() (map[string][]byte, error) {
 	folder := path.Join(c.Name, wantFolder)
 	entries, err := fs.ReadDir(c.fsys, folder)
@@ -208,7 +208,7 @@ func (c *Case) wanted() (map[string][]byte, error) {
 	return files, nil
 }
 
-// isOurs says whether a file of want is one that rendering writes.
+// isOurs reports whether rendering may write a file of this name to want.
 func isOurs(name string) bool {
 	return !strings.HasPrefix(name, ".") && name != optionsFile && (isManifest(name) || name == Findings)
 }

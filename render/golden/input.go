@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// mentionsTrainJob says whether a file holds a TrainJob, or what would be one if it could be read.
+// mentionsTrainJob reports whether a file contains a TrainJob, or would if it were valid.
 func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
 	if info, err := fs.Stat(fsys, file); err == nil && info.Size() > ownfile.Limit {
 		return false, nil
@@ -33,7 +33,7 @@ func mentionsTrainJob(fsys fs.FS, file string) (bool, error) {
 	return len(documents) == 0 && findings.Err() != nil && bytes.Contains(data, []byte("kind: "+trainer.TrainJobKind)), nil
 }
 
-// input is what a case is made of.
+// input is the decoded input of a case.
 type input struct {
 	*workspace.Input
 	opts  options
@@ -72,7 +72,7 @@ func (c *Case) load(opts options) (*input, error) {
 	return in, nil
 }
 
-// readFile adds what one file holds, and what is found in it to a list. TrainJobs of files above are left aside.
+// readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of files above.
 func (in *input) readFile(c *Case, file string, found *finding.List) error {
 	if slices.Contains(in.opts.patches, file) {
 		return nil
@@ -89,7 +89,7 @@ func (in *input) readFile(c *Case, file string, found *finding.List) error {
 	return nil
 }
 
-// place is where a claim on a TrainJob's rendering stands.
+// place returns the position of a claim on a TrainJob's rendering.
 func (in *input) place(j workspace.Job, c engine.Claim) fieldpath.Position {
 	if c.Position != (fieldpath.Position{}) {
 		return c.Position

@@ -19,16 +19,16 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// options say how a case is rendered.
+// options configure the rendering of a case.
 type options struct {
 	to, namespace string
-	patches       []string // files, below the folder that is tested
+	patches       []string // files, below the tested folder
 	showNotes     bool
 	jobSet        render.Options
 	pods          render.PodsOptions
 }
 
-// options reads the options.yaml files that count for the case, the nearest last.
+// options reads the options.yaml files of the case, the nearest last.
 func (c *Case) options() (options, []Failure, error) {
 	opts := options{to: "jobset"}
 	var problems []Failure
@@ -48,7 +48,7 @@ func (c *Case) options() (options, []Failure, error) {
 	opts.pods.Stored = opts.jobSet.As == render.Stored
 	opts.pods.OwnerReferences = opts.jobSet.OwnerReferences
 	if opts.to != "jobset" {
-		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
+		// The JobSet's own defaults would look like explicit values.
 		opts.jobSet.As = render.Applied
 	}
 	return opts, problems, nil
@@ -67,7 +67,7 @@ func (r *optionsReader) refuse(n *yaml.Node, format string, args ...any) {
 	})
 }
 
-// read takes a file's options, and notes all that is wrong with it.
+// read sets a file's options, and adds all its problems.
 func (r *optionsReader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -77,7 +77,7 @@ func (r *optionsReader) read(data []byte) {
 		return
 	}
 	if len(document.Content) == 0 {
-		return // nothing but comments
+		return // only comments
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
@@ -109,7 +109,7 @@ func (r *optionsReader) read(data []byte) {
 	}
 }
 
-// settings are the options by their names, which are those of trainweld render's flags.
+// settings returns the options by their names, which are the names of trainweld render's flags.
 func settings() map[string]func(*optionsReader, *yaml.Node) error {
 	return map[string]func(*optionsReader, *yaml.Node) error{
 		"to": func(r *optionsReader, n *yaml.Node) (err error) {
@@ -191,7 +191,7 @@ func settings() map[string]func(*optionsReader, *yaml.Node) error {
 	}
 }
 
-// several are the items of a list, or the one value that stands there instead.
+// several returns the items of a list, or a single value as a list.
 func several(n *yaml.Node) []*yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		return n.Content
@@ -226,7 +226,7 @@ func word(n *yaml.Node, allowed ...string) (string, error) {
 	return "", err
 }
 
-// path is a path below the folder that is tested, written from the folder of the options.
+// path returns a path below the tested folder, relative to the folder of the options in the file.
 func (r *optionsReader) path(n *yaml.Node) (string, error) {
 	name, err := text(n)
 	if err != nil {
@@ -242,7 +242,7 @@ func (r *optionsReader) path(n *yaml.Node) (string, error) {
 	return full, nil
 }
 
-// indexes reads a number, or a range such as 0..7.
+// indexes parses a number, or a range such as 0..7.
 func indexes(words string) (*render.IndexRange, error) {
 	first, last, isRange := strings.Cut(words, "..")
 	if !isRange {

@@ -24,14 +24,14 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// object is one rendered object, and who set its fields.
+// object is one rendered object and its owners.
 type object struct {
 	value  any
-	owners func() (*diff.Owners, error) // a function because most objects never differ
+	owners func() (*diff.Owners, error) // a function, since most objects never differ
 	place  func(engine.Claim) fieldpath.Position
 }
 
-// rendering is what a case renders to.
+// rendering is the result of rendering a case.
 type rendering struct {
 	files    map[string][]byte   // of want
 	objects  map[string][]object // of each file
@@ -67,8 +67,8 @@ func (in *input) render() (*rendering, error) {
 	return r, nil
 }
 
-// findingsText is the content of findings.txt: a line for each finding, without its place, which moves with
-// every comment in the inputs.
+// findingsText returns the content of findings.txt, with a line for each finding. It omits positions, which change
+// with every comment in the inputs.
 func findingsText(findings finding.List, notes bool) []byte {
 	var shown finding.Set
 	for _, f := range findings {
@@ -92,7 +92,7 @@ func findingLine(f finding.Finding) string {
 	return line + strings.Join(strings.Fields(f.Message), " ")
 }
 
-// renderJob renders one TrainJob. Its objects are those of trainweld render, in the same order.
+// renderJob renders one TrainJob. It returns the objects of trainweld render in the same order.
 func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]object, finding.List) {
 	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
 		return nil, found
@@ -102,7 +102,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {
 		missing.Position = j.Document.Position(missing.Path)
-		if !in.Broken[named] { // else its own findings say what is wrong with it
+		if !in.Broken[named] { // else the runtime's own findings give the reason
 			found = append(found, *missing)
 		} else if found.Err() == nil && in.Findings.Err() == nil {
 			found = append(found, *missing)
@@ -111,7 +111,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	}
 	opts := in.opts.jobSet
 	opts.Owners = true
-	// The error is the findings once more.
+	// The error repeats the findings.
 	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, opts)
 	found = append(found, out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
@@ -122,7 +122,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 		objects := []object{{out.JobSet, func() (*diff.Owners, error) { return diff.OwnersOf(out.Owners), nil }, place}}
 		for _, companion := range out.Companions {
 			if companion.GetObjectKind().GroupVersionKind().Kind == "Secret" {
-				continue // never written; none is made, since there is nothing to make one from
+				continue // never written, and not made without a source of randomness
 			}
 			objects = append(objects, object{companion, ownedBy(companionLayer(spec, companion)), place})
 		}
@@ -135,8 +135,8 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	return objects, append(found, more...)
 }
 
-// foundAbove are the findings of the files above that concern a case: those of its runtime, and where that is
-// missing all that may be the reason.
+// foundAbove returns the findings in files above that concern a case. They are those on its runtime. If the runtime
+// is missing, they are all errors that may be the reason.
 func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List {
 	var found finding.List
 	for _, f := range in.above {
@@ -148,7 +148,7 @@ func (in *input) foundAbove(runtime fieldpath.Object, missing bool) finding.List
 	return found
 }
 
-// companionLayer says which policy of the runtime made an object beside the JobSet.
+// companionLayer returns the layer that made a companion of the JobSet.
 func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object) engine.Layer {
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind == "PodGroup" && strings.Contains(gvk.Group, "volcano"):
@@ -164,7 +164,7 @@ func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object)
 	}
 }
 
-// children are the Jobs and what is beside them, or the Pods.
+// children returns the Jobs with the Service and the claims, or the Pods.
 func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath.Position) ([]object, finding.List) {
 	opts := in.opts.pods
 	opts.Companions = out.Companions
@@ -218,7 +218,7 @@ func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath
 	return objects, made.Findings
 }
 
-// noChildren says why a JobSet's Jobs and Pods are not to be had.
+// noChildren returns the finding on a JobSet whose Jobs and Pods cannot be made.
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
@@ -226,12 +226,12 @@ func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	}
 }
 
-// ownedBy are the owners of an object that one layer made.
+// ownedBy returns the owners of an object that one layer made.
 func ownedBy(layer engine.Layer) func() (*diff.Owners, error) {
 	return func() (*diff.Owners, error) { return diff.OwnedBy(engine.Claim{Layer: layer}), nil }
 }
 
-// ownersOf are the owners of an object whose fields are known with their claims.
+// ownersOf returns the owners of an object from its fields with their claims.
 func ownersOf(fields iter.Seq2[fieldpath.Path, []engine.Claim], err error) (*diff.Owners, error) {
 	if err != nil {
 		return nil, err
@@ -239,10 +239,10 @@ func ownersOf(fields iter.Seq2[fieldpath.Path, []engine.Claim], err error) (*dif
 	return diff.OwnersOfFields(fields, nil), nil
 }
 
-// randomSuffix stands for the end of a Pod's name, which only a cluster knows, as in trainweld render.
+// randomSuffix replaces the end of a Pod's name, which only a cluster knows, as in trainweld render.
 const randomSuffix = "RAND"
 
-// keyOf is the kind and the name of an object, or what its name begins with.
+// keyOf returns the kind and the name of an object, or the prefix of its name.
 func keyOf(value any) objectKey {
 	var key objectKey
 	if o, ok := value.(runtime.Object); ok {
@@ -250,14 +250,14 @@ func keyOf(value any) objectKey {
 		key.group, key.kind = gvk.Group, gvk.Kind
 	}
 	if m, ok := value.(metav1.Object); ok {
-		// Pods have names that only the cluster knows the ends of.
+		// Only the cluster knows the end of a Pod's name.
 		key.namespace, key.name = m.GetNamespace(), m.GetName()+m.GetGenerateName()
 	}
 	return key
 }
 
-// objectKey tells the objects of a file apart. Pods of a Job share what their names begin with, and
-// are told apart by their number.
+// objectKey identifies an object in a file. Pods of a Job share the prefix of their names, so they also have a
+// number.
 type objectKey struct {
 	group, kind, namespace, name string
 	number                       int
@@ -271,7 +271,7 @@ func (k objectKey) String() string {
 	return text
 }
 
-// keysOf are the keys of objects, each another one.
+// keysOf returns the keys of objects, made unique by their numbers.
 func keysOf[T any](objects []T, key func(T) objectKey) []objectKey {
 	keys := make([]objectKey, len(objects))
 	seen := map[objectKey]int{}

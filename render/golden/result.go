@@ -14,78 +14,77 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Options says what failures show. The zero value masks the values of environment variables.
+// Options configures the output of failures. The zero value masks the values of environment variables.
 type Options struct {
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
 }
 
-// Result is what became of a case.
+// Result is the result of a case.
 type Result struct {
-	// Case is the case that was run.
+	// Case is the executed case.
 	Case *Case
-	// Failures are all that is not as it should be, by file. A case without any has passed.
+	// Failures are all failures, by file. A case without any has passed.
 	Failures []Failure
 	// Changes are the files of want that Update would write and remove, by name.
 	Changes []Change
-	// Expected are the findings of severity Error that the case renders to. Their remedies name the options of a case.
+	// Expected are the findings of severity Error from rendering the case. Their remedies name the options of a case.
 	Expected finding.List
 }
 
-// Failure is something that is not as it should be.
+// Failure is a difference between a case and its expected files, or a problem of the case.
 type Failure struct {
-	// Position is the file or folder, whose path begins with the folder that was searched for cases, and the place
-	// in it where there is one.
+	// Position is the file or folder, and the place in it if known. Its path starts with the searched folder.
 	Position fieldpath.Position
-	// Message says what is wrong, in one sentence without its final stop.
+	// Message describes the failure in one sentence without a final stop.
 	Message string
-	// Update says how Update settles it, such as "writes it". It is empty where Update does nothing.
+	// Update is the effect of Update on the failure, such as "writes it". It is empty if Update does nothing.
 	Update string
-	// Lines show what differs.
+	// Lines show the differences.
 	Lines []Line
 }
 
-// Line is a line of what differs.
+// Line is a line of a difference.
 type Line struct {
-	// Mark is '-' before what the file holds, '+' before what is rendered, and ' ' before all else.
+	// Mark is '-' for the file, '+' for the rendered objects, and ' ' for all other lines.
 	Mark byte
-	// Text is the line itself. It may hold anything that the inputs hold, also control characters.
+	// Text is the line itself. It may contain any text of the inputs, even control characters.
 	Text string
 }
 
-// String is the line behind its mark.
+// String returns the line after its mark.
 func (l Line) String() string { return strings.TrimRight(string(l.Mark)+" "+l.Text, " ") }
 
-// Change is a file of want that is not as it should be.
+// Change is a file of want that differs from the rendered one.
 type Change struct {
-	// File is its path, which begins with the folder that was searched for cases; Name is the path below that folder.
+	// File is its path, starting with the searched folder. Name is the path below that folder.
 	File, Name string
-	// Old is what it holds, nil where there is none; New is what it should hold, nil where it should not be there.
+	// Old is the present content, nil for a missing file. New is the rendered content, nil for a file to remove.
 	Old, New []byte
 
-	// irregular says that something else than a regular file is there, which is not read.
+	// irregular means that the entry is not a regular file, so that it is not read.
 	irregular bool
-	// As Old and New, fit to be shown.
+	// Old and New in the form for output.
 	shownOld, shownNew []byte
 }
 
-// Passed says whether the case renders to what want holds.
+// Passed reports whether the case renders to the files of want.
 func (r *Result) Passed() bool { return r == nil || len(r.Failures) == 0 }
 
-// Changed says whether a file of want, such as Findings, is among the changes.
+// Changed reports whether a file of want, such as Findings, is among the changes.
 func (r *Result) Changed(name string) bool {
 	return r != nil && slices.ContainsFunc(r.Changes, func(c Change) bool { return path.Base(c.File) == name })
 }
 
-// Updatable says whether Update makes a case pass that has not: whether it could be rendered at all.
+// Updatable reports whether Update makes a failed case pass. It does so if the case could be rendered.
 func (r *Result) Updatable() bool { return r == nil || len(r.Failures) == 0 || len(r.Changes) > 0 }
 
 func (r *Result) fail(file, format string, args ...any) {
 	r.Failures = append(r.Failures, Failure{Position: fieldpath.Position{File: file}, Message: fmt.Sprintf(format, args...)})
 }
 
-// Run renders a case and compares. What is wrong with the case is in the result; the error is that of a file
-// which cannot be read.
+// Run renders a case and compares the result with want. The result holds the problems of the case. Run returns an
+// error only if it cannot read a file, or if Find did not return the case.
 func (c *Case) Run(opts Options) (*Result, error) {
 	if c == nil || c.fsys == nil {
 		return nil, errors.New("the case is none that Find has found")
@@ -155,7 +154,7 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	return r, nil
 }
 
-// failure says how a file is not as it should be.
+// failure returns the failure for a changed file.
 func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	f := Failure{Position: fieldpath.Position{File: c.File}}
 	switch {
@@ -175,7 +174,7 @@ func (c *Change) failure(opts Options, got *rendering, name string) Failure {
 	return f
 }
 
-// helpFor says of the findings that were not expected where they stand and what to do.
+// helpFor returns the positions and remedies of the unexpected findings.
 func helpFor(c *Change, findings finding.List) []Line {
 	var lines []Line
 	for _, f := range findings {
@@ -191,7 +190,7 @@ func helpFor(c *Change, findings finding.List) []Line {
 	return lines
 }
 
-// help returns what to do about a finding: its remedy, and the option that does it.
+// help returns the remedy of a finding, with the option that applies it.
 func help(f finding.Finding) string {
 	switch r := f.Remedy; {
 	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// updateFlag is the name of the flag, as in most packages that have golden files.
+// updateFlag is the name of the flag, as in most packages with golden files.
 const updateFlag = "update"
 
-// UpdateFlag defines the flag -update for the tests of a package, unless it is there already, and reports whether it
-// was. It is to be called before flags are parsed: where a package-level variable of the test is initialized, as in
+// UpdateFlag defines the flag -update for the tests of a package, unless it exists, and reports whether it existed.
+// Call it before flags are parsed: in the initialization of a package-level variable of the test, as in
 //
 //	var _ = golden.UpdateFlag()
 //
-// or in TestMain. A package that defines a boolean flag of this name itself needs no call: Run reads that one. Importing this
-// package defines nothing.
+// or in TestMain. A package that defines a boolean flag of this name needs no call: Run reads that flag. Importing
+// this package defines nothing.
 func UpdateFlag() bool {
 	if flag.Lookup(updateFlag) != nil {
 		return true
@@ -27,7 +27,7 @@ func UpdateFlag() bool {
 	return false
 }
 
-// updating is the value of the flag.
+// updating returns the value of the flag.
 func updating() bool {
 	f := flag.Lookup(updateFlag)
 	if f == nil {
@@ -41,9 +41,9 @@ func updating() bool {
 	return on
 }
 
-// Run runs every case in a folder and below it as a subtest of its own, in parallel: for each folder on the way to a case
-// there is a subtest of that name, so that go test -run finds it by its path. With the flag -update, see UpdateFlag, it
-// writes what the cases render to instead of failing. It fails where there is no case.
+// Run runs every case in a folder and below it as a parallel subtest. Each folder on the path of a case is also a
+// subtest of that name. So go test -run finds the case by its path. With the flag -update (see UpdateFlag), Run
+// writes the rendered files instead of failing. It fails without any case.
 func Run(t *testing.T, dir string) {
 	t.Helper()
 	cases, err := Find(os.DirFS(dir), filepath.ToSlash(dir))
@@ -56,7 +56,7 @@ func Run(t *testing.T, dir string) {
 	runTree(t, dir, "", cases)
 }
 
-// runTree runs the cases of a folder, which are sorted.
+// runTree runs the cases of a folder, which must be sorted.
 func runTree(t *testing.T, dir, folder string, cases []*Case) {
 	for len(cases) > 0 {
 		if c := cases[0]; c.Name == folder || c.Name == "." {

@@ -6,13 +6,12 @@ import (
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
-// Update writes the changes of a result below the folder that was searched for cases: it makes want the folder that
-// the case renders to. All files change or none; files that are as they should be are not touched, nor are any but those
-// of the case. A run that was killed may have changed some of the files, each of them whole; the next one does the rest
-// and clears up after it, also in a case that passes.
+// Update writes the changes of a result below the searched folder, so that want has the rendered files. It changes
+// all files or none. It does not touch unchanged files, or files of other cases. A killed run may have changed some
+// files, each one completely. The next run finishes and cleans up, even in a case that passes.
 //
-// It follows no links below the folder: it replaces one in the place of a file, and fails where one is in the place of
-// want.
+// It follows no links below the folder. It replaces a link in the place of a file. A link in the place of want is an
+// error.
 func Update(folder string, r *Result) (err error) {
 	if r == nil || r.Case == nil {
 		return errors.New("there is no result of a case")

@@ -14,16 +14,16 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// Start is a case to begin with: a folder's name, and its files by their names.
+// Start is a new case: the name of its folder, and its files by name.
 type Start struct {
 	Name  string
 	Files map[string][]byte
 }
 
-// Walk returns cases that walk through what a TrainJob can do with a runtime: one as plain as can be, one for each section
-// of a TrainJob that the runtime has a use for, and one for each area that a manager may patch. The runtime is a
-// *trainer.TrainingRuntime or a *trainer.ClusterTrainingRuntime with a name; anything else, and a runtime without
-// replicated jobs, is refused. What the cases render to is for Update to write, and for the author to review.
+// Walk returns cases for the ways in which a TrainJob can use a runtime. One case is minimal. Others cover each
+// section of a TrainJob that the runtime uses, and each area that a manager may patch. The runtime is a
+// *trainer.TrainingRuntime or a *trainer.ClusterTrainingRuntime. Walk returns an error for any other type, and for a
+// runtime without a name or replicated jobs. Update writes the expected files, and the author reviews them.
 func Walk(runtime any) ([]Start, error) {
 	w := walk{job: fields{"name": "llm"}}
 	ref := fields{}
@@ -49,7 +49,7 @@ func Walk(runtime any) ([]Start, error) {
 	return w.starts, w.err
 }
 
-// fields are an object as JSON has it.
+// fields is a JSON object.
 type fields = map[string]any
 
 type walk struct {
@@ -59,7 +59,7 @@ type walk struct {
 	err             error
 }
 
-// add makes a case of a TrainJob's spec.
+// add adds a case with a TrainJob's spec.
 func (w *walk) add(name, comment string, spec fields, options string) {
 	spec["runtimeRef"] = w.runtimeRef
 	var b bytes.Buffer
@@ -77,7 +77,7 @@ func (w *walk) add(name, comment string, spec fields, options string) {
 	w.starts = append(w.starts, start)
 }
 
-// nodes is a number of nodes that is not the runtime's own.
+// nodes returns a number of nodes that differs from the runtime's.
 func (w *walk) nodes() int32 {
 	if p := w.spec.MLPolicy; p != nil && p.NumNodes != nil {
 		return *p.NumNodes + 1
@@ -85,7 +85,7 @@ func (w *walk) nodes() int32 {
 	return 2
 }
 
-// sections are the cases of a TrainJob's own sections.
+// sections adds the cases of a TrainJob's own sections.
 func (w *walk) sections() {
 	w.add("plain", "Nothing but the runtime.", fields{}, "")
 	w.add("suspended", "Nothing runs before the TrainJob is resumed.", fields{"suspend": true}, "")
@@ -118,7 +118,7 @@ func (w *walk) sections() {
 	}
 }
 
-// has says whether the runtime has a job of that step, with the container that the controller looks for.
+// has reports whether the runtime has a job with that label and the container that the controller requires.
 func (w *walk) has(ancestor string) bool {
 	container := ancestor
 	if ancestor == policy.Trainer {
@@ -130,7 +130,7 @@ func (w *walk) has(ancestor string) bool {
 	})
 }
 
-// main is the job that the trainer runs in, or else the last one.
+// main returns the trainer's job, or else the last one.
 func (w *walk) main() *jobset.ReplicatedJob {
 	jobs := w.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {
@@ -141,10 +141,10 @@ func (w *walk) main() *jobset.ReplicatedJob {
 	return &jobs[len(jobs)-1]
 }
 
-// manager is the name of the one that patches.
+// manager is the name of the patches' manager.
 const manager = "example.com/platform"
 
-// patch makes a case of one manager's patch of the template's fields beside spec, and of one job.
+// patch adds a case with one manager's patch of the template's metadata and of one job.
 func (w *walk) patch(name, comment string, metadata fields, job string, template fields) {
 	patched := fields{"spec": fields{"replicatedJobs": []any{fields{"name": job, "template": template}}}}
 	if metadata != nil {
@@ -152,17 +152,17 @@ func (w *walk) patch(name, comment string, metadata fields, job string, template
 	}
 	spec := fields{"runtimePatches": []any{fields{"manager": manager, "trainingRuntimeSpec": fields{"template": patched}}}}
 	if w.has(policy.Trainer) {
-		spec["trainer"] = fields{} // without it most policies do nothing, which is no matter of patches
+		spec["trainer"] = fields{} // most policies do nothing without it
 	}
 	w.add(name, comment, spec, "")
 }
 
-// pod makes a case of one manager's patch of a job's Pods.
+// pod adds a case with one manager's patch of a job's Pods.
 func (w *walk) pod(name, comment, job string, pod fields) {
 	w.patch(name, comment, nil, job, fields{"spec": fields{"template": fields{"spec": pod}}})
 }
 
-// patches are the cases of what a manager may patch (Trainer v2.3.0 pkg/apis/trainer/v1alpha1 RuntimePatch).
+// patches adds the cases of patches by a manager (Trainer v2.3.0 pkg/apis/trainer/v1alpha1 RuntimePatch).
 func (w *walk) patches() {
 	main := w.main()
 	marks := fields{"labels": fields{"example.com/team": "research"}, "annotations": fields{"example.com/cost-center": "4711"}}
@@ -194,7 +194,8 @@ func (w *walk) patches() {
 	w.sidecars()
 }
 
-// sidecars are the cases of containers that are not the TrainJob's own: only of these may a manager patch variables.
+// sidecars adds the cases of containers without a section in the TrainJob. A manager may patch variables only in
+// them.
 func (w *walk) sidecars() {
 	env := []any{fields{"name": "EXAMPLE_REGION", "value": "north"}}
 	own := []string{policy.Node, policy.DatasetInitializer, policy.ModelInitializer}

@@ -12,26 +12,27 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Object is a companion: an object that the controller applies beside the JobSet.
+// Object is a companion: an object that the controller applies in addition to the JobSet.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Payload is what companions are made of that cannot be computed from the TrainJob and its runtime.
-// What is not given is left out, with a warning that names the object.
+// Payload is the input for companions that neither the TrainJob nor its runtime contains. Companions omits an object
+// without its payload, with a warning that names the object.
 type Payload struct {
-	// Secrets is where the bytes of keys come from: a source of cryptographic randomness, such as
-	// crypto/rand.Reader. Nil leaves the Secrets out.
+	// Secrets is a source of cryptographic randomness for keys, such as crypto/rand.Reader. If it is nil, Companions
+	// omits the Secrets.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2 v2.3.0. Nil leaves the ConfigMap of Flux out.
+	// github.com/kubeflow/trainer/v2 v2.3.0. If it is nil, Companions omits the ConfigMap of Flux.
 	FluxTemplates fs.FS
 }
 
-// Companions makes the objects that the policies put beside the JobSet, without owner references:
-// *corev1.ConfigMap, *corev1.Secret, Volcano's *v1beta1.PodGroup, and as *unstructured.Unstructured the
-// PodGroup of scheduler-plugins. It comes after Enforce and Schedule and writes nothing to the JobSet.
+// Companions returns the companions that the policies make, without owner references. They are *corev1.ConfigMap,
+// *corev1.Secret, Volcano's *v1beta1.PodGroup, and the PodGroup of scheduler-plugins as *unstructured.Unstructured.
+// Call it after Enforce and Schedule. It does not change the JobSet, and reports omitted or failed objects in
+// j.Findings.
 func Companions(j *Job, payload Payload) []Object {
 	j = j.filled()
 	j.fillSets()
@@ -105,7 +106,7 @@ func (j *Job) scriptsLeftOut() {
 	})
 }
 
-// leftOut reports an object of a policy that is not made. A program may add how to have it made.
+// leftOut reports an omitted object of a policy. A program may add how to include it.
 func (j *Job) leftOut(policy string, f finding.Finding) {
 	f.Code, f.Severity, f.Object, f.Path = finding.CodeLeftOut, finding.Warning, j.RuntimeID, fieldpath.Fields("spec", "mlPolicy", policy)
 	j.report(f)

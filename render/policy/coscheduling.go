@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// coscheduling marks the Pods of every job, the initializers' too, as one group of the scheduler
-// plugin Coscheduling (Trainer v2.3.0 pkg/runtime/framework/plugins/coscheduling).
+// coscheduling marks the Pods of all jobs as one group of the scheduler plugin Coscheduling (Trainer v2.3.0
+// pkg/runtime/framework/plugins/coscheduling). This includes the initializers' Pods.
 func coscheduling(j *Job) {
 	if p := j.Runtime.PodGroupPolicy; p == nil || p.Coscheduling == nil {
 		return
@@ -15,8 +15,8 @@ func coscheduling(j *Job) {
 	}
 }
 
-// coschedulingGroup is the PodGroup of scheduler-plugins. It is not of that project's Go type: the
-// type leaves an empty minResources out, and the controller sends it.
+// coschedulingGroup returns the PodGroup of scheduler-plugins. It does not use that project's Go type, which omits an
+// empty minResources: the controller sends it.
 func (j *Job) coschedulingGroup() *unstructured.Unstructured {
 	members, requests := j.gang()
 	resources := map[string]any{}

@@ -2,9 +2,9 @@ package policy
 
 import corev1 "k8s.io/api/core/v1"
 
-// Env is what the controller makes of environment variables of a TrainJob (Trainer v2.3.0 pkg/apply
-// EnvVar): of a variable with value and valueFrom it drops the value; of a fieldRef it keeps the
-// path only; a fileKeyRef it loses, which leaves an empty valueFrom.
+// Env converts environment variables of a TrainJob as the controller does (Trainer v2.3.0 pkg/apply EnvVar). If a
+// variable has both value and valueFrom, the controller drops the value. It keeps only the path of a fieldRef. It
+// drops a fileKeyRef, which leaves an empty valueFrom.
 func Env(env []corev1.EnvVar) []corev1.EnvVar {
 	out := make([]corev1.EnvVar, 0, len(env))
 	for _, e := range env {

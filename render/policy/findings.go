@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// aboutTrainJob and aboutRuntime report what was found in a field of one of the two inputs.
+// aboutTrainJob and aboutRuntime add a finding on a field of one of the two inputs.
 func (j *Job) aboutTrainJob(code finding.Code, severity finding.Severity, path fieldpath.Path, message, help string) {
 	j.report(finding.Finding{Code: code, Severity: severity, Object: j.TrainJobID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
@@ -22,7 +22,7 @@ func (j *Job) aboutRuntime(code finding.Code, severity finding.Severity, path fi
 	j.report(finding.Finding{Code: code, Severity: severity, Object: j.RuntimeID, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 }
 
-// report adds a finding once: several jobs may come to the same one.
+// report adds a finding once: several jobs may cause the same one.
 func (j *Job) report(f finding.Finding) {
 	key := f.Key()
 	if !slices.ContainsFunc(j.Findings, func(g finding.Finding) bool { return g.Key() == key }) {
@@ -30,7 +30,7 @@ func (j *Job) report(f finding.Finding) {
 	}
 }
 
-// inRuntime is where a field of the merged template stands in the runtime.
+// inRuntime returns the path in the runtime of a field of the merged template.
 func inRuntime(path fieldpath.Path) fieldpath.Path {
 	return fieldpath.Fields("spec", "template").Append(path...)
 }
@@ -69,8 +69,7 @@ func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
 		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, s.Count, why), help)
 }
 
-// CheckReplicas looks at the replicas of a job whose replicas the controller leaves alone: a zero gets
-// lost, and the API fills in one.
+// CheckReplicas reports a zero in the replicas of a job. The controller loses the zero, and the API fills in one.
 func (j *Job) CheckReplicas(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	if s.Replicas == 0 {
@@ -101,7 +100,7 @@ func (j *Job) suspendReplaced(before *bool) {
 		"set spec.suspend of the TrainJob, or have a queue such as Kueue set it")
 }
 
-// checkTrainer looks for fields of the TrainJob that nothing reads, before any policy runs.
+// checkTrainer reports TrainJob fields without effect. It runs before any policy.
 func (j *Job) checkTrainer() {
 	j.checkInitializer()
 	t := j.TrainJob.Spec.Trainer
@@ -185,7 +184,7 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 	}
 }
 
-// claimsDropped looks at a container over which resourcesPerNode is laid.
+// claimsDropped reports the resource claims of a container that resourcesPerNode changes.
 func (j *Job) claimsDropped(c Place) {
 	if len(c.Resources.Claims) > 0 {
 		j.aboutRuntime(finding.CodeClaimsDropped, finding.Warning, inRuntime(c.Path(fieldpath.Field("resources"), fieldpath.Field("claims"))),
@@ -194,8 +193,8 @@ func (j *Job) claimsDropped(c Place) {
 	}
 }
 
-// checkInitializer looks at sections that no job takes. The controller finds the job by its label,
-// and its webhook by its name.
+// checkInitializer reports sections without a job. The controller finds the job by its label, and its webhook by its
+// name.
 func (j *Job) checkInitializer() {
 	spec := j.TrainJob.Spec.Initializer
 	if spec == nil {
@@ -214,7 +213,7 @@ func (j *Job) checkInitializer() {
 	}
 }
 
-// nothingInjected tells why a policy found no container to write to.
+// nothingInjected reports why a policy found no container to write to.
 func (j *Job) nothingInjected() {
 	name, set := j.policyName(), j.trainerSet()
 	switch {
@@ -233,8 +232,8 @@ func (j *Job) nothingInjected() {
 	}
 }
 
-// checkMaster looks whether the address that a policy writes is that of a Pod: the controller takes
-// the trainer's job for node and the subdomain for the TrainJob's name, whatever the runtime says.
+// checkMaster reports an address of the policy that belongs to no Pod. The controller assumes that the trainer's job
+// is called node and that the subdomain is the TrainJob's name.
 func (j *Job) checkMaster(set *PodSet) {
 	if set.Name != Node {
 		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("name"))),
@@ -249,7 +248,7 @@ func (j *Job) checkMaster(set *PodSet) {
 	j.checkHostnames()
 }
 
-// checkHostnames looks whether Pods have addresses at all.
+// checkHostnames reports Pods without DNS names.
 func (j *Job) checkHostnames() {
 	if network := j.Template.Spec.Network; network != nil && !orDefault(network.EnableDNSHostnames, true) {
 		j.aboutRuntime(finding.CodeMasterAddress, finding.Warning, inRuntime(fieldpath.Fields("spec", "network", "enableDNSHostnames")),
@@ -258,7 +257,7 @@ func (j *Job) checkHostnames() {
 	}
 }
 
-// checkGPUs looks for GPUs that stay on the container but are not counted.
+// checkGPUs reports GPUs that the container keeps and the policy does not count.
 func (j *Job) checkGPUs(c Place) {
 	t := j.TrainJob.Spec.Trainer
 	if t == nil || t.ResourcesPerNode == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The names that the controller's flux plugin gives (Trainer v2.3.0 pkg/constants).
+// The names that the controller's flux plugin uses (Trainer v2.3.0 pkg/constants).
 const (
 	fluxInstaller   = "flux-installer"
 	fluxInstall     = "flux-install"
@@ -24,12 +24,12 @@ const (
 )
 
 // flux starts a Flux cluster and runs the trainer's command in it (Trainer v2.3.0
-// pkg/runtime/framework/plugins/flux): an init container brings Flux along, and a script takes the
-// command's place. It needs spec.trainer.numNodes; without it the controller panics on every try.
+// pkg/runtime/framework/plugins/flux). An init container installs Flux, and a script replaces the command. Without
+// spec.trainer.numNodes, the controller panics on every retry.
 //
-// The volumes go to the job called node, but the command to every job with the trainer's label. The
-// runtime's own args stay where they are, behind the script's, which adds them to the command: the
-// TrainJob's args do not replace them as they do under every other policy.
+// Only the job called node gets the volumes, but every job with the trainer's label gets the command. The runtime's
+// own args stay after the script's arguments, and the script adds them to the command. The TrainJob's args do not
+// replace them as under all other policies.
 func flux(j *Job) bool {
 	if j.source().Flux == nil {
 		return true
@@ -86,12 +86,12 @@ func emptyDir(name string, medium corev1.StorageMedium) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}}
 }
 
-// fluxSettings are what a user chooses by variables of the node container: first spec.trainer.env,
-// then the runtime's.
+// fluxSettings are the settings that a user sets with variables of the node container. Variables in spec.trainer.env
+// override the runtime's.
 type fluxSettings struct{ image, device, queue string }
 
-// fluxSettings reads them. A variable of the TrainJob counts whatever it holds, so that one with
-// valueFrom empties the setting; one of the runtime counts where it has a value.
+// fluxSettings reads the settings. A variable of the TrainJob always counts, so valueFrom makes the setting empty. A
+// variable of the runtime counts only if it has a value.
 func (j *Job) fluxSettings() fluxSettings {
 	s := fluxSettings{image: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy", device: "eth0", queue: "fcfs"}
 	set := func(name, value string) {
@@ -119,9 +119,8 @@ func (j *Job) fluxSettings() fluxSettings {
 	return s
 }
 
-// wrappedCommand is the command that Flux runs, as one string: spec.trainer's or else the runtime's,
-// with spec.trainer's args. It is joined by spaces and not quoted, so that an argument with a space
-// becomes two.
+// wrappedCommand returns the command that Flux runs, as one string. It is the command of spec.trainer, or else of the
+// runtime, with spec.trainer's args. Spaces join the parts without quotes, so an argument with a space becomes two.
 func (j *Job) wrappedCommand() string {
 	var command []string
 	if set := j.trainerSet(); set != nil {
@@ -137,7 +136,7 @@ func (j *Job) wrappedCommand() string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// wrappedFrom is where that command comes from.
+// wrappedFrom returns the origin of that command.
 func (j *Job) wrappedFrom() Writer {
 	if j.TrainJob.Spec.Trainer.Command != nil {
 		return policyWriter("flux").from("spec", "trainer", "command")
@@ -145,7 +144,7 @@ func (j *Job) wrappedFrom() Writer {
 	return policyWriter("flux")
 }
 
-// fluxTasks is the number of processes on each node.
+// fluxTasks returns the number of processes on each node.
 func (j *Job) fluxTasks(policy *trainer.FluxMLPolicySource) int32 {
 	if n := j.TrainJob.Spec.Trainer.NumProcPerNode; n != nil {
 		return *n
@@ -163,7 +162,7 @@ func (j *Job) fluxNeedsNodes() {
 		"write trainer: {numNodes: 1}, or as many nodes as the job is to have")
 }
 
-// checkFlux looks for what keeps Flux from running the command that was meant.
+// checkFlux reports settings that keep Flux from running the intended command.
 func (j *Job) checkFlux() {
 	const code = finding.CodeFluxCommand
 	for _, set := range j.Sets {
@@ -205,8 +204,7 @@ func (j *Job) checkFlux() {
 	}
 }
 
-// checkFluxGPUs looks for tasks that cannot be placed: the controller asks Flux for all GPUs of a node
-// for each of its tasks.
+// checkFluxGPUs reports tasks that Flux cannot place, since the controller requests all GPUs of a node for each task.
 func (j *Job) checkFluxGPUs() {
 	tasks, n := j.fluxTasks(j.source().Flux), gpus(j.perNode())
 	if tasks < 2 || n == 0 {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fluxTemplates are the three files of the folder pkg/runtime/framework/plugins/flux/templates of
-// Trainer v2.3.0 that the scripts are made of, and the number of gaps in each.
+// fluxTemplates are the three files of the scripts, from the folder pkg/runtime/framework/plugins/flux/templates of
+// Trainer v2.3.0.
 type fluxTemplates struct{ broker, entrypoint, init template }
 
 func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
@@ -32,7 +32,7 @@ func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
 	return t, nil
 }
 
-// maxTemplate is the size of the largest file that is read. Those of Trainer v2.3.0 have a few kilobytes.
+// maxTemplate is the maximum size of a file. The files of Trainer v2.3.0 have a few kilobytes.
 const maxTemplate = 1 << 20
 
 // readTemplate reads a regular file.
@@ -48,7 +48,7 @@ func readTemplate(fsys fs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // read only
 	text, err := io.ReadAll(io.LimitReader(f, maxTemplate+1))
 	if err == nil && len(text) > maxTemplate {
 		err = fmt.Errorf("%s: must be at most %d bytes", name, maxTemplate)
@@ -56,7 +56,7 @@ func readTemplate(fsys fs.FS, name string) ([]byte, error) {
 	return text, err
 }
 
-// template is a text cut at its gaps.
+// template is a string that is split at its gaps.
 type template []string
 
 func (t template) fill(values ...string) string {
@@ -70,8 +70,8 @@ func (t template) fill(values ...string) string {
 	return b.String()
 }
 
-// fluxScripts is the ConfigMap with the scripts of the init container and of the trainer. Both take
-// the job for node, and its subdomain for the TrainJob's name, whatever the runtime says.
+// fluxScripts returns the ConfigMap with the scripts of the init container and the trainer. Both assume that the job
+// is called node and that its subdomain is the TrainJob's name.
 func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	name := j.TrainJob.Name
 	nodes, tasks := *j.TrainJob.Spec.Trainer.NumNodes, j.fluxTasks(j.source().Flux)
@@ -85,7 +85,7 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	resources, flags := "--cores="+span(tasks), fmt.Sprintf("-N %d -n %d", nodes, tasks*nodes)
 	if n := gpus(j.perNode()); n > 0 {
 		resources += " --gpu=" + span(int32(n))
-		// Flux takes -g as GPUs for each task; the controller gives it those of the whole node.
+		// Flux takes -g as GPUs per task, but the controller passes the GPUs of the whole node.
 		flags += fmt.Sprintf(" -g %d", n)
 	}
 	return &corev1.ConfigMap{
@@ -98,7 +98,7 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 	}
 }
 
-// span is the range of n numbers from zero as Flux writes it; of none it is "0--1".
+// span returns the range of n numbers from zero in Flux's format; for zero numbers it is "0--1".
 func span(n int32) string {
 	if n == 1 {
 		return "0"

@@ -11,16 +11,16 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// gang counts the Pods that a gang scheduler is to start together, and what they request. A job
-// counts once, whatever its replicas, and also one whose Pods come only after others are done. Limits
-// without requests count for nothing, although the API server takes them for requests.
+// gang returns the number of Pods that a gang scheduler starts together, and their requests. A job counts once,
+// whatever its replicas. A job counts even if its Pods start only after other jobs finish. Limits without requests do
+// not count, although the API server takes them as requests.
 func (j *Job) gang() (members int32, requests corev1.ResourceList) {
 	requests = corev1.ResourceList{}
 	for _, set := range j.Sets {
 		members += set.Count
 		pod := corev1.Pod{Spec: *set.pod()}
 		for name, q := range resource.PodRequests(&pod, resource.PodResourcesOptions{}) {
-			q = q.DeepCopy() // it may be the container's own
+			q = q.DeepCopy() // q may share memory with the container
 			q.Mul(int64(set.Count))
 			sum := requests[name]
 			sum.Add(q)
@@ -30,7 +30,7 @@ func (j *Job) gang() (members int32, requests corev1.ResourceList) {
 	return members, requests
 }
 
-// checkGang looks for gangs that wait for other Pods or resources than the job needs.
+// checkGang reports gangs that wait for other Pods or resources than the job needs.
 func (j *Job) checkGang() {
 	p := j.Runtime.PodGroupPolicy
 	if p == nil || p.Coscheduling == nil && p.Volcano == nil {
@@ -58,7 +58,7 @@ func (j *Job) checkGang() {
 	}
 }
 
-// checkMembers compares what a job adds to minMember with the Pods that there are at the start.
+// checkMembers compares the Pods that a job adds to minMember with its Pods at the start.
 func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	if set.Replicas > 1 {
 		j.aboutRuntime(finding.CodeGangCount, finding.Warning, inRuntime(set.Path().Append(fieldpath.Field("replicas"))),
@@ -76,7 +76,7 @@ func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	}
 }
 
-// checkLimits looks for limits that the gang's resources leave out.
+// checkLimits reports limits that the gang's resources do not include.
 func (j *Job) checkLimits(set *PodSet) {
 	for i := range set.Containers() {
 		c := set.In("containers", &set.Containers()[i])

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// jax tells every process who the coordinator is and how many they are (Trainer v2.3.0
-// pkg/runtime/framework/plugins/jax). Unlike torch it reserves nothing: spec.trainer.env, which is
-// written last, may override what it says.
+// jax gives every process the coordinator's address and the number of processes (Trainer v2.3.0
+// pkg/runtime/framework/plugins/jax). Unlike torch, it reserves no names. spec.trainer.env comes last and may
+// override its variables.
 func jax(j *Job) bool {
 	if j.source().JAX == nil {
 		return true

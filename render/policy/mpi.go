@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The names that the controller's mpi plugin gives (Trainer v2.3.0 pkg/constants).
+// The names that the controller's mpi plugin uses (Trainer v2.3.0 pkg/constants).
 const (
 	launcher = "launcher"
 
@@ -25,13 +25,13 @@ const (
 	hostMountPath = "/etc/mpi"
 )
 
-// mpi connects the launcher and the nodes (Trainer v2.3.0 pkg/runtime/framework/plugins/mpi): jobs of
-// the names launcher and node, whatever labels they carry, get the volumes; their containers of the
-// name node the mounts, and the launcher's the variables.
+// mpi connects the launcher and the nodes (Trainer v2.3.0 pkg/runtime/framework/plugins/mpi). The jobs called
+// launcher and node get the volumes, whatever their labels. Their containers called node get the mounts, and the
+// launcher's container also gets the variables.
 //
-// spec.trainer.numNodes goes to the job called node, less the launcher where that counts as a node;
-// but the runtime's own mlPolicy.numNodes goes, as under every policy, to the job with the trainer's
-// label, which under MPI is the launcher.
+// spec.trainer.numNodes sets the Pods of the job called node. It is one less if the launcher counts as a node. The
+// runtime's mlPolicy.numNodes sets the Pods of the job with the trainer's label, as under every policy. Under MPI
+// that job is the launcher.
 func mpi(j *Job) bool {
 	policy := j.source().MPI
 	if policy == nil {
@@ -80,7 +80,7 @@ func mpi(j *Job) bool {
 		}
 	}
 	if implementation(policy) != trainer.MPIImplementationOpenMPI {
-		// Without a launcher that has a node container nothing fails, and the hostfile stays empty.
+		// Without a launcher that has a node container, the controller does not fail, and the hostfile stays empty.
 		j.unknownImplementation(implementation(policy), finding.Warning)
 	}
 	return true
@@ -92,7 +92,7 @@ func (j *Job) LauncherAsNode() bool {
 	return policy != nil && orDefault(policy.RunLauncherAsNode, false)
 }
 
-// checkMPINodes looks for numNodes that come out otherwise than they read.
+// checkMPINodes reports numNodes with another effect than its name suggests.
 func (j *Job) checkMPINodes() {
 	j.checkHostnames()
 	node, set := j.set(Node), j.trainerSet()
@@ -142,9 +142,8 @@ func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation
 	return orDefault(policy.MPIImplementation, trainer.MPIImplementationOpenMPI)
 }
 
-// slotsPerNode is the number of processes on each node: spec.trainer's, else the runtime's; one in the
-// runtime is taken for "as many as there are GPUs", so that a runtime cannot ask for one process on a
-// node of several GPUs.
+// slotsPerNode returns the number of processes on each node, from spec.trainer or else the runtime. A one in the
+// runtime means one process per GPU. So a runtime cannot request one process on a node with several GPUs.
 func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
 		return *t.NumProcPerNode
@@ -164,7 +163,7 @@ func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 	return 1
 }
 
-// slotsFrom is where that number comes from.
+// slotsFrom returns the origin of that number.
 func (j *Job) slotsFrom() Writer {
 	switch t := j.TrainJob.Spec.Trainer; {
 	case t != nil && t.NumProcPerNode != nil:
@@ -178,7 +177,7 @@ func (j *Job) slotsFrom() Writer {
 	}
 }
 
-// sshMountFrom is where the place of the keys comes from.
+// sshMountFrom returns the origin of the mount path of the keys.
 func (j *Job) sshMountFrom() Writer {
 	if j.source().MPI.SSHAuthMountPath == nil {
 		return policyWriter("mpi")
@@ -212,13 +211,13 @@ func (j *Job) hostVolume() corev1.Volume {
 
 func (j *Job) sshSecretName() string { return j.TrainJob.Name + "-mpi-ssh-auth" }
 
-// maxConfigMap is the most that the API server takes in one ConfigMap, in bytes.
+// maxConfigMap is the maximum size of a ConfigMap in the API server, in bytes.
 const maxConfigMap = 1 << 20
 
-// hostfile lists the nodes for mpirun: the job called node, and the launcher where that counts as a
-// node, in the order of the template. It honours network.subdomain, which the other policies do not,
-// and counts a job's replicas as the template has them, although the controller makes them one
-// where the job carries the trainer's label.
+// hostfile returns the ConfigMap with the list of nodes for mpirun, in the order of the template. They are the Pods
+// of the job called node, and of the launcher if it counts as a node. Unlike the other policies, it uses
+// network.subdomain. It counts the replicas of the template. The controller sets them to one only in a job with the
+// trainer's label.
 func (j *Job) hostfile() *corev1.ConfigMap {
 	var lines strings.Builder
 	for _, set := range j.Sets {
@@ -245,7 +244,7 @@ func (j *Job) hostfile() *corev1.ConfigMap {
 	}
 }
 
-// subdomain is the one of the Pods' addresses.
+// subdomain returns the subdomain of the Pods' addresses.
 func (j *Job) subdomain() string {
 	if network := j.Template.Spec.Network; network != nil && network.Subdomain != "" {
 		return network.Subdomain

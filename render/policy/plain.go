@@ -1,7 +1,7 @@
 package policy
 
-// plain is what happens without a policy, and beside xgboost and flux: Trainer v2.3.0 runs its
-// PlainML plugin wherever torch, mpi and jax are absent.
+// plain applies without a policy, and with xgboost and flux. Trainer v2.3.0 runs its PlainML plugin unless the
+// runtime has torch, mpi or jax.
 func plain(j *Job) bool {
 	if p := j.source(); p.Torch != nil || p.MPI != nil || p.JAX != nil {
 		return true
@@ -11,8 +11,8 @@ func plain(j *Job) bool {
 	return true
 }
 
-// trainerEnv writes spec.trainer.env into the first trainer job's node container. A policy's own
-// variables then come after it, and spec.trainer.env once more over both at the end.
+// trainerEnv writes spec.trainer.env into the node container of the first trainer job. A policy's own variables come
+// after it. At the end, spec.trainer.env overrides both.
 func (j *Job) trainerEnv() (c Place, found bool) {
 	if c, found = j.trainerNode(); found {
 		j.UpsertEnv(Copied("spec", "trainer", "env"), c, Env(j.TrainJob.Spec.Trainer.Env)...)

@@ -1,5 +1,5 @@
-// Package policy answers what a runtime's policies write into a JobSet, and which objects they put
-// beside it: one file of pure functions for each policy of Trainer v2.3.0, named as in the runtime.
+// Package policy computes the writes of a runtime's policies to a JobSet, and their companions. Each policy of
+// Trainer v2.3.0 has one file of pure functions, with the policy's name in the runtime.
 //
 //	job := policy.NewJob(policy.Input{TrainJob: trainJob, Runtime: &runtime.Spec, Template: &merged})
 //	if policy.Enforce(job) {
@@ -8,17 +8,17 @@
 //	}
 //	report(job.Findings)
 //
-// The functions write where the controller's plugins write (Trainer v2.3.0
-// pkg/runtime/framework/plugins), in its order and with its oddities. A comment names each oddity,
-// and a finding is reported where it does something that the author of a file hardly meant. They run
-// after the managers' patches, so what they write wins. Package render calls them.
+// The functions write the same fields as the controller's plugins (Trainer v2.3.0 pkg/runtime/framework/plugins).
+// They keep their order and their oddities. A comment names each oddity. A finding reports each effect that the
+// author of a file probably did not intend. The functions run after the managers' patches, so their writes win.
+// Package render calls them.
 //
 // # Order
 //
-// The controller runs its plugins in the random order of a Go map. That shows in one place only: in
-// the order of environment variables where two plugins write the same container. Here the order is
-// fixed: plain (the variables of spec.trainer), then torch, mpi, jax, xgboost or flux, then the
-// feature gate TrainJobStatus. A cluster may have the same variables in another order.
+// The controller runs its plugins in the random order of a Go map. This affects only the order of environment
+// variables, if two plugins write to the same container. Here the order is fixed. It is plain (the variables of
+// spec.trainer), then torch, mpi, jax, xgboost or flux, then the feature gate TrainJobStatus. A cluster may have the
+// same variables in another order.
 package policy
 
 import (
@@ -35,53 +35,52 @@ import (
 )
 
 const (
-	// Ancestor is the label on a replicated job's template that says which section of the TrainJob
-	// the job belongs to; Trainer, DatasetInitializer and ModelInitializer are its values.
+	// Ancestor is the label of a replicated job's template with the section of the TrainJob that the job belongs to.
+	// Its values are Trainer, DatasetInitializer and ModelInitializer.
 	Ancestor           = "trainer.kubeflow.org/trainjob-ancestor-step"
 	Trainer            = "trainer"
 	DatasetInitializer = "dataset-initializer"
 	ModelInitializer   = "model-initializer"
-	// Node is the name of the trainer's container, and of the job that holds it in most runtimes.
+	// Node is the name of the trainer's container, and of its job in most runtimes.
 	Node = "node"
 
 	port = 29500
-	// indexPath is where a Pod finds its completion index.
+	// indexPath is the field path of a Pod's completion index.
 	indexPath = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 )
 
-// Input is what the policies read.
+// Input is the input of the policies.
 type Input struct {
-	// TrainJob is read and never changed.
+	// TrainJob is the job. The policies do not change it.
 	TrainJob *trainer.TrainJob
-	// Runtime is the runtime's spec, for its policies. It is never changed.
+	// Runtime is the runtime's spec with the policies. They do not change it.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Template is the runtime's template with the managers' patches: what the policies write to. The
-	// caller gives it away.
+	// Template is the runtime's template with the managers' patches. The policies take it over and write to it.
 	Template *trainer.JobSetTemplateSpec
-	// TrainJobID and RuntimeID name the two in findings.
+	// TrainJobID and RuntimeID name the two inputs in findings.
 	TrainJobID, RuntimeID fieldpath.Object
-	// StatusServer is where Pods report their progress under the feature gate TrainJobStatus. It is
-	// nil where the gate is off.
+	// StatusServer is the server that Pods report their progress to under the feature gate TrainJobStatus. It is nil
+	// if the gate is off.
 	StatusServer *StatusServer
-	// Record, where it is not nil, is told of every write: by whom, where in the input the value comes
-	// from, the field, what stood there before and what stands there now. Values are of the field's
-	// Go type, without a pointer; nil is absent. The item of a list that merges by key is written whole.
+	// Record receives every write, unless it is nil. Its arguments are the layer, the origin of the value in the
+	// input, the field, and both values. Values have the field's Go type, without a pointer; nil means a missing
+	// field. The value for a list that merges by key is the whole item.
 	Record func(layer engine.Layer, from engine.Origin, path fieldpath.Path, before, now any)
 }
 
-// Job is the JobSet of a TrainJob in the making.
+// Job is the JobSet of a TrainJob while the policies write to it.
 type Job struct {
 	Input
 	// Sets are the replicated jobs in their order.
 	Sets []*PodSet
-	// Command and Args are the trainer's as spec.trainer or a policy left them, nil where neither set
-	// them. CommandFrom is who set the command.
+	// Command and Args belong to the trainer. spec.trainer or a policy set them; nil means that neither did.
+	// CommandFrom is the writer of the command.
 	Command, Args []string
 	CommandFrom   Writer
-	// Findings are what the policies found.
+	// Findings are the findings of the policies.
 	Findings finding.List
-	// Replaced tells, with or without a Record, that a policy or a scheduler wrote over an item or an entry that
-	// was there. Counts and ports are apart: what replaces them has findings of its own.
+	// Replaced means that a policy or a scheduler replaced an existing item or entry. It does not depend on Record.
+	// It excludes counts and ports, whose replacements have findings of their own.
 	Replaced bool
 
 	by    Writer // the runtime's policy
@@ -91,18 +90,18 @@ type Job struct {
 // PodSet is one replicated job and the number of Pods in each of its Jobs.
 type PodSet struct {
 	*jobset.ReplicatedJob
-	// Ancestor is the value of the label of that name, "" where the job has none.
+	// Ancestor is the value of the label Ancestor, or "" without the label.
 	Ancestor string
 	// Count becomes the parallelism and the completions of the Jobs.
 	Count int32
-	// CountFrom is who decided Count.
+	// CountFrom is the writer of Count.
 	CountFrom Writer
 
-	// replicas are the template's, before the controller makes them one: an MPI hostfile counts with them.
+	// replicas are the template's replicas before the controller sets them to one. An MPI hostfile uses them.
 	replicas int32
 }
 
-// fill puts an empty object in the place of each that is nil.
+// fill replaces nil objects with empty ones.
 func (in *Input) fill() {
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
@@ -115,7 +114,7 @@ func (in *Input) fill() {
 	}
 }
 
-// filled returns the job with its inputs filled in; nil is an empty one.
+// filled returns the job with its inputs filled in; nil becomes an empty job.
 func (j *Job) filled() *Job {
 	if j == nil {
 		j = &Job{}
@@ -130,7 +129,7 @@ func (j *Job) fillSets() {
 	}
 }
 
-// filled returns the job of a JobSet; nil is an empty one.
+// filled returns the set with an empty replicated job for a missing one; nil becomes an empty set.
 func (s *PodSet) filled() *PodSet {
 	if s == nil {
 		s = &PodSet{}
@@ -141,7 +140,7 @@ func (s *PodSet) filled() *PodSet {
 	return s
 }
 
-// filled returns the place; one without a container is in an empty one.
+// filled returns the place with an empty container and set for missing ones.
 func (p Place) filled() Place {
 	if p.Container == nil {
 		p.Container = &corev1.Container{}
@@ -150,8 +149,8 @@ func (p Place) filled() Place {
 	return p
 }
 
-// NewJob counts the Pods and lays resourcesPerNode over the merged spec's node containers, as
-// Trainer v2.3.0 pkg/runtime/core newRuntimeInfo does before any policy runs.
+// NewJob counts the Pods and merges resourcesPerNode into the node containers of the template. Trainer v2.3.0
+// pkg/runtime/core newRuntimeInfo does so before any policy runs.
 func NewJob(in Input) *Job {
 	in.fill()
 	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}
@@ -165,13 +164,13 @@ func NewJob(in Input) *Job {
 		rj := &jobs[i]
 		set := &PodSet{ReplicatedJob: rj, Ancestor: rj.Template.Labels[Ancestor], Count: 1, CountFrom: j.by, replicas: rj.Replicas}
 		if set.replicas == 0 {
-			set.replicas = 1 // the zero gets lost on the way, and the JobSet API fills in one
+			set.replicas = 1 // the controller loses the zero, and the JobSet API fills in one
 		}
 		if p := rj.Template.Spec.Parallelism; p != nil {
 			set.Count, set.CountFrom = *p, Writer{merge.RuntimeLayer, engine.Origin{Path: inRuntime(set.JobPath().Append(fieldpath.Field("parallelism")))}}
 		}
 		if set.Ancestor == Trainer && mlPolicy != nil {
-			// The template's own parallelism plays no part here, whatever it says.
+			// The template's own parallelism has no effect here.
 			set.Count, set.CountFrom = 1, j.by
 			if mlPolicy.NumNodes != nil {
 				set.Count, set.CountFrom = *mlPolicy.NumNodes, j.by.from("spec", "mlPolicy", "numNodes")
@@ -187,8 +186,8 @@ func NewJob(in Input) *Job {
 	return j
 }
 
-// Enforce runs the runtime's machine-learning policy. It returns false where the controller fails, or
-// panics, for ever; a finding then says on what and what to write instead.
+// Enforce runs the runtime's machine-learning policy. It returns false if the controller would fail or panic on every
+// retry. A finding then gives the cause and the remedy.
 func Enforce(j *Job) bool {
 	j = j.filled()
 	j.fillSets()
@@ -200,8 +199,8 @@ func Enforce(j *Job) bool {
 	return true
 }
 
-// Schedule runs the runtime's gang schedulers, which mark the Pods. Both may be asked for, and then
-// both act. It comes last, after the TrainJob's own sections.
+// Schedule runs the runtime's gang schedulers, which mark the Pods. A runtime may have both. Call it last, after the
+// TrainJob's own sections.
 func Schedule(j *Job) {
 	j = j.filled()
 	j.fillSets()
@@ -210,8 +209,7 @@ func Schedule(j *Job) {
 	j.checkGang()
 }
 
-// source is the runtime's policy; its members are nil in a runtime without one. The CRD admits one
-// of them.
+// source returns the runtime's policy. Its members are nil in a runtime without one. The CRD allows only one member.
 func (j *Job) source() trainer.MLPolicySource {
 	if j.Runtime.MLPolicy == nil {
 		return trainer.MLPolicySource{}
@@ -219,7 +217,7 @@ func (j *Job) source() trainer.MLPolicySource {
 	return j.Runtime.MLPolicy.MLPolicySource
 }
 
-// policyName is the name of the runtime's policy in ownership; a runtime without one is plain.
+// policyName returns the name of the runtime's policy in ownership, or plain without a policy.
 func (j *Job) policyName() string {
 	switch p := j.source(); {
 	case p.Torch != nil:
@@ -236,10 +234,10 @@ func (j *Job) policyName() string {
 	return "plain"
 }
 
-// Layer is the layer of the runtime's policy.
+// Layer returns the layer of the runtime's policy.
 func (j *Job) Layer() engine.Layer { return merge.PolicyLayer(j.filled().policyName()) }
 
-// trainerSet is the first job with the trainer's ancestor label, nil where no job has it.
+// trainerSet returns the first job with the trainer's ancestor label, or nil.
 func (j *Job) trainerSet() *PodSet {
 	for _, set := range j.Sets {
 		if set.Ancestor == Trainer {
@@ -249,8 +247,8 @@ func (j *Job) trainerSet() *PodSet {
 	return nil
 }
 
-// trainerNode is the node container of the first trainer job, where spec.trainer is there: without
-// that section, even an empty one, the controller leaves the container alone.
+// trainerNode returns the node container of the first trainer job. It returns false without spec.trainer, since the
+// controller then does not change the container.
 func (j *Job) trainerNode() (c Place, found bool) {
 	set := j.trainerSet()
 	if j.TrainJob.Spec.Trainer == nil || set == nil {
@@ -263,7 +261,7 @@ func (j *Job) trainerNode() (c Place, found bool) {
 	return set.In("containers", node), true
 }
 
-// set is the job of the given name, nil where there is none.
+// set returns the job of the given name, or nil.
 func (j *Job) set(name string) *PodSet {
 	for _, set := range j.Sets {
 		if set.Name == name {
@@ -275,10 +273,10 @@ func (j *Job) set(name string) *PodSet {
 
 func (s *PodSet) pod() *corev1.PodSpec { return &s.filled().Template.Spec.Template.Spec }
 
-// Containers are the job's containers, init containers apart.
+// Containers returns the job's containers without init containers.
 func (s *PodSet) Containers() []corev1.Container { return s.pod().Containers }
 
-// Container is the job's container of the given name, init containers apart, nil where there is none.
+// Container returns the job's container of the given name, or nil. It does not search init containers.
 func (s *PodSet) Container(name string) *corev1.Container {
 	containers := s.Containers()
 	for i := range containers {
@@ -289,7 +287,7 @@ func (s *PodSet) Container(name string) *corev1.Container {
 	return nil
 }
 
-// containerOrInit looks among the containers first, and then among the init containers.
+// containerOrInit searches the containers first, and then the init containers.
 func (s *PodSet) containerOrInit(name string) (Place, bool) {
 	if c := s.Container(name); c != nil {
 		return s.In("containers", c), true
@@ -303,21 +301,20 @@ func (s *PodSet) containerOrInit(name string) (Place, bool) {
 	return Place{}, false
 }
 
-// setNumNodes lets spec.trainer.numNodes decide a job's count. The controller checks neither zero
-// nor a negative number.
+// setNumNodes sets a job's count from spec.trainer.numNodes. The controller accepts zero and negative numbers.
 func (j *Job) setNumNodes(set *PodSet) {
 	if t := j.TrainJob.Spec.Trainer; set != nil && t != nil && t.NumNodes != nil {
 		set.Count, set.CountFrom = *t.NumNodes, Copied("spec", "trainer", "numNodes")
 	}
 }
 
-// master is the address of the first trainer Pod. The controller takes the job's name for "node" and
-// the subdomain for the TrainJob's name, whatever the runtime says.
+// master returns the address of the first trainer Pod. The controller assumes that the job is called node and that
+// the subdomain is the TrainJob's name.
 func (j *Job) master() string {
 	return fmt.Sprintf("%s-%s-0-0.%s", j.TrainJob.Name, Node, j.TrainJob.Name)
 }
 
-// orDefault is what a pointer points to, or what the CRD fills in where a runtime has skipped its
+// orDefault returns the pointer's value, or the given default. The default is the CRD's, for a runtime without its
 // defaults.
 func orDefault[T any](p *T, value T) T {
 	if p == nil {

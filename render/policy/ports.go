@@ -9,9 +9,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// upsertPort adds a port without a name. The controller takes two ports for one when their numbers
-// or their names are equal, and two missing names are equal: the runtime's first unnamed port is lost
-// to the policy's, and so is the name of one with the same number.
+// upsertPort adds a port without a name. The controller treats ports with equal numbers or equal names as one. Two
+// missing names are equal. So the policy's port replaces the first port with its number or without a name.
 func (j *Job) upsertPort(by Writer, c Place, number int32) {
 	list := slices.Clone(c.Ports)
 	now := corev1.ContainerPort{ContainerPort: number}
@@ -22,7 +21,7 @@ func (j *Job) upsertPort(by Writer, c Place, number int32) {
 	j.recordPorts(by, c, list, c.Ports, number)
 }
 
-// recordPorts tells Record of the ports that changed, and of the one that was written.
+// recordPorts records the changed ports and the written one.
 func (j *Job) recordPorts(by Writer, c Place, before, now []corev1.ContainerPort, number int32) {
 	if j.Record == nil {
 		return
@@ -49,7 +48,7 @@ func portsByStep(ports []corev1.ContainerPort) map[fieldpath.Step]corev1.Contain
 	return byStep
 }
 
-// portItems returns the steps to ports: the number, or the position where an earlier port has that number.
+// portItems returns the steps to ports. A step is the number, or the position if an earlier port has that number.
 func portItems(ports []corev1.ContainerPort) []fieldpath.Step {
 	seen := make(map[int32]bool, len(ports))
 	steps := make([]fieldpath.Step, len(ports))
@@ -74,10 +73,10 @@ func samePort(p corev1.ContainerPort) func(*corev1.ContainerPort) bool {
 	}
 }
 
-// Settle does to a job's lists what the controller does when it copies them from its own bookkeeping
-// back into the JobSet: it upserts each item once more into the list that holds it already. Two items
-// that it takes for one then lose the first and double the second. Valid input has such pairs among
-// ports only: of 80 and 81 without names remain 81 and 81, which the JobSet API refuses.
+// Settle repeats the controller's final copy of a job's lists into the JobSet. The copy upserts each item again into
+// a list that already has it. If the controller treats two items as one, the first is lost and the second occurs
+// twice. Valid input has such pairs only among ports. Ports 80 and 81 without names become 81 and 81, which the
+// JobSet API rejects.
 func (j *Job) Settle(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	pod := s.pod()
@@ -119,7 +118,7 @@ func settle[T any, K comparable](list []T, key func(*T) K) {
 	}
 }
 
-// firstPlaces returns the first place of each key in a long list, and nil for a short one, which is looked through
+// firstPlaces returns the first position of each key in a long list. It returns nil for a short list, where a scan is
 // faster.
 func firstPlaces[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	const short = 32
@@ -135,7 +134,7 @@ func firstPlaces[T any, K comparable](list []T, key func(*T) K) map[K]int {
 	return first
 }
 
-// firstPlace returns the first place of a key in a list, -1 if there is none. first is what firstPlaces returned.
+// firstPlace returns the first position of a key in a list, or -1. The argument first is the result of firstPlaces.
 func firstPlace[T any, K comparable](first map[K]int, list []T, key func(*T) K, k K) int {
 	if at, known := first[k]; known {
 		return at
@@ -158,7 +157,7 @@ func settlePorts(list []corev1.ContainerPort) {
 			names.first(port.Name, i, func(k int) bool { return list[k].Name == port.Name }),
 		)
 		list[at] = port
-		// The place that was written over comes before all others of its new number and name.
+		// The overwritten position precedes all others with its new number and name.
 		numbers.lead(port.ContainerPort, at)
 		names.lead(port.Name, at)
 		if at != i {
@@ -168,13 +167,13 @@ func settlePorts(list []corev1.ContainerPort) {
 	}
 }
 
-// firsts finds the first item of a list by a key. Items may lose their key: the places that led with it, the last one
-// first, and those that followed stay noted until they are met.
+// firsts finds the first item of a list by a key. Items may lose their key, so first discards stale positions. The
+// last position in leading comes first, then following in order.
 type firsts[K comparable] map[K]*places
 
 type places struct{ leading, following []int }
 
-// first returns the first place that still has the key, or else none.
+// first returns the first position that still has the key, or else none.
 func (f firsts[K]) first(key K, none int, has func(int) bool) int {
 	p := f[key]
 	for p != nil && len(p.leading) > 0 {

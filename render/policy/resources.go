@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// resources lays spec.trainer.resourcesPerNode over the node container of the trainer's job, key by
-// key: what the TrainJob does not name stays as the runtime has it. Resource claims get lost, the
-// runtime's too. Without an ML policy the controller ignores resourcesPerNode altogether.
+// resources merges spec.trainer.resourcesPerNode into the node container of the trainer's job, key by key. The
+// container keeps resources that the TrainJob does not name. All resource claims are lost, even the runtime's.
+// Without an ML policy, the controller ignores resourcesPerNode.
 func (j *Job) resources(set *PodSet) {
 	if !j.takesResources(set) {
 		return
@@ -26,7 +26,7 @@ func (j *Job) resources(set *PodSet) {
 	j.setResources(c, "requests", &c.Resources.Requests, over.Requests)
 }
 
-// takesResources reports whether spec.trainer.resourcesPerNode is meant for the job.
+// takesResources reports whether spec.trainer.resourcesPerNode applies to the job.
 func (j *Job) takesResources(set *PodSet) bool {
 	t := j.TrainJob.Spec.Trainer
 	if t == nil || t.ResourcesPerNode == nil || j.Runtime.MLPolicy == nil {
@@ -53,8 +53,8 @@ func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	return slices.Sorted(maps.Keys(list))
 }
 
-// perNode are the resources from which the policies count GPUs and CPUs: spec.trainer's alone where
-// it has any, so that GPUs which only the runtime names are not seen, else the runtime's.
+// perNode returns the resources for the policies' counts of GPUs and CPUs. They are the resourcesPerNode of
+// spec.trainer, so that GPUs in the runtime alone do not count. Without resourcesPerNode, they are the runtime's.
 func (j *Job) perNode() corev1.ResourceRequirements {
 	if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil {
 		return *t.ResourcesPerNode
@@ -69,8 +69,8 @@ func (j *Job) perNode() corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{}
 }
 
-// gpus is the number of GPUs that the resources ask for: the first resource whose name contains
-// "gpu", requests before limits.
+// gpus returns the number of requested GPUs. It uses the first resource whose name contains "gpu", and prefers
+// requests to limits.
 func gpus(r corev1.ResourceRequirements) int {
 	if n := gpusOf(r.Requests); n != 0 {
 		return n
@@ -78,7 +78,7 @@ func gpus(r corev1.ResourceRequirements) int {
 	return max(0, gpusOf(r.Limits))
 }
 
-// gpusOf takes the first name in order where upstream takes any: a Go map has none.
+// gpusOf takes the first name in alphabetical order. Upstream takes a random one, from a Go map.
 func gpusOf(list corev1.ResourceList) int {
 	found, count := corev1.ResourceName(""), 0
 	for name, q := range list {
@@ -89,7 +89,7 @@ func gpusOf(list corev1.ResourceList) int {
 	return count
 }
 
-// cpus is the number of whole CPUs, rounded up, that the resources ask for: requests before limits.
+// cpus returns the number of requested CPUs, rounded up. It prefers requests to limits.
 func cpus(r corev1.ResourceRequirements) int {
 	if q := r.Requests.Cpu(); !q.IsZero() {
 		return int(q.Value())

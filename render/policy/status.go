@@ -10,13 +10,13 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// StatusServer is the part of the controller to which Pods report their progress under the feature
-// gate TrainJobStatus. The zero value is a controller of the stock manifests.
+// StatusServer is the part of the controller that Pods report their progress to under the feature gate
+// TrainJobStatus. The zero value is the controller of the stock manifests.
 type StatusServer struct {
-	// URL is its scheme, host and port; "" is that of the stock manifests.
+	// URL is the scheme, host and port; "" means the URL of the stock manifests.
 	URL string
-	// CA is the certificate that signs its own, in PEM: ca.crt of the controller's webhook Secret.
-	// Without it the ConfigMap that brings it to the Pods is left out.
+	// CA is the PEM certificate of the server's issuer: ca.crt in the controller's webhook Secret. If it is empty,
+	// Companions omits the ConfigMap with the certificate.
 	CA string
 }
 
@@ -29,9 +29,9 @@ const (
 	statusToken     = "token"
 )
 
-// status gives the first trainer job's containers, all but the init containers, a token and the
-// address to report to (Trainer v2.3.0 pkg/runtime/framework/plugins/trainjobstatus). It acts in
-// every runtime, with or without a policy, once the feature gate is on.
+// status gives the containers of the first trainer job a token and an address for their reports. Init containers get
+// neither (Trainer v2.3.0 pkg/runtime/framework/plugins/trainjobstatus). If the feature gate is on, it acts in every
+// runtime, even without a policy.
 func status(j *Job) bool {
 	set := j.trainerSet()
 	if j.StatusServer == nil || set == nil {
@@ -63,7 +63,7 @@ func status(j *Job) bool {
 	return true
 }
 
-// statusResource is the TrainJob's status: the path to report to below /apis, and the
+// statusResource returns the TrainJob's status resource. It is both the path below /apis for reports, and the
 // audience of the token.
 func (j *Job) statusResource() string {
 	return fmt.Sprintf("trainer.kubeflow.org/v1alpha1/namespaces/%s/trainjobs/%s/status", j.TrainJob.Namespace, j.TrainJob.Name)
@@ -71,8 +71,8 @@ func (j *Job) statusResource() string {
 
 func (j *Job) statusConfigName() string { return j.TrainJob.Name + "-tls-config" }
 
-// statusConfig brings the server's certificate to the Pods. The controller makes it for every
-// TrainJob, also for one without a trainer job.
+// statusConfig returns the ConfigMap with the server's certificate. The controller makes it for every TrainJob, even
+// without a trainer job.
 func (j *Job) statusConfig() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

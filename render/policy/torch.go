@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). A TrainJob
-// without spec.trainer gets none of it but in the containers that envInjection names.
+// torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). In a TrainJob without
+// spec.trainer, only the containers that envInjection names get it.
 func torch(j *Job) bool {
 	policy := j.source().Torch
 	if policy == nil {
@@ -83,7 +83,7 @@ func (p procs) String() string {
 	return strconv.Itoa(p.number)
 }
 
-// procsFrom is where that number comes from.
+// procsFrom returns the origin of that number.
 func (j *Job) procsFrom() Writer {
 	switch t := j.TrainJob.Spec.Trainer; {
 	case t != nil && t.NumProcPerNode != nil:
@@ -95,7 +95,7 @@ func (j *Job) procsFrom() Writer {
 	}
 }
 
-// procs takes spec.trainer.numProcPerNode, else "auto" where there are GPUs, else one a CPU.
+// procs returns spec.trainer.numProcPerNode, else "auto" if there are GPUs, else one process per CPU.
 func (j *Job) procs() procs {
 	resources := j.perNode()
 	p := procs{auto: true, gpus: gpus(resources)}

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// isTorchTune reports whether the trainer's command asks for torchtune: it is exactly "tune run".
+// isTorchTune reports whether the trainer's command is exactly "tune run", which asks for torchtune.
 func isTorchTune(command []string) bool { return slices.Equal(command, []string{"tune", "run"}) }
 
-// torchTune completes torchtune's command: the rendezvous where there is more than one process, the
-// recipe and the configuration that fit the job's size and arguments, and the paths that the
-// runtime's own command fixes (Trainer v2.3.0 pkg/runtime/framework/plugins/torch torchtune.go).
+// torchTune completes torchtune's command (Trainer v2.3.0 pkg/runtime/framework/plugins/torch torchtune.go). It adds
+// the rendezvous for several processes, and the recipe and configuration for the job's size and arguments. It also
+// adds the paths that the runtime's own command sets.
 func (j *Job) torchTune(nodes int32, p procs) {
 	command := slices.Clone(j.Command)
 	if nodes > 1 || !p.auto && p.number > 1 || p.auto && p.gpus > 1 {
@@ -22,8 +22,8 @@ func (j *Job) torchTune(nodes int32, p procs) {
 	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), policyWriter("torch").from("spec", "trainer", "command")
 }
 
-// torchTuneRecipe picks the recipe and the suffix of its configuration. With several nodes LoRA is
-// not to be had, and its arguments are passed to a full fine-tuning.
+// torchTuneRecipe returns the recipe and the suffix of its configuration. Several nodes exclude LoRA, so a full
+// fine-tuning gets its arguments.
 func torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string) {
 	lora := slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "model.lora_attn_modules") })
 	qlora := isTrue(args, "model.quantize_base") && !isTrue(args, "model.use_dora")
@@ -31,7 +31,7 @@ func torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string
 	switch {
 	case nodes > 1:
 		return "full_finetune_distributed", "_full_multinode"
-	case nodes < 1: // zero and less pass the admission, and take the configuration of one node
+	case nodes < 1: // admission accepts zero and less, and they get the configuration of one node
 		return "full_finetune_distributed", "_full"
 	case single && qlora:
 		return "lora_finetune_single_device", "_qlora_single_device"
@@ -56,8 +56,8 @@ func isTrue(args []string, item string) bool {
 	})
 }
 
-// torchTuneModel reads the model off the runtime's name, torchtune-<family>-<size>: it is "" where
-// the name has another number of dashes.
+// torchTuneModel returns the model in the runtime's name, torchtune-<family>-<size>. It returns "" if the name has
+// another number of dashes.
 func torchTuneModel(runtime string) string {
 	parts := strings.Split(runtime, "-")
 	if len(parts) != 3 {
@@ -66,7 +66,7 @@ func torchTuneModel(runtime string) string {
 	return strings.ReplaceAll(parts[1], ".", "_") + "/" + strings.ToUpper(parts[2])
 }
 
-// torchTunePaths are the items of the node containers' commands that a TrainJob may not set.
+// torchTunePaths returns the items of the node containers' commands that a TrainJob must not set.
 func (j *Job) torchTunePaths() []string {
 	fixed := []string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}
 	var items []string

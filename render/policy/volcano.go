@@ -7,8 +7,8 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// volcano marks the Pods of every job, the initializers' too, as one group of the scheduler Volcano
-// (Trainer v2.3.0 pkg/runtime/framework/plugins/volcano).
+// volcano marks the Pods of all jobs, even of initializers, as one group of the scheduler Volcano (Trainer v2.3.0
+// pkg/runtime/framework/plugins/volcano).
 func volcano(j *Job) {
 	if p := j.Runtime.PodGroupPolicy; p == nil || p.Volcano == nil {
 		return
@@ -18,8 +18,8 @@ func volcano(j *Job) {
 	}
 }
 
-// volcanoGroup is Volcano's PodGroup. Its queue is an annotation of the JobSet, which a manager's patch
-// may set; its priority class is that of the last job which has one.
+// volcanoGroup returns Volcano's PodGroup. Its queue is an annotation of the JobSet, which a manager's patch may set.
+// Its priority class comes from the last job that has one.
 func (j *Job) volcanoGroup() *scheduling.PodGroup {
 	members, requests := j.gang()
 	group := &scheduling.PodGroup{

@@ -11,19 +11,18 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// The functions of this file are the only ones that write to the JobSet, so that what a policy
-// writes is also what ownership records. They follow Trainer v2.3.0 pkg/apply: an item that is there
-// already is replaced whole and in its place, a new one goes last.
+// Only the functions of this file write to the JobSet, so that ownership records every write of a policy. They follow
+// Trainer v2.3.0 pkg/apply: a write replaces a whole existing item in its place, or appends a new item.
 
-// Path is where the job stands in the JobSet.
+// Path returns the path of the job in the JobSet.
 func (s *PodSet) Path() fieldpath.Path {
 	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", s.filled().Name)}
 }
 
-// JobPath is where the spec of the job's Jobs stands.
+// JobPath returns the path of the spec of the job's Jobs.
 func (s *PodSet) JobPath() fieldpath.Path { return s.Path().Append(jobSpec()...) }
 
-// PodPath is where the spec of the job's Pods stands.
+// PodPath returns the path of the spec of the job's Pods.
 func (s *PodSet) PodPath() fieldpath.Path { return s.Path().Append(podSpec()...) }
 
 var (
@@ -31,17 +30,17 @@ var (
 	podSpec = sync.OnceValue(func() fieldpath.Path { return fieldpath.Fields("template", "spec", "template", "spec") })
 )
 
-// Place is a container and where it stands.
+// Place is a container and its position in a job.
 type Place struct {
 	*corev1.Container
 	set  *PodSet
 	list string
 }
 
-// In places a container in its job; list is "containers" or "initContainers".
+// In returns the place of a container in its job; list is "containers" or "initContainers".
 func (s *PodSet) In(list string, c *corev1.Container) Place { return Place{c, s, list} }
 
-// Path is where a field of the container stands in the JobSet.
+// Path returns the path in the JobSet of a field of the container.
 func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
 	p = p.filled()
 	in := p.set.Path()
@@ -50,8 +49,8 @@ func (p Place) Path(steps ...fieldpath.Step) fieldpath.Path {
 	return append(path, steps...)
 }
 
-// upsert puts an item in the place of the first one that matches it, or last. It returns what stood
-// there, and whether anything did. The list may share memory with nobody else.
+// upsert replaces the first item that matches, or appends the item. It returns the old item, and whether there was
+// one. The list must not share its memory.
 func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool) {
 	for i := range *list {
 		if at := &(*list)[i]; match(at) {
@@ -63,14 +62,14 @@ func upsert[T any](list *[]T, item T, match func(*T) bool) (before T, found bool
 	return before, false
 }
 
-// wrote notes a write to a field, and reports whether Record is to be told of it. What Replaced is about are
-// fields that policies and schedulers write: no manager can set those that the TrainJob writes.
+// wrote updates Replaced after a write, and reports whether to call Record. Replaced covers only the writes of
+// policies and schedulers: managers cannot set the fields that the TrainJob writes.
 func (j *Job) wrote(by Writer, over bool) (recorded bool) {
 	j.Replaced = j.Replaced || over && by.Layer != merge.TrainJobLayer
 	return j.Record != nil
 }
 
-// recordItem tells Record of one upsert.
+// recordItem calls Record for one upsert.
 func recordItem[T any](j *Job, by Writer, path fieldpath.Path, before T, found bool, now T) {
 	if found {
 		j.Record(by.Layer, by.From, path, before, now)
@@ -86,7 +85,7 @@ func (j *Job) UpsertEnv(by Writer, c Place, env ...corev1.EnvVar) {
 	first := firstPlaces(c.Env, name)
 	for i := range env {
 		var e, before corev1.EnvVar
-		env[i].DeepCopyInto(&e) // one list may go to several containers
+		env[i].DeepCopyInto(&e) // several containers may get the same list
 		old := firstPlace(first, c.Env, name, e.Name)
 		found := old >= 0
 		if found {
@@ -113,8 +112,7 @@ func (j *Job) upsertVolumes(by Writer, s *PodSet, volumes ...corev1.Volume) {
 	}
 }
 
-// upsertMounts sets volume mounts of a container, by path: a mount of another volume at that path is
-// replaced.
+// upsertMounts sets volume mounts of a container, by path. It replaces a mount of another volume at that path.
 func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	for _, m := range mounts {
 		before, found := upsert(&c.VolumeMounts, m, func(old *corev1.VolumeMount) bool { return old.MountPath == m.MountPath })
@@ -124,7 +122,7 @@ func (j *Job) upsertMounts(by Writer, c Place, mounts ...corev1.VolumeMount) {
 	}
 }
 
-// appendInit adds an init container after all others, also where one of that name is there already.
+// appendInit adds an init container after all others, even if another one has its name.
 func (j *Job) appendInit(by Writer, s *PodSet, c corev1.Container) {
 	list := &s.pod().InitContainers
 	before := *list
@@ -171,7 +169,7 @@ func (j *Job) SetArgs(by Writer, c Place, args []string) {
 	j.write(by, c, "args", before, encoded(c.Args), len(before) > 0)
 }
 
-// encoded returns what the encoding of a container has of a list: nothing of an empty one.
+// encoded returns the list, or nil for an empty one, as its encoding omits it.
 func encoded(list []string) any {
 	if len(list) == 0 {
 		return nil
@@ -179,8 +177,8 @@ func encoded(list []string) any {
 	return list
 }
 
-// write tells Record of a container's field. Nothing is lost of a command or of arguments: policies build on those
-// that they find.
+// write records a write to a container's field. Command and arguments do not count as replaced, since policies extend
+// the existing ones.
 func (j *Job) write(by Writer, c Place, field string, before, now any, found bool) {
 	if !j.wrote(by, found && field != "command" && field != "args") {
 		return
@@ -191,7 +189,7 @@ func (j *Job) write(by Writer, c Place, field string, before, now any, found boo
 	j.Record(by.Layer, by.From, c.Path(fieldpath.Field(field)), before, now)
 }
 
-// dropClaims takes away a container's resource claims.
+// dropClaims removes a container's resource claims.
 func (j *Job) dropClaims(c Place) {
 	if before := c.Resources.Claims; j.Record != nil && before != nil {
 		by := Computed("spec", "trainer", "resourcesPerNode")
@@ -200,7 +198,7 @@ func (j *Job) dropClaims(c Place) {
 	c.Resources.Claims = nil
 }
 
-// setResources lays spec.trainer's list of resources over a container's, key by key.
+// setResources merges spec.trainer's list of resources into a container's, key by key.
 func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, over corev1.ResourceList) {
 	by := Copied("spec", "trainer", "resourcesPerNode", field)
 	before := *list
@@ -216,8 +214,8 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 	}
 }
 
-// SetCounts gives a job's Jobs their parallelism and completions. Both become the one count, whatever
-// the runtime says (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount).
+// SetCounts sets the parallelism and completions of a job's Jobs. Both become the job's count, whatever the runtime
+// has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount).
 func (j *Job) SetCounts(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	spec := &s.Template.Spec
@@ -239,8 +237,8 @@ func (j *Job) SetCounts(s *PodSet) {
 	}
 }
 
-// SetOneReplica makes a job's replicas one, as the controller does for every job that carries the
-// label of a section of the TrainJob.
+// SetOneReplica sets a job's replicas to one. The controller does so for every job with the label of a TrainJob
+// section.
 func (j *Job) SetOneReplica(s *PodSet) {
 	j, s = j.filled(), s.filled()
 	before := s.Replicas
@@ -251,7 +249,7 @@ func (j *Job) SetOneReplica(s *PodSet) {
 	}
 }
 
-// SetSuspend takes over spec.suspend of the TrainJob, also where it is absent.
+// SetSuspend copies spec.suspend of the TrainJob, even if it is missing.
 func (j *Job) SetSuspend() {
 	j = j.filled()
 	at, now := &j.Template.Spec.Suspend, j.TrainJob.Spec.Suspend
@@ -277,7 +275,7 @@ func (j *Job) SetSuspend() {
 	}
 }
 
-// setPodLabel and setPodAnnotation set one entry of a job's Pods' metadata.
+// setPodLabel and setPodAnnotation set one entry in the metadata of a job's Pods.
 func (j *Job) setPodLabel(by Writer, s *PodSet, key, value string) {
 	j.setEntry(by, s, "labels", &s.Template.Spec.Template.Labels, key, value)
 }

@@ -6,29 +6,29 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Writer is who writes a value, and where in the input it comes from.
+// Writer is the layer that writes a value, and the origin of the value in the input.
 type Writer struct {
 	Layer engine.Layer
 	From  engine.Origin
 }
 
-// Copied is a section of the TrainJob that has the value in the named field. Of a list of variables
-// each one comes from its own item.
+// Copied returns the TrainJob as the writer of a value copied from the named field. In a list of variables, the
+// origin of each one is its own item.
 func Copied(names ...string) Writer {
 	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...)}}
 }
 
-// Computed is a section of the TrainJob from whose named field the value is made.
+// Computed returns the TrainJob as the writer of a value computed from the named field.
 func Computed(names ...string) Writer {
 	return Writer{merge.TrainJobLayer, engine.Origin{Path: fieldpath.Fields(names...), Computed: true}}
 }
 
-// policyWriter is a policy that writes a value of its own, which its section in the runtime asks for.
+// policyWriter returns the writer of a policy's own values. Their origin is its section in the runtime.
 func policyWriter(name string) Writer {
 	return Writer{merge.PolicyLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "mlPolicy", name), Computed: true}}
 }
 
-// writer is the runtime's policy.
+// writer returns the writer of the runtime's policy.
 func (j *Job) writer() Writer {
 	switch name := j.policyName(); {
 	case name != "plain":
@@ -40,13 +40,13 @@ func (j *Job) writer() Writer {
 	}
 }
 
-// from is the writer of a value that is made from the named field of the TrainJob or of the runtime.
+// from returns the writer for a value computed from the named field of the TrainJob or the runtime.
 func (w Writer) from(names ...string) Writer {
 	w.From = engine.Origin{Path: fieldpath.Fields(names...), Computed: true}
 	return w
 }
 
-// counting is the writer of a value that is made from the count of a job.
+// counting returns the writer for a value computed from the count of a job.
 func (w Writer) counting(s *PodSet) Writer {
 	if s != nil && s.CountFrom.From.Path != nil {
 		w.From = engine.Origin{Path: s.CountFrom.From.Path, Computed: true}
@@ -54,7 +54,7 @@ func (w Writer) counting(s *PodSet) Writer {
 	return w
 }
 
-// item is the writer of an item of the list.
+// item returns the writer for an item of the list.
 func (w Writer) item(key, value string) Writer {
 	if w.From.Path != nil && !w.From.Computed {
 		w.From.Path = w.From.Path.Append(fieldpath.Item(key, value))
@@ -62,7 +62,7 @@ func (w Writer) item(key, value string) Writer {
 	return w
 }
 
-// scheduler is a gang scheduler, which its section in the runtime asks for.
+// scheduler returns the writer of a gang scheduler's values. Their origin is its section in the runtime.
 func scheduler(name string) Writer {
 	return Writer{merge.SchedulerLayer(name), engine.Origin{Path: fieldpath.Fields("spec", "podGroupPolicy", name), Computed: true}}
 }

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// xgboost sets up the tracker (Trainer v2.3.0 pkg/runtime/framework/plugins/xgboost): a worker for
-// each GPU, or one for each node. The controller's plain plugin runs beside it, and which of the two
-// writes first changes with every start of the controller; here spec.trainer.env comes first.
+// xgboost sets up the tracker, with one worker per GPU or else per node (Trainer v2.3.0
+// pkg/runtime/framework/plugins/xgboost). The controller also runs its plain plugin, and the order of the two changes
+// with every start of the controller. Here spec.trainer.env comes first.
 func xgboost(j *Job) bool {
 	if j.source().XGBoost == nil {
 		return true

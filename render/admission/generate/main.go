@@ -1,11 +1,11 @@
-// Command generate writes the custom resource definitions that package admission embeds, from the Go
-// types of the API modules that go.mod names:
+// Command generate writes the custom resource definitions that package admission embeds. It makes them from the Go
+// types of the API modules in go.mod:
 //
 //	go run ./render/admission/generate
 //
-// It runs controller-gen, by version, on the two API packages, and writes each definition as compact
-// JSON, compressed without a time, so that the same modules give the same bytes. A test of the package
-// compares the result with the definitions that the modules ship.
+// It runs controller-gen at a fixed version on the two API packages. It writes each definition as compact JSON,
+// compressed without a time, so that the same modules give the same bytes. A test of the package compares the result
+// with the definitions that the modules ship.
 package main
 
 import (
@@ -22,8 +22,7 @@ import (
 
 const (
 	controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.18.0"
-	// options are those with which the two projects generate their own definitions, but for the
-	// descriptions, which say nothing to a machine.
+	// The two projects generate their own definitions with these options, but with descriptions.
 	options = "crd:generateEmbeddedObjectMeta=true,maxDescLen=0"
 	out     = "render/admission/crds"
 )

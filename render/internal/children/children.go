@@ -1,17 +1,18 @@
-// Package children makes the objects that controllers make of a JobSet: Jobs, a Service, volume claims and Pods.
+// Package children makes the objects that controllers make from a JobSet: Jobs, a Service, volume claims and Pods.
 //
-// New fills in the defaults of a JobSet and counts its Jobs. Each Members stands for one replicated job: Job makes one of its Jobs, and
-// Pods makes the Pods of one. The sources are the JobSet controller and webhooks (JobSet v0.12.0 pkg/controllers, pkg/webhooks), the Job
-// controller (Kubernetes v1.36.3 pkg/controller/job), and the API server, which changes objects when it stores them (pkg/registry).
+// New fills in the defaults of a JobSet and counts its Jobs. Each Members represents one replicated job. Its method
+// Job makes one Job, and Pods makes the Pods of one. The sources are the JobSet controller and webhooks (JobSet
+// v0.12.0 pkg/controllers, pkg/webhooks) and the Job controller (Kubernetes v1.36.3 pkg/controller/job). Another
+// source is the API server, which changes objects when it stores them (pkg/registry).
 //
-//	waits.go      which Jobs there are, and what they wait for
+//	waits.go      the Jobs of a JobSet, and their dependencies
 //	job.go        a Job
 //	service.go    the Service
-//	claims.go     the claims that all Pods share; ephemeral.go has those of one Pod
-//	selection.go  which Pods are meant
+//	claims.go     the claims that all Pods share; ephemeral.go has the claims of one Pod
+//	selection.go  the selection of Pods
 //	pod.go        a Pod
-//	stored.go     what the API server changes
-//	findings.go   what a reader of the children should know, with endpoints.go
+//	stored.go     the changes of the API server
+//	findings.go   findings on the children, with endpoints.go
 package children
 
 import (
@@ -27,11 +28,11 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// maxJobs is how many Jobs one JobSet may have here. Far fewer fit into a cluster; without a limit
-// a mistyped number of replicas would take all memory.
+// maxJobs is the maximum number of Jobs of one JobSet. No cluster holds as many. Without a limit, a mistyped number
+// of replicas would take all memory.
 const maxJobs = 100_000
 
-// Options says what the children hold. Its fields are those of render.JobsOptions.
+// Options configures the children. Its fields are the fields of render.JobsOptions.
 type Options struct {
 	Stored          bool
 	JobSetUID       types.UID
@@ -40,17 +41,18 @@ type Options struct {
 	OwnerReferences bool
 }
 
-// Family is what the child Jobs of one JobSet have in common, worked out once.
+// Family holds the values that the child Jobs of one JobSet share.
 type Family struct {
-	*jobset.JobSet // a copy, defaulted
+	*jobset.JobSet // a copy with defaults
 	opts           Options
 	uid            types.UID
-	subdomain      string // empty when DNS hostnames are off
-	globalReplicas int    // of all replicated jobs together
+	subdomain      string // empty if DNS hostnames are off
+	globalReplicas int    // total of all replicated jobs
 	Members        []*Members
 }
 
-// New returns the children of a JobSet, which it leaves as it is. It refuses a JobSet without a name.
+// New returns the children of a JobSet, which it does not change. It returns an error for nil and for a JobSet
+// without a name.
 func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	if js == nil {
 		return nil, fmt.Errorf("render: there is no JobSet; pass one that is not nil")
@@ -94,7 +96,7 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	return f, nil
 }
 
-// owner is the reference by which the JobSet owns what its controller makes.
+// owner returns the owner references to the JobSet, or nil if they are off.
 func (f *Family) owner() []metav1.OwnerReference {
 	if !f.opts.OwnerReferences {
 		return nil
@@ -109,5 +111,5 @@ func controlledBy(apiVersion, kind, name string, uid types.UID) []metav1.OwnerRe
 	}}
 }
 
-// suspended tells whether the JobSet is suspended, and so its Jobs.
+// suspended reports whether the JobSet, and so its Jobs, are suspended.
 func (f *Family) suspended() bool { return f.Spec.Suspend != nil && *f.Spec.Suspend }

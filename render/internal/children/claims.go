@@ -8,9 +8,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Claims are the volume claims that all Pods of the JobSet share. A claim that is to be retained has
-// no owner, so that it outlives the JobSet. Of the template's metadata, only labels and annotations
-// reach the claim.
+// Claims returns the volume claims that all Pods of the JobSet share. A retained claim has no owner, so that it
+// outlives the JobSet. Of the template's metadata, only labels and annotations reach the claim.
 func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 	var claims []*corev1.PersistentVolumeClaim
 	for _, policy := range f.Spec.VolumeClaimPolicies {
@@ -39,8 +38,8 @@ func (f *Family) Claims() []*corev1.PersistentVolumeClaim {
 
 func (f *Family) claimName(template string) string { return template + "-" + f.Name }
 
-// claimVolumes are the volumes for those claims that a container of the Pod mounts, by the name of
-// the claim's template.
+// claimVolumes returns the volumes for the claims that a container of the Pod mounts. A mount names the template of
+// the claim.
 func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
 	mounted := map[string]bool{}
 	for mount := range volumeMounts(pod) {
@@ -63,7 +62,7 @@ func (f *Family) claimVolumes(pod *corev1.PodSpec) []corev1.Volume {
 	return volumes
 }
 
-// volumeMounts are those of the containers and init containers.
+// volumeMounts yields the mounts of the init containers and containers.
 func volumeMounts(pod *corev1.PodSpec) iter.Seq[*corev1.VolumeMount] {
 	return func(yield func(*corev1.VolumeMount) bool) {
 		for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {

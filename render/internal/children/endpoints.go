@@ -15,9 +15,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// lostEndpoints finds the addresses of Pods of this JobSet that no Pod has: of the coordinator, and
-// whatever is written like one in a container's environment or command line, or in a ConfigMap that
-// comes with the JobSet.
+// lostEndpoints reports addresses of Pods that the JobSet does not have. It checks the coordinator, and every string
+// in the form of such an address. It finds these in companion ConfigMaps, and in the environment and command line of
+// containers.
 func (f *Family) lostEndpoints() finding.List {
 	var found finding.List
 	jobSet := fieldpath.Object{Kind: "JobSet", Namespace: f.Namespace, Name: f.Name}
@@ -79,9 +79,9 @@ func (f *Family) lostEndpoints() finding.List {
 	return found
 }
 
-// endpointPattern finds hosts written like those of this JobSet's Pods: replicated job, index of the
-// Job, index of the Pod and subdomain. Only the JobSet's own subdomain and its name, which takes its
-// place by default, count: what looks alike under another may belong to another JobSet.
+// endpointPattern matches hosts in the form of this JobSet's Pods. It captures the replicated job, the index of the
+// Job, the index of the Pod and the subdomain. The subdomain must be the JobSet's own, or its name, which is the
+// default. A host in another subdomain may belong to another JobSet.
 func (f *Family) endpointPattern() *regexp.Regexp {
 	quote := func(name string) string { return regexp.QuoteMeta(strings.ToValidUTF8(name, "?")) }
 	name := quote(f.Name)
@@ -92,7 +92,7 @@ func (f *Family) endpointPattern() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])` + name + `-([a-z0-9-]*[a-z0-9])-([0-9]+)-([0-9]+)\.(` + domains + `)(?:$|[^a-zA-Z0-9-])`)
 }
 
-// noSuchPod says why no Pod has the host that the parts make up; it is empty when a Pod has it.
+// noSuchPod returns the reason why no Pod has this host, or the empty string if a Pod has it.
 func (f *Family) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) string {
 	i := slices.IndexFunc(f.Members, func(m *Members) bool { return m.Name == replicatedJob })
 	if i < 0 {
@@ -118,7 +118,7 @@ func (f *Family) noSuchPod(replicatedJob, jobIndex, podIndex, subdomain string) 
 	}
 }
 
-// below tells whether the text is an index of a list of that length.
+// below reports whether the string is an index into a list of that length.
 func below(index string, length int) bool {
 	i, err := strconv.Atoi(index)
 	return err == nil && 0 <= i && i < length

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EphemeralClaims returns the volume claims that the cluster makes for the generic ephemeral volumes of one Pod (Kubernetes v1.36.3
-// pkg/controller/volume/ephemeral).
+// EphemeralClaims returns the claims of one Pod's generic ephemeral volumes, see render.EphemeralClaims (Kubernetes
+// v1.36.3 pkg/controller/volume/ephemeral).
 func EphemeralClaims(pod *corev1.Pod, suffix string) []*corev1.PersistentVolumeClaim {
 	if pod == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Findings are what a reader of the children should know, in the order of the JobSet's fields.
+// Findings returns the findings on the children: first on the JobSet, then on each replicated job, then on lost
+// endpoints.
 func (f *Family) Findings() finding.List {
 	var found finding.List
 	report := func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string) {
@@ -54,7 +55,7 @@ func (f *Family) Findings() finding.List {
 
 type reporter func(severity finding.Severity, code finding.Code, path fieldpath.Path, message, help string)
 
-// reportPodless warns of Jobs that the Job controller of this cluster makes no Pods of.
+// reportPodless warns of Jobs for which the Job controller of this cluster creates no Pods.
 func (f *Family) reportPodless(members *Members, report reporter) {
 	spec, at := &members.Template.Spec, members.path().Append(fieldpath.Fields("template", "spec")...)
 	if isManagedElsewhere(spec) && *spec.ManagedBy != "" {
@@ -69,9 +70,8 @@ func (f *Family) reportPodless(members *Members, report reporter) {
 	}
 }
 
-// reportPlacement tells which Pods an exclusive placement without the node-selector strategy keeps
-// back: all but the one of index 0, until that one is scheduled (JobSet v0.12.0
-// pkg/webhooks/pod_webhook.go).
+// reportPlacement reports the Pods that an exclusive placement without the node-selector strategy delays. All other
+// Pods wait until the Pod of index 0 is scheduled (JobSet v0.12.0 pkg/webhooks/pod_webhook.go).
 func (f *Family) reportPlacement(members *Members, report reporter) {
 	if !WebhookPlaces(members.podAnnotations()) {
 		return
@@ -100,7 +100,7 @@ func (f *Family) reportPriority(members *Members, report reporter) {
 	}
 }
 
-// TooManyJobs tells whether there are more Jobs than maxJobs, whatever their numbers add up to.
+// TooManyJobs reports whether there are more Jobs than maxJobs. It stops at the limit, so the sum cannot overflow.
 func (f *Family) TooManyJobs() bool {
 	jobs := 0
 	for _, members := range f.Members {
@@ -111,7 +111,7 @@ func (f *Family) TooManyJobs() bool {
 	return false
 }
 
-// names are the replicated jobs of that presence.
+// names returns the names of the replicated jobs with that presence.
 func (f *Family) names(p presence) []string {
 	var names []string
 	for _, members := range f.Members {
@@ -130,12 +130,12 @@ func quoted(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// path is the replicated job in the JobSet.
+// path returns the path of the replicated job in the JobSet.
 func (m *Members) path() fieldpath.Path {
 	return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", m.Name))
 }
 
-// podAnnotations are those that the placement of the Pods hangs on.
+// podAnnotations returns the annotations that decide the placement of the Pods.
 func (m *Members) podAnnotations() map[string]string {
 	return overlay(m.Template.Spec.Template.Annotations,
 		exclusivePlacement(m.family.Annotations), exclusivePlacement(m.Template.Annotations))

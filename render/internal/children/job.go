@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// restartAttemptKey counts the restarts of the whole JobSet. The module of JobSet's API does not
+// restartAttemptKey is the label with the number of restarts of the whole JobSet. The module of JobSet's API does not
 // export it (JobSet v0.12.0 pkg/constants).
 const restartAttemptKey = "jobset.sigs.k8s.io/restart-attempt"
 
@@ -24,23 +24,22 @@ const restartAttemptKey = "jobset.sigs.k8s.io/restart-attempt"
 type Members struct {
 	*jobset.ReplicatedJob
 	family *Family
-	// firstOfAll and firstInGroup are how many Jobs stand before its first, in the JobSet and in
-	// its group.
+	// firstOfAll and firstInGroup are the numbers of Jobs before its first Job, in the JobSet and in its group.
 	firstOfAll, firstInGroup, groupReplicas int
 	WaitsFor                                []jobset.DependsOn
 	presence                                presence
 
-	shared *sharedJob // made by the first call of job
+	shared *sharedJob // made by the first call of Job
 }
 
-// sharedJob is what all Jobs of one replicated job have in common.
+// sharedJob holds the values that all Jobs of one replicated job share.
 type sharedJob struct {
-	marks map[string]string // the labels that are annotations too
+	marks map[string]string // labels that are also annotations
 	job   batchv1.Job
 }
 
-// Job returns the child Job of the index. Jobs of one replicated job share memory: the caller may
-// change the Job and its maps, but nothing behind another pointer or slice.
+// Job returns the child Job of the index. Jobs of one replicated job share memory. The caller may change the Job and
+// its maps, but nothing behind another pointer or slice.
 func (m *Members) Job(index int) *batchv1.Job {
 	if m.shared == nil {
 		m.shared = m.newSharedJob()
@@ -105,8 +104,8 @@ func (m *Members) newSharedJob() *sharedJob {
 	return &sharedJob{marks: marks, job: job}
 }
 
-// mark writes the JobSet controller's labels and annotations over the author's. The two sets are
-// the same, but for exclusive placement, which is asked for by annotation.
+// mark writes the JobSet controller's labels and annotations over the author's. Both get the same keys, except that
+// only annotations ask for exclusive placement.
 func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 	f := m.family
 	key := sha1.Sum([]byte(f.Namespace + "/" + jobName))
@@ -121,8 +120,8 @@ func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 		exclusivePlacement(f.Annotations), exclusivePlacement(m.Template.Annotations))
 }
 
-// exclusivePlacement are the annotations that ask for exclusive placement. The strategy counts only
-// beside the topology.
+// exclusivePlacement returns the annotations that ask for exclusive placement. The strategy counts only with the
+// topology.
 func exclusivePlacement(annotations map[string]string) map[string]string {
 	topology, ok := annotations[jobset.ExclusiveKey]
 	if !ok {
@@ -148,8 +147,8 @@ func overlay(layers ...map[string]string) map[string]string {
 	return merged
 }
 
-// placeByNodeSelector sends all Pods of a Job to the nodes that somebody has labelled with its name
-// and tainted for everybody else.
+// placeByNodeSelector sends all Pods of a Job to the nodes with the label of the Job. An administrator labels these
+// nodes, and taints them against other Pods.
 func placeByNodeSelector(pod *corev1.PodSpec, label string) {
 	pod.NodeSelector = overlay(pod.NodeSelector, map[string]string{jobset.NamespacedJobKey: label})
 	pod.Tolerations = append(slices.Clip(pod.Tolerations), corev1.Toleration{
@@ -157,8 +156,8 @@ func placeByNodeSelector(pod *corev1.PodSpec, label string) {
 	})
 }
 
-// coordinatorEndpoint is where the Pod that spec.coordinator names can be reached. As upstream, it
-// has a subdomain also where DNS hostnames are off.
+// coordinatorEndpoint returns the address of the Pod that spec.coordinator names. As upstream, it has a subdomain
+// even if DNS hostnames are off.
 func (f *Family) coordinatorEndpoint() string {
 	c, subdomain := f.Spec.Coordinator, f.Spec.Network.Subdomain
 	if subdomain == "" {
@@ -167,14 +166,14 @@ func (f *Family) coordinatorEndpoint() string {
 	return fmt.Sprintf("%s-%s-%d-%d.%s", f.Name, c.ReplicatedJob, c.JobIndex, c.PodIndex, subdomain)
 }
 
-// The labels without a prefix that the Job API still writes beside those with one.
+// The Job API still writes these labels in addition to the labels with a prefix.
 const (
 	legacyJobNameLabel       = "job-name"
 	legacyControllerUIDLabel = "controller-uid"
 )
 
-// storeJob adds what the Job API writes on creation: labels by which a Job finds its Pods, unless
-// its author set others or took the selector into his own hands.
+// storeJob adds the labels and the selector that the Job API writes on creation. A Job finds its Pods with them.
+// storeJob keeps the author's values, and skips a Job with manualSelector.
 func (m *Members) storeJob(job *batchv1.Job) {
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		return
@@ -207,8 +206,8 @@ func (m *Members) storeJob(job *batchv1.Job) {
 	job.Spec.Selector = selector
 }
 
-// setDefaultCounts says how many Pods a Job has whose author left it open: one at a time, and one in
-// all where he said nothing at all (Kubernetes v1.36.3 pkg/apis/batch/v1).
+// setDefaultCounts sets the defaults of a Job's counts: a parallelism of one. If neither count is set, completions
+// becomes one (Kubernetes v1.36.3 pkg/apis/batch/v1).
 func setDefaultCounts(spec *batchv1.JobSpec) {
 	if spec.Parallelism == nil && spec.Completions == nil {
 		defaults.SetPointer(&spec.Completions, 1)

@@ -14,20 +14,18 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// The names that the Job controller writes into Pods and the API's Go module does not export
-// (Kubernetes v1.36.3 pkg/controller/job), and the label of JobSet's Pod webhook (JobSet v0.12.0
-// pkg/constants).
+// The Job controller writes completionIndexEnv, which the API's Go module does not export (Kubernetes v1.36.3
+// pkg/controller/job). JobSet's Pod webhook writes the label PriorityKey (JobSet v0.12.0 pkg/constants).
 const (
 	completionIndexEnv = "JOB_COMPLETION_INDEX"
 	// PriorityKey is the label with the value of the priority of a Pod.
 	PriorityKey = "jobset.sigs.k8s.io/priority"
 )
 
-// maxGenerateName is how long a generateName may be so that the random suffix of five still fits
-// into a DNS label.
+// maxGenerateName is the maximum length of a generateName whose random suffix of five still fits into a DNS label.
 const maxGenerateName = 63 - 5
 
-// Pods makes the Pods of one Job. What they share is made once.
+// Pods makes the Pods of one Job. It makes their shared parts once.
 type Pods struct {
 	job           *batchv1.Job
 	shared        corev1.Pod
@@ -40,7 +38,7 @@ type Pods struct {
 // Pods returns the Pods of the Job of the index.
 func (m *Members) Pods(index int) *Pods { return newPods(m.Job(index), m.family.opts) }
 
-// newPods takes over the Job: it writes into its maps.
+// newPods takes over the Job and writes into its maps.
 func newPods(job *batchv1.Job, opts Options) *Pods {
 	template := &job.Spec.Template
 	p := &Pods{
@@ -79,8 +77,7 @@ func newPods(job *batchv1.Job, opts Options) *Pods {
 	return p
 }
 
-// withCompletionIndex tells containers the index of their Pod, unless they have a variable of that
-// name already.
+// withCompletionIndex adds the variable for the completion index to containers that lack a variable of that name.
 func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 	containers = slices.Clone(containers)
 	for i := range containers {
@@ -98,8 +95,8 @@ func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 	return containers
 }
 
-// admit does what the admission of the Pods does: their priority is looked up, then JobSet's webhook
-// writes it into a label and places the Pods, unless the node-selector strategy has done so.
+// admit applies the admission of the Pods. Admission sets their priority. JobSet's webhook then writes it into a
+// label and places the Pods. The webhook skips Pods of the node-selector strategy.
 func (p *Pods) admit(opts Options) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
@@ -126,17 +123,18 @@ func (p *Pods) admit(opts Options) {
 	}
 }
 
-// podPriority is the priority that admission gives a Pod, and whether that can be told without a
-// cluster: not for a PriorityClass that somebody made. A cluster's own default class is not known
-// either; there, most have none.
+// podPriority returns the priority that admission gives a Pod, and whether it is known without a cluster. It is
+// unknown for a custom PriorityClass. A cluster may also have a default class of its own; podPriority assumes none,
+// as in most clusters.
 func podPriority(spec *corev1.PodSpec) (priority int32, known bool) {
 	if priority, known = SystemPriority(spec.PriorityClassName); known || spec.Priority == nil {
 		return priority, known
 	}
-	return *spec.Priority, true // refused if the class has another
+	return *spec.Priority, true // the cluster rejects another value than that of the class
 }
 
-// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class.
+// SystemPriority returns the priority of a PriorityClass that every cluster has, or of a Pod without a class. It
+// returns false for other classes.
 func SystemPriority(class string) (priority int32, known bool) {
 	switch class {
 	case "":
@@ -150,15 +148,15 @@ func SystemPriority(class string) (priority int32, known bool) {
 	}
 }
 
-// WebhookPlaces tells whether JobSet's Pod webhook does the exclusive placement.
+// WebhookPlaces reports whether JobSet's Pod webhook does the exclusive placement.
 func WebhookPlaces(annotations map[string]string) bool {
 	_, exclusive := annotations[jobset.ExclusiveKey]
 	_, byNodeSelector := annotations[jobset.NodeSelectorStrategyKey]
 	return exclusive && !byNodeSelector
 }
 
-// exclusiveAffinity draws the Pods of one Job into one topology domain and keeps those of other Jobs
-// of the same priority out of it. Its terms come after those of the template.
+// exclusiveAffinity returns an affinity that puts the Pods of one Job into one topology domain. It keeps Pods of
+// other Jobs with the same priority out of the domain. Its terms follow the terms of the template.
 func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 	affinity := pod.Spec.Affinity.DeepCopy()
 	defaults.SetPointer(&affinity, corev1.Affinity{})
@@ -190,7 +188,7 @@ func exclusiveAffinity(pod *corev1.Pod) *corev1.Affinity {
 	return affinity
 }
 
-// Pod is the Pod of the index.
+// Pod returns the Pod of the index.
 func (p *Pods) Pod(index int) *corev1.Pod {
 	pod := p.shared
 	pod.Labels, pod.Annotations = maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
@@ -218,7 +216,7 @@ func (p *Pods) number(pod *corev1.Pod, index int) {
 	}
 }
 
-// indexedGenerateName cuts the Job's name, never the index, to what a generateName may hold.
+// indexedGenerateName shortens the Job's name, never the index, to fit maxGenerateName.
 func indexedGenerateName(job, index string) string {
 	suffix := "-" + index + "-"
 	return job[:min(len(job), maxGenerateName-len(suffix))] + suffix

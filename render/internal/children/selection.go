@@ -9,7 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// Selection selects Pods of a JobSet. Its fields are those of render.PodsOptions.
+// Selection selects Pods of a JobSet. Its fields are the fields of render.PodsOptions.
 type Selection struct {
 	Job        string
 	Indexes    *IndexRange
@@ -19,7 +19,7 @@ type Selection struct {
 // IndexRange holds the indexes from First to Last, both included.
 type IndexRange struct{ First, Last int }
 
-// Check refuses a selection that cannot be meant.
+// Check returns an error for an invalid range, and for a name that no Job has.
 func (s Selection) Check(f *Family) error {
 	if r := s.Indexes; r != nil && (r.First < 0 || r.Last < r.First) {
 		return fmt.Errorf("indexes %d..%d of Pods: give the first and then the last, from 0", r.First, r.Last)
@@ -38,7 +38,7 @@ func (s Selection) Check(f *Family) error {
 		f.Namespace, f.Name, s.Job, quoted(names), f.Name+"-"+slices.Concat(names, []string{"node"})[0]+"-0")
 }
 
-// Members yields the replicated jobs that have Pods in the selection, with the indexes of each Job's.
+// Members yields the replicated jobs with selected Pods, and the indexes of these Pods in each Job.
 func (s Selection) Members(f *Family) iter.Seq2[*Members, IndexRange] {
 	return func(yield func(*Members, IndexRange) bool) {
 		for _, members := range f.Members {
@@ -54,7 +54,7 @@ func (s Selection) Members(f *Family) iter.Seq2[*Members, IndexRange] {
 	}
 }
 
-// Jobs are the indexes of the child Jobs that the selection holds.
+// Jobs yields the indexes of the selected child Jobs.
 func (s Selection) Jobs(members *Members) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for index := range int(members.Replicas) {
@@ -68,7 +68,7 @@ func (s Selection) Jobs(members *Members) iter.Seq[int] {
 	}
 }
 
-// indexes are the first and the last index that the selection holds of a Job's Pods.
+// indexes returns the first and the last index of the selected Pods of a Job.
 func (s Selection) indexes(spec *batchv1.JobSpec) (first, last int) {
 	counts := newPodCounts(spec)
 	last = counts.atStart - 1
@@ -86,17 +86,17 @@ func isManagedElsewhere(spec *batchv1.JobSpec) bool {
 	return spec.ManagedBy != nil && *spec.ManagedBy != batchv1.JobControllerName
 }
 
-// isPastDeadline reports whether the Job controller finds the deadline exceeded before it creates Pods: a deadline
-// of zero, or one that overflows a duration to a negative one.
+// isPastDeadline reports whether the deadline is exceeded before the Job controller creates Pods. This holds for a
+// deadline of zero, and for one that overflows to a negative duration.
 func isPastDeadline(spec *batchv1.JobSpec) bool {
 	return spec.ActiveDeadlineSeconds != nil && time.Duration(*spec.ActiveDeadlineSeconds)*time.Second <= 0
 }
 
-// podCounts are how many Pods a Job creates at its start, and until it is complete when none fails.
+// podCounts are the numbers of Pods that a Job creates at its start, and until it completes without failures.
 type podCounts struct{ atStart, all int }
 
-// newPodCounts counts as the Job controller does: at most as many at a time as parallelism says, and
-// no more than there are completions left. Without completions, as many as parallelism says.
+// newPodCounts counts as the Job controller does: at most parallelism Pods at a time, and at most the remaining
+// completions. Without completions, parallelism is the number of Pods.
 func newPodCounts(spec *batchv1.JobSpec) podCounts {
 	counted := batchv1.JobSpec{Parallelism: spec.Parallelism, Completions: spec.Completions}
 	setDefaultCounts(&counted)

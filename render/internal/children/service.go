@@ -6,8 +6,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// Service is the headless Service behind the Pods' DNS names, or nil when they have none. The
-// cluster takes a Service of that name that is there already as it is.
+// Service returns the headless Service for the Pods' DNS names, or nil if they have none. If a Service of that name
+// exists, the cluster keeps it unchanged.
 func (f *Family) Service() *corev1.Service {
 	if f.subdomain == "" {
 		return nil

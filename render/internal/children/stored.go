@@ -12,9 +12,9 @@ import (
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
-// This file holds what the API server changes in Jobs, Pods and claims when it stores them, besides the defaults
-// that say nothing (Kubernetes v1.36.3 pkg/apis/core/v1, pkg/api/pod, pkg/registry/core, the feature gates at their
-// defaults).
+// This file holds the changes of the API server to Jobs, Pods and claims when it stores them. It skips defaults
+// without information. The sources are Kubernetes v1.36.3 pkg/apis/core/v1, pkg/api/pod and pkg/registry/core, with
+// default feature gates.
 
 // storePodTemplate changes a Pod template as the Job API does.
 func storePodTemplate(template *corev1.PodTemplateSpec) {
@@ -62,7 +62,7 @@ func storePodTemplate(template *corev1.PodTemplateSpec) {
 	}
 }
 
-// roundUp rounds quantities up to thousandths, the finest that the API stores.
+// roundUp rounds quantities up to thousandths, the finest unit that the API stores.
 func roundUp(list corev1.ResourceList) {
 	for name, quantity := range list {
 		quantity.RoundUp(resource.Milli)
@@ -70,8 +70,8 @@ func roundUp(list corev1.ResourceList) {
 	}
 }
 
-// storeClaim changes a claim as its API does. The two forms of its data source mirror each other. The old one may
-// name claims and snapshots only, the new one no other namespace.
+// storeClaim changes a claim as its API does. The two forms of its data source mirror each other. The old form names
+// only claims and snapshots, and the new form must not name another namespace.
 func storeClaim(spec *corev1.PersistentVolumeClaimSpec) {
 	roundUp(spec.Resources.Limits)
 	roundUp(spec.Resources.Requests)
@@ -97,7 +97,7 @@ func isClaimOrSnapshot(source *corev1.TypedLocalObjectReference) bool {
 		source.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
 }
 
-// appArmorProfiles returns the containers of a Pod, with the profiles that annotations choose as fields.
+// appArmorProfiles returns the containers of a Pod, with fields for the profiles that annotations choose.
 func appArmorProfiles(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return containers
@@ -123,7 +123,7 @@ func appArmorProfiles(pod *corev1.Pod, containers []corev1.Container) []corev1.C
 	return containers
 }
 
-// appArmorProfile is the profile that the value of an annotation chooses, nil for an invalid one.
+// appArmorProfile returns the profile that the value of an annotation chooses, or nil for an invalid value.
 func appArmorProfile(annotation string) *corev1.AppArmorProfile {
 	const longest = 4095
 	switch annotation {
@@ -146,7 +146,8 @@ func hasLabelKeys(spec *corev1.PodSpec) bool {
 	return has || slices.ContainsFunc(spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return len(c.MatchLabelKeys) > 0 })
 }
 
-// selectLabels adds the labels that matchLabelKeys and mismatchLabelKeys name to the selectors beside them.
+// selectLabels adds the labels of matchLabelKeys and mismatchLabelKeys to the selector of the same term or
+// constraint.
 func selectLabels(spec *corev1.PodSpec, labels map[string]string) {
 	add := func(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
 		for _, key := range keys {
@@ -168,7 +169,7 @@ func selectLabels(spec *corev1.PodSpec, labels map[string]string) {
 	}
 }
 
-// eachTerm visits the terms of the affinity to Pods and against them.
+// eachTerm visits the terms of Pod affinity and anti-affinity.
 func eachTerm(affinity *corev1.Affinity, visit func(*corev1.PodAffinityTerm)) {
 	if affinity == nil {
 		return

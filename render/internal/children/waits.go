@@ -2,7 +2,7 @@ package children
 
 import jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-// presence tells whether a JobSet, as it stands, has the Jobs of one of its replicated jobs.
+// presence is whether and when a JobSet has the Jobs of one of its replicated jobs.
 type presence int
 
 const (
@@ -11,15 +11,14 @@ const (
 	never
 )
 
-// IsPresent reports whether the JobSet has the Jobs as it stands.
+// IsPresent reports whether the JobSet has the Jobs in its present state.
 func (m *Members) IsPresent() bool { return m.presence == present }
 
-// resolveWaits works out what each replicated job waits for, and whether its Jobs come at all. A
-// replicated job that depends on others is created only when theirs are ready or complete, which
-// never happens while the JobSet is suspended. One that depends on itself, on an unknown one or on
-// one that never comes, never comes itself. One that depends on a later one does not wait: the
-// controller counts as it goes and finds none of none missing (JobSet v0.12.0
-// pkg/controllers/depends_on.go).
+// resolveWaits finds the dependencies of each replicated job, and whether the controller creates its Jobs. It creates
+// a job with dependencies only when their Jobs are ready or complete. That never happens while the JobSet is
+// suspended. A job that depends on itself, or on an unknown job, is never created. The same holds for its dependents.
+// A job that depends on a later one does not wait. The controller counts only the Jobs that it has seen so far, and
+// finds none missing (JobSet v0.12.0 pkg/controllers/depends_on.go).
 func (f *Family) resolveWaits() {
 	inOrder := f.Spec.StartupPolicy.StartupPolicyOrder == jobset.InOrder
 	before := map[string]*Members{}

@@ -7,8 +7,8 @@ import (
 	"github.com/trainweld/trainweld/render/policy"
 )
 
-// Companion fills in what the API server fills in when a companion is stored: the defaults of
-// Volcano's CRD and the type of a Secret. ConfigMaps and the PodGroup of scheduler-plugins have none.
+// Companion fills in the API server's defaults for a companion. They are the defaults of Volcano's CRD and the type
+// of a Secret. ConfigMaps and the PodGroup of scheduler-plugins have no defaults.
 func Companion(object policy.Object) {
 	switch o := object.(type) {
 	case *corev1.Secret:

@@ -1,7 +1,8 @@
 // Package defaults fills in the fields that a cluster fills in.
 //
-// JobSetSpec decides which children a JobSet has. PodTemplate and its parts follow the definition of JobSet v0.12.0
-// (config/components/crd), and Companion those of the objects beside the JobSet. Each writes only where a field is empty.
+// JobSetSpec sets the defaults that decide which children a JobSet has. PodTemplate and its parts follow the
+// definition of JobSet v0.12.0 (config/components/crd). Companion sets the defaults of the JobSet's companions. Each
+// function writes only empty fields.
 package defaults
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// JobSetSpec fills in what decides which children a JobSet has. It leaves the Pod templates'
-// insides alone, but for the restart policy, where JobSet differs from every other workload.
+// JobSetSpec fills in the defaults that decide which children a JobSet has. Within Pod templates, it fills in only
+// the restart policy, whose default differs from all other workloads.
 func JobSetSpec(spec *jobset.JobSetSpec) {
 	for i := range spec.ReplicatedJobs {
 		rjob := &spec.ReplicatedJobs[i]
@@ -43,9 +44,8 @@ func JobSetSpec(spec *jobset.JobSetSpec) {
 	}
 }
 
-// PodTemplate fills in what the JobSet CRD defaults within a Pod template, except the ports'
-// protocol, which the Job API would fill in just so. Defaults of "" on plain strings are left out:
-// the Go types do not write them.
+// PodTemplate fills in the JobSet CRD's defaults within a Pod template, except the ports' protocol. The Job API sets
+// the same protocol. PodTemplate skips defaults of "" on plain strings: the Go types do not encode them.
 func PodTemplate(spec *corev1.PodSpec) {
 	for _, container := range Containers(spec) {
 		defaultContainer(container)
@@ -64,7 +64,8 @@ func defaultContainer(container *corev1.Container) {
 	}
 }
 
-// PortProtocols fills in the protocol of ports, but for those of a Pod at a path whose empty protocol is written.
+// PortProtocols fills in the protocol of ports. It skips a port whose object has an explicit empty protocol; at is
+// the path of the Pod's spec.
 func PortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpath.Path) bool) {
 	for list, container := range Containers(spec) {
 		for i := range container.Ports {
@@ -78,7 +79,8 @@ func PortProtocols(spec *corev1.PodSpec, at fieldpath.Path, written func(fieldpa
 	}
 }
 
-// Containers yields all containers of a Pod, each with the name of its list: an ephemeral container has the fields of any other.
+// Containers yields all containers of a Pod, each with the name of its list. An ephemeral container has the fields of
+// any other container.
 func Containers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
 	return func(yield func(string, *corev1.Container) bool) {
 		for i := range spec.InitContainers {

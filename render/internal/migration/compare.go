@@ -13,8 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Differences are the fields in which two JobSets differ, nil where they do not. Objects are the same when
-// their encodings are.
+// Differences returns a finding for each field that differs between two JobSets, or nil. It compares their encodings.
 func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager string) finding.List {
 	c := comparison{report: func(path fieldpath.Path, before, after any) finding.Finding {
 		return notSame(object, path, before, after, manager)
@@ -23,11 +22,11 @@ func Differences(object fieldpath.Object, before, after *jobset.JobSet, manager 
 	return c.found
 }
 
-// generic is a value as encoding/json makes it.
+// generic returns a value as encoding/json decodes it.
 func generic(v any) any {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("render: encode a %T: %v", v, err)) // API types can be encoded
+		panic(fmt.Sprintf("render: encode a %T: %v", v, err)) // API types always encode
 	}
 	var out any
 	if err := json.Unmarshal(data, &out); err != nil {
@@ -79,7 +78,7 @@ func (c *comparison) objects(path fieldpath.Path, before, after map[string]any) 
 	}
 }
 
-// step is the step to an item: by its name where both sides have the same one there.
+// step returns the step to an item: its name if both sides have the same one, else its index.
 func step(before, after any, i int) fieldpath.Step {
 	b, _ := before.(map[string]any)
 	a, _ := after.(map[string]any)
@@ -89,7 +88,7 @@ func step(before, after any, i int) fieldpath.Step {
 	return fieldpath.Index(i)
 }
 
-// notSame is a field in which the two forms' JobSets differ.
+// notSame returns the finding on a field that differs between the JobSets of both forms.
 func notSame(object fieldpath.Object, path fieldpath.Path, before, after any, manager string) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeMigratesOther, Severity: finding.Error, Object: object, Path: path,

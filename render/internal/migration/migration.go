@@ -1,8 +1,8 @@
-// Package migration says with one patch what the overrides of Trainer 2.1 say.
+// Package migration converts the overrides of Trainer 2.1 to one patch.
 //
-// Fold merges the overrides into jobs in which nothing is set, and makes a patch of the result. order.go then orders its lists so that they
-// come out of a merge as Trainer 2.1 leaves them. Differences compares the JobSets of both forms: render.Migrate renders them, and
-// refuses the patch if they differ.
+// Fold merges the overrides into empty jobs and makes a patch from the result. order.go then orders its lists so that
+// a merge gives the order of Trainer 2.1. Differences compares the JobSets of both forms. render.Migrate renders
+// them, and rejects the patch if they differ.
 package migration
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Fold is the patch that says what the overrides say one after the other; nil where they say nothing. Without a base,
-// it is over jobs in which nothing is set.
+// Fold returns one patch with the effect of all overrides in sequence, or nil if they set nothing. Without a base, it
+// uses empty jobs.
 func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*trainer.JobSetTemplatePatch, error) {
-	// What the overrides make of jobs in which nothing is set is what they say.
+	// The overrides applied to empty jobs give exactly the fields that they set.
 	var bare trainer.JobSetTemplateSpec
 	for _, name := range overrides.Targets() {
 		bare.Spec.ReplicatedJobs = append(bare.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: name})
@@ -45,7 +45,7 @@ func Fold(base *trainer.JobSetTemplateSpec, overrides *legacy.Overrides) (*train
 	for i := range said.Template.Spec.ReplicatedJobs {
 		job := &said.Template.Spec.ReplicatedJobs[i]
 		pod := podPatch(&job.Template.Spec.Template)
-		if name := overrides.ServiceAccountName(job.Name); name != nil { // an empty one takes the runtime's away
+		if name := overrides.ServiceAccountName(job.Name); name != nil { // an empty name removes the runtime's
 			if pod.Spec == nil {
 				pod.Spec = &trainer.PodSpecPatch{}
 			}
@@ -78,8 +78,8 @@ func metadataOf(m *metav1.ObjectMeta) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{Labels: m.Labels, Annotations: m.Annotations}
 }
 
-// podPatch is a patch that sets what the template sets, but for the service account's name, of which a template
-// cannot say that it is empty.
+// podPatch returns a patch with the fields of the template. It skips the service account's name, since a template
+// cannot express an empty one.
 func podPatch(t *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 	spec := trainer.PodSpecPatch{
 		NodeSelector:     t.Spec.NodeSelector,
@@ -106,7 +106,7 @@ func containerPatches(containers []corev1.Container) []trainer.ContainerPatch {
 	return patches
 }
 
-// Skeleton is a template that has just the jobs and containers which the patches name.
+// Skeleton returns a template with exactly the jobs and containers that the patches name.
 func Skeleton(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
 	jobs := &template.Spec.ReplicatedJobs
@@ -140,8 +140,8 @@ func withNames(containers []corev1.Container, patches []trainer.ContainerPatch) 
 	return containers
 }
 
-// SourceOf is where the last override says what the patch says at a path, or in the list that holds it: a
-// position in the patch's list is none in an override's.
+// SourceOf returns the path of the last override that sets the patch's path. For an item of a list it returns the
+// list. The positions of an item in the patch's and the override's list differ.
 func SourceOf(overrides *legacy.Overrides, path fieldpath.Path) fieldpath.Path {
 	depth := len(merge.PatchPath(""))
 	if len(path) <= depth {

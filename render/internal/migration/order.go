@@ -13,16 +13,16 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// order makes the lists of a patch come out of a merge over the base as they stand in the result. Items that a
-// patch names take the patch's order, new ones go to the front; where that is not enough, the patch names the
-// items of the base as well, which changes nothing but where they stand.
+// order orders the lists of a patch so that a merge over the base gives the order of the result. A merge keeps the
+// patch's order for its items, and puts new items in front. If that does not suffice, order adds items of the base to
+// the patch, which changes only their positions.
 func order(patch *trainer.PodTemplatePatch, base, result *corev1.PodTemplateSpec) {
 	job := merge.JobSetTemplate().Field("spec").Type.Field("replicatedJobs").Type.Elem
 	pod := job.Field("template").Type.Field("spec").Type.Field("template").Type
 	orderValue(pod, reflect.ValueOf(patch), reflect.ValueOf(base), reflect.ValueOf(result))
 }
 
-// orderValue orders the lists of one value; the base is invalid where the template has no such field.
+// orderValue orders the lists of one value. The base is invalid if the template lacks the field.
 func orderValue(t *schema.Type, patch, base, result reflect.Value) {
 	patch, base, result = pointedTo(patch), pointedTo(base), pointedTo(result)
 	if !patch.IsValid() || !result.IsValid() {
@@ -68,8 +68,8 @@ func fieldOf(base reflect.Value, f *schema.StructField) reflect.Value {
 	return v
 }
 
-// comesOut is the order in which the items of a list come out of a merge: the patch's next item, unless the
-// list's next one that the patch does not name comes before it in the list.
+// comesOut returns the order of a list's items after a merge. The next item is the patch's next one, unless an item
+// that only the list names precedes it there.
 func comesOut(list, patch []string) []string {
 	var out []string
 	rest := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(patch, name) })
@@ -87,8 +87,8 @@ func comesOut(list, patch []string) []string {
 	return out
 }
 
-// anchor adds the items of the result that the patch does not name: their keys, and what an item cannot leave
-// out, as it is in the result.
+// anchor adds the items of the result that the patch does not name. It copies only their keys and the fields that
+// cannot be omitted.
 func anchor(t *schema.Type, patch, result reflect.Value, there []string) {
 	key := t.Elem.Field(t.Key)
 	own := namesBy(patch, func(item reflect.Value) string { return text(key.Patch.Of(item)) })
@@ -131,7 +131,7 @@ func pointedTo(v reflect.Value) reflect.Value {
 	return v
 }
 
-// sortLike sorts a list by the places of its items' names.
+// sortLike sorts a list by the positions of its items' names.
 func sortLike(list reflect.Value, names []string, name func(reflect.Value) string) {
 	places := make([]int, list.Len())
 	for i := range places {

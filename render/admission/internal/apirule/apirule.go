@@ -1,8 +1,8 @@
-// Package apirule holds the rules that recur in the APIs of Jobs, Pods and JobSets. They concern required values, sets of values, ranges,
-// names, selectors and metadata.
+// Package apirule holds the common rules of the APIs of Jobs, Pods and JobSets. They check required values, sets of
+// values, ranges, names, selectors and metadata.
 //
-// A rule gets the field and its code, and calls a Reporter for each mistake. It knows nothing of the object around the field. The
-// limits are those of Kubernetes v1.36.3 (k8s.io/apimachinery pkg/util/validation and pkg/api/validation).
+// A rule gets the field and its code, and calls a Reporter for each mistake. It does not see the object around the
+// field. The limits come from Kubernetes v1.36.3 (k8s.io/apimachinery pkg/util/validation and pkg/api/validation).
 package apirule
 
 import (
@@ -18,24 +18,24 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Reporter takes what is wrong with a JobSet or a Job: the field, and what to do.
+// Reporter receives one problem of a JobSet, Job or Pod: its code, the field, a message and the help.
 type Reporter func(code finding.Code, path fieldpath.Path, message, help string)
 
-// NonNegative refuses a number below zero.
+// NonNegative reports a negative number.
 func NonNegative[T int32 | int64](report Reporter, code finding.Code, path fieldpath.Path, n *T) {
 	if n != nil && *n < 0 {
 		report(code, path, fmt.Sprintf("must not be negative, and is %d", *n), "write 0 or more")
 	}
 }
 
-// Between refuses a number outside of a range.
+// Between reports a number outside of a range.
 func Between[T int32 | int64 | int](report Reporter, code finding.Code, path fieldpath.Path, n, least, most T) {
 	if n < least || n > most {
 		report(code, path, fmt.Sprintf("is %d, and must be from %d to %d", n, least, most), "write a number in that range")
 	}
 }
 
-// OneOf refuses a word that is not among those allowed. It reports whether the word is.
+// OneOf reports a value that is not in allowed. It returns whether it is.
 func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, value T, allowed ...T) bool {
 	if slices.Contains(allowed, value) {
 		return true
@@ -51,7 +51,7 @@ func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, v
 	return false
 }
 
-// Required refuses an empty text.
+// Required reports an empty string. It returns whether the string has a value.
 func Required(report Reporter, code finding.Code, path fieldpath.Path, value string) bool {
 	if value == "" {
 		report(code, path, "is required, and empty", "set it")
@@ -65,7 +65,7 @@ const (
 	qualifiedHelp = `write a name such as "app" or "example.com/app"`
 )
 
-// DNSLabel, DNSSubdomain and QualifiedName refuse texts that are no names of these kinds.
+// DNSLabel, DNSSubdomain and QualifiedName report invalid names of these kinds.
 func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), labelHelp)
@@ -84,14 +84,14 @@ func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, what
 	}
 }
 
-// LabelSelector checks a selector of Pods or Nodes by their labels.
+// LabelSelector reports errors in a label selector.
 func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report Reporter) {
 	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
 		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, Brief(err.ErrorBody())), "mend the selector")
 	}
 }
 
-// RelativePath refuses paths that lead out of a volume.
+// RelativePath reports paths that lead out of a volume.
 func RelativePath(report Reporter, code finding.Code, path fieldpath.Path, value string) {
 	switch {
 	case strings.HasPrefix(value, "/"):
@@ -120,7 +120,7 @@ func ManagedBy(name string, path fieldpath.Path, code finding.Code, report Repor
 	}
 }
 
-// Brief leaves out the examples and the regular expressions of Kubernetes' messages.
+// Brief removes the examples and the regular expressions from Kubernetes' messages.
 func Brief(problems ...string) string {
 	short := make([]string, len(problems))
 	for i, problem := range problems {

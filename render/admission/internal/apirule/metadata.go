@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// longestAnnotations is how much room all annotations of an object may take.
+// longestAnnotations is the maximum size of all annotations of an object.
 const longestAnnotations = apimachinery.TotalAnnotationSizeLimitB
 
 // Metadata checks labels and annotations.

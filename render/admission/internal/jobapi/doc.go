@@ -1,8 +1,8 @@
-// Package jobapi answers whether the Job API takes a Job that the JobSet controller made.
+// Package jobapi checks whether the Job API accepts a Job that the JobSet controller made.
 //
-// The rules follow validateJobSpec of Kubernetes v1.36.3 (pkg/apis/batch/validation), with the features that are on by default:
+// The rules follow validateJobSpec of Kubernetes v1.36.3 (pkg/apis/batch/validation), with the default features:
 //
 //	job.go       counts, the selector, the restart policy, metadata; then package podapi on the template
-//	policies.go  what the Pods' failures and successes do to the Job
+//	policies.go  the policies for failed and succeeded Pods
 //	path.go      fields of Jobs as the API server prints them
 package jobapi

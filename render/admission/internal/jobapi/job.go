@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 )
 
-// Check is the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) for a Job that the JobSet
+// Check applies the rules of the Job API (Kubernetes v1.36.3 pkg/apis/batch/validation) to a Job that the JobSet
 // controller made. Fields that the API server fills in may be empty.
 func Check(job *batchv1.Job, report apirule.Reporter) {
 	apirule.Metadata(job.Labels, job.Annotations, fieldpath.Fields("metadata"), report)
@@ -46,7 +46,7 @@ func Check(job *batchv1.Job, report apirule.Reporter) {
 // The limits of Jobs with an index.
 const (
 	mostParallel           = 100_000
-	mostCompletions        = 100_000 // … beside which a backoff limit per index has limits of its own
+	mostCompletions        = 100_000 // above this, a backoff limit per index has the limits below
 	mostParallelOfMany     = 10_000
 	mostFailedIndexesOfAny = 100_000
 	mostFailedOfMany       = 10_000
@@ -101,7 +101,7 @@ func checkCounts(spec *batchv1.JobSpec, at fieldpath.Path, report apirule.Report
 	}
 }
 
-// checkManyIndexes holds what is asked of a Job with very many indexes and a backoff limit for each.
+// checkManyIndexes checks a Job with more than mostCompletions indexes and a backoff limit for each.
 func checkManyIndexes(spec *batchv1.JobSpec, refuse func(field, message, help string)) {
 	if spec.MaxFailedIndexes == nil {
 		refuse("maxFailedIndexes", fmt.Sprintf("is required beside more than %d completions", mostCompletions), "set it")
@@ -117,7 +117,7 @@ func isIndexed(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// checkRestartPolicy: JobSet fills in OnFailure where there is none.
+// checkRestartPolicy checks the restart policy; JobSet fills in OnFailure for a missing one.
 func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	policy := spec.Template.Spec.RestartPolicy
 	path := fieldpath.Fields("spec", "template", "spec", "restartPolicy")
@@ -133,7 +133,7 @@ func checkRestartPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 	}
 }
 
-// checkSelector: a Job's selector and the labels that it selects by are the Job API's own affair.
+// checkSelector checks the selector and the labels that it selects. The Job API sets both.
 func checkSelector(job *batchv1.Job, report apirule.Reporter) {
 	if manual := job.Spec.ManualSelector; manual != nil && *manual {
 		checkManualSelector(job, report)
@@ -171,7 +171,7 @@ func checkManualSelector(job *batchv1.Job, report apirule.Reporter) {
 	}
 }
 
-// selects tells whether the selector finds an object with the labels.
+// selects reports whether the selector matches the labels.
 func selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err != nil || s.Matches(labels.Set(set))

@@ -7,9 +7,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation): it
-// leaves out the metadata of labels and annotations of the Pod template, except reserved ones, and renames or leaves
-// out some fields of volumes and affinities.
+// PrintedPath returns a field of a Job as the API server prints it (Kubernetes v1.36.3 pkg/apis/core/validation). The
+// server omits the metadata of labels and annotations of the Pod template, except reserved ones. It renames or omits
+// some fields of volumes and affinities.
 func PrintedPath(code finding.Code, path fieldpath.Path) fieldpath.Path {
 	metadata := fieldpath.Fields("spec", "template", "metadata")
 	if code == finding.CodeBadLabel && len(path) > len(metadata) && path.HasPrefix(metadata) {

@@ -97,7 +97,7 @@ func checkJobSuccessPolicy(spec *batchv1.JobSpec, report apirule.Reporter) {
 		return
 	}
 	if spec.Completions == nil {
-		return // reported where completions are
+		return // checkCounts reports it
 	}
 	rules, list := spec.SuccessPolicy.Rules, path.Append(fieldpath.Field("rules"))
 	if len(rules) == 0 {
@@ -140,7 +140,8 @@ func checkSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, at fie
 	}
 }
 
-// countIndexes counts the indexes of a text such as 1,3-5: in order, without overlap, below completions.
+// countIndexes counts the indexes of a string such as 1,3-5. It returns false unless they are in order, without
+// overlap, and below completions.
 func countIndexes(text string, completions int32) (total int32, ok bool) {
 	if text == "" {
 		return 0, true

@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// CheckClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3
-// pkg/apis/core/validation).
+// CheckClaim checks a volume claim that the JobSet controller creates (Kubernetes v1.36.3 pkg/apis/core/validation).
 func CheckClaim(template *corev1.PersistentVolumeClaim, report apirule.Reporter) {
 	apirule.Metadata(template.Labels, template.Annotations, fieldpath.Fields("metadata"), report)
 	checkClaimSpec(&template.Spec, fieldpath.Fields("spec"), report)
@@ -54,7 +53,7 @@ func checkClaimSpec(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, r
 	checkDataSources(spec, at, report)
 }
 
-// checkDataSources checks what the volume is to be filled with.
+// checkDataSources checks the data sources of the volume.
 func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path, report apirule.Reporter) {
 	check := func(field, name, kind string, group *string) {
 		path := at.Append(fieldpath.Field(field))
@@ -90,5 +89,4 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 	}
 }
 
-// positive says whether a quantity is more than nothing.
 func positive(q resource.Quantity) bool { return q.Sign() > 0 }

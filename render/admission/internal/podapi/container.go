@@ -12,19 +12,19 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// podContainer is a container of a Pod, and where it stands.
+// podContainer is a container of a Pod and its path.
 type podContainer struct {
 	*corev1.Container
 	at   fieldpath.Path
 	init bool
 }
 
-// sidecar tells of an init container that runs beside the others.
+// sidecar reports whether an init container keeps running with the other containers.
 func (c *podContainer) sidecar() bool {
 	return c.init && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// containers are the Pod's, init containers first.
+// containers returns the Pod's containers, init containers first.
 func (p *podChecker) containers() []podContainer {
 	var all []podContainer
 	add := func(list string, containers []corev1.Container, init bool) {
@@ -38,7 +38,8 @@ func (p *podChecker) containers() []podContainer {
 	return all
 }
 
-// nameSteps returns the steps to the items of a list: by name, or by position where an earlier item has the same name.
+// nameSteps returns the steps to the items of a list. A step is the name, or the position if an earlier item has the
+// same name.
 func nameSteps(n int, name func(i int) string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, n)
 	seen := map[string]bool{"": true}
@@ -64,10 +65,10 @@ func (p *podChecker) checkContainers() {
 	p.checkHostPorts(false)
 }
 
-// checkUniqueNames: containers and init containers share their names.
+// checkUniqueNames reports duplicate names. Containers and init containers share their names.
 func (p *podChecker) checkUniqueNames() {
 	seen := map[string]bool{}
-	// The API server complains about the init container where the two lists have the same name.
+	// The API server reports the init container if both lists have the same name.
 	all := p.containers()
 	slices.SortStableFunc(all, func(a, b podContainer) int {
 		switch {
@@ -143,9 +144,9 @@ func (p *podChecker) checkPort(path fieldpath.Path, port int32) {
 	apirule.Between(p.report, finding.CodePort, path, port, 1, highestPort)
 }
 
-// checkHostPorts: one port of a node serves one container. Init containers run one after another. In a
-// Pod that shares the network of its node, every port is one of the node; the API server writes that into
-// the Pod, and not into the Job's template.
+// checkHostPorts reports a port of the node that two containers use. Init containers run one after another, so they
+// may share ports. With hostNetwork, every port is a port of the node. The API server writes that into the Pod, but
+// not into the Job's template.
 func (p *podChecker) checkHostPorts(ofNode bool) {
 	type hostPort struct {
 		protocol corev1.Protocol
@@ -215,7 +216,7 @@ func (p *podChecker) checkContainerRestart(c podContainer) {
 	}
 }
 
-// HasContainer reports whether a list holds a container of the name.
+// HasContainer reports whether a list has a container of that name.
 func HasContainer(containers []corev1.Container, name string) bool {
 	for i := range containers {
 		if containers[i].Name == name {

@@ -13,8 +13,9 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// CheckPod checks a Pod that the Job controller creates. It reports what the Pod API and the default admission
-// plugins refuse and the Job API does not (Kubernetes v1.36.3 pkg/apis/core/validation, plugin/pkg/admission).
+// CheckPod checks a Pod that the Job controller creates. It applies the rules that the Job API does not check. They
+// belong to the Pod API and the default admission plugins (Kubernetes v1.36.3 pkg/apis/core/validation,
+// plugin/pkg/admission).
 func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: &corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, at: fieldpath.Fields("spec"), report: report}
 	spec := &p.Spec
@@ -42,7 +43,7 @@ func CheckPod(pod *corev1.Pod, report apirule.Reporter) {
 			p.report(finding.CodeBadLabel, path, fmt.Sprintf("invalid value %q: must be a qualified name", finalizer), `use a name such as "example.com/name"`)
 		}
 	}
-	// The placement of the Pods of an exclusive job adds terms.
+	// Exclusive placement adds terms to the template's affinity.
 	if a := spec.Affinity; a != nil {
 		p.checkAffinity(a, p.field("affinity"))
 	}

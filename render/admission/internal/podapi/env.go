@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkEnv checks a container's variables, and the objects that it takes variables from.
+// checkEnv checks a container's variables and their sources.
 func (p *podChecker) checkEnv(c podContainer) {
 	list := c.at.Append(fieldpath.Field("env"))
 	steps := envSteps(c.Env)
@@ -34,7 +34,7 @@ func (p *podChecker) checkEnv(c podContainer) {
 	p.checkEnvFrom(c)
 }
 
-// envSteps returns the steps to variables: by name unless another has the same.
+// envSteps returns the steps to variables: the name if it is unique, else the position.
 func envSteps(env []corev1.EnvVar) []fieldpath.Step {
 	count := make(map[string]int, len(env))
 	for i := range env {
@@ -83,8 +83,8 @@ func (p *podChecker) checkValueFrom(env *corev1.EnvVar, at fieldpath.Path) {
 	}
 }
 
-// envFields and volumeFields are the fields of a Pod that a variable, or a file, can hold, besides
-// single labels and annotations.
+// envFields and volumeFields are the Pod fields that a variable or a file can hold. Both can also hold single labels
+// and annotations.
 var (
 	envFields    = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
 	volumeFields = []string{"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
@@ -102,7 +102,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 	}
 	field := ref.FieldPath
 	if field == "spec.host" {
-		field = "spec.nodeName" // as it was called before
+		field = "spec.nodeName" // its former name
 	}
 	if of, key, ok := subscript(field); ok {
 		if of != "metadata.labels" && of != "metadata.annotations" {
@@ -121,7 +121,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 	}
 }
 
-// subscript takes a path such as metadata.labels['app'] apart.
+// subscript splits a path such as metadata.labels['app'] into the field and the key.
 func subscript(path string) (of, key string, ok bool) {
 	rest, ok := strings.CutSuffix(path, "']")
 	if !ok {
@@ -131,7 +131,7 @@ func subscript(path string) (of, key string, ok bool) {
 	return of, key, ok && of != ""
 }
 
-// The resources of a container that a variable, or a file, can hold.
+// containerResources are the resources of a container that a variable or a file can hold.
 var containerResources = []string{
 	"limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
 }
@@ -168,7 +168,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
 	}
 }
 
-// checkFileRef checks a variable that is read from a file which an init container wrote.
+// checkFileRef checks a variable from a file that an init container wrote.
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
@@ -220,7 +220,7 @@ func (p *podChecker) checkSourceName(what, name string, path fieldpath.Path) {
 		return
 	}
 	if n := len(name); n > 1 && name[n-1] == '-' {
-		name = name[:n-2] + "a" // the API server lets it end in a dash, as if it were to be completed
+		name = name[:n-2] + "a" // the API server allows a final dash, as in a prefix of a name
 	}
 	apirule.DNSSubdomain(p.report, finding.CodeEnv, path, what, name)
 }

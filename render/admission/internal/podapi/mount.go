@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkMounts checks what a container mounts, and where.
+// checkMounts checks the volume mounts of a container.
 func (p *podChecker) checkMounts(c podContainer) {
 	paths := map[string]bool{}
 	for i := range c.VolumeMounts {
@@ -37,8 +37,8 @@ func (p *podChecker) checkMounts(c podContainer) {
 	}
 }
 
-// checkVolumeOf asks for the volume that is mounted. A volume with a fault counts as none in an API
-// server; here, the fault is enough.
+// checkVolumeOf requires the mounted volume. The API server reports mounts of an invalid volume as well; the error on
+// the volume suffices here.
 func (p *podChecker) checkVolumeOf(name string, path fieldpath.Path) {
 	if !apirule.Required(p.report, finding.CodeMount, path, name) || p.volumes[name] != nil || p.broken[name] {
 		return
@@ -70,7 +70,7 @@ func (p *podChecker) checkPropagation(c podContainer, m *corev1.VolumeMount, at 
 	}
 }
 
-// IsPrivileged reports whether a container has all power over its node.
+// IsPrivileged reports whether a container is privileged on its node.
 func IsPrivileged(c *corev1.SecurityContext) bool {
 	return c != nil && c.Privileged != nil && *c.Privileged
 }

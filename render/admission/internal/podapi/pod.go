@@ -16,22 +16,21 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// podChecker judges the Pod template of a Job as the Job API does (Kubernetes v1.36.3
-// pkg/apis/core/validation), with the features that are on by default in that version. What the API server
-// fills in may be empty.
+// podChecker checks the Pod template of a Job as the Job API does (Kubernetes v1.36.3 pkg/apis/core/validation). It
+// assumes the default features. Fields that the API server fills in may be empty.
 type podChecker struct {
 	*corev1.PodTemplateSpec
 	at     fieldpath.Path // of the Pod's spec
 	report apirule.Reporter
-	// volumes are those that containers can mount: with a name and without a fault.
+	// volumes are the valid volumes by name, which containers can mount.
 	volumes map[string]*corev1.Volume
-	// broken says that some volumes have faults, so that mounts of them are not worth a word.
+	// broken holds invalid volumes; their mounts are not reported.
 	broken map[string]bool
-	// volumeSteps lead to the volumes; nil until asked for.
+	// volumeSteps are the steps to the volumes; nil before the first use.
 	volumeSteps []fieldpath.Step
 }
 
-// CheckTemplate checks the Pod template that stands at the path.
+// CheckTemplate checks the Pod template at the path.
 func CheckTemplate(template *corev1.PodTemplateSpec, at fieldpath.Path, report apirule.Reporter) {
 	p := &podChecker{PodTemplateSpec: template, at: at.Append(fieldpath.Field("spec")), report: report}
 	p.checkVolumes()
@@ -49,10 +48,10 @@ func (p *podChecker) field(names ...string) fieldpath.Path {
 	return p.at.Append(fieldpath.Fields(names...)...)
 }
 
-// checkNames checks what the Pod refers to by name.
+// checkNames checks the Pod's references by name, and some fields of its spec.
 func (p *podChecker) checkNames() {
 	spec := &p.Spec
-	// The API server takes the field's old name as well.
+	// The API server also accepts the field's former name.
 	if name := cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount); name != "" {
 		apirule.DNSSubdomain(p.report, finding.CodeBadName, p.field("serviceAccountName"), "a service account", name)
 	}
@@ -96,7 +95,7 @@ func (p *podChecker) checkNames() {
 	p.checkResourceClaims()
 }
 
-// checkResourceClaims checks claims of devices.
+// checkResourceClaims checks the Pod's claims of devices.
 func (p *podChecker) checkResourceClaims() {
 	for i, claim := range p.Spec.ResourceClaims {
 		at := p.field("resourceClaims").Append(fieldpath.Index(i))
@@ -117,7 +116,7 @@ func (p *podChecker) checkResourceClaims() {
 	}
 }
 
-// checkHost checks what the Pod shares with its node.
+// checkHost checks the Pod's use of its node's network, processes and users.
 func (p *podChecker) checkHost() {
 	spec := &p.Spec
 	if spec.HostNetwork {
@@ -209,14 +208,15 @@ func (p *podChecker) checkDNS() {
 	}
 }
 
-// checkIP refuses leading zeros and IPv4 addresses mapped to IPv6. Other spellings of an address pass.
+// checkIP reports an invalid IP address. It rejects leading zeros and IPv4 addresses mapped to IPv6, and accepts
+// other spellings.
 func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
 	if len(validation.IsValidIPForLegacyField(nil, ip, true, nil)) > 0 {
 		p.report(finding.CodePodSpec, path, fmt.Sprintf("%q is no IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
 	}
 }
 
-// checkAnnotations checks those that the API server reads.
+// checkAnnotations checks the annotations that the API server reads.
 func (p *podChecker) checkAnnotations(at fieldpath.Path) {
 	const cost = "controller.kubernetes.io/pod-deletion-cost"
 	if value, set := p.Annotations[cost]; set && !isInt32(value) {
@@ -228,7 +228,8 @@ func (p *podChecker) checkAnnotations(at fieldpath.Path) {
 	p.checkProfileAnnotations(at)
 }
 
-// isInt32 tells of a number as the annotation has it: without a plus sign or leading zeros.
+// isInt32 reports whether the string is a 32-bit integer in the format of the annotation. A plus sign and leading
+// zeros of positive numbers are invalid.
 func isInt32(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))

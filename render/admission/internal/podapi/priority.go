@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// checkPriority reports a priority and a preemption policy that differ from those of the Pod's class. A Pod without a
-// class gets priority 0, unless the cluster has a default class.
+// checkPriority reports a priority or preemption policy that differs from the Pod's class. A Pod without a class gets
+// priority 0, unless the cluster has a default class.
 func (p *podChecker) checkPriority() {
 	computed, known := render.SystemPriority(p.Spec.PriorityClassName)
 	if !known {
@@ -25,7 +25,7 @@ func (p *podChecker) checkPriority() {
 	}
 }
 
-// checkOverhead reports an overhead that no RuntimeClass defines.
+// checkOverhead reports an overhead without a RuntimeClass.
 func (p *podChecker) checkOverhead() {
 	if p.Spec.RuntimeClassName == nil && len(p.Spec.Overhead) > 0 {
 		p.report(finding.CodePodSpec, p.field("overhead"), "forbidden without a RuntimeClass that defines it", "remove the field, or set runtimeClassName")

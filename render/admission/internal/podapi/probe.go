@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// defaultGrace is the termination grace period that the API server fills in.
+// defaultGrace is the API server's default for the termination grace period.
 const defaultGrace = 30
 
 // checkLifecycle checks a container's probes and hooks.
@@ -75,7 +75,7 @@ func (p *podChecker) checkProbe(probe *corev1.Probe, name string, at fieldpath.P
 	}
 }
 
-// handler is what a probe or a hook does.
+// handler is the action of a probe or a hook.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -134,7 +134,7 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 	}
 }
 
-// checkNumberOrName checks a port by its number or by the name that the container gives it.
+// checkNumberOrName checks a port, which is a number or a name from the container's ports.
 func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.Path) {
 	if port.Type == intstr.Int {
 		apirule.Between(p.report, finding.CodeProbe, path, port.IntVal, 1, highestPort)

@@ -13,8 +13,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkProfileAnnotations checks the annotations that set profiles of seccomp and AppArmor, and that they agree with
-// the fields that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
+// checkProfileAnnotations checks the annotations for profiles of seccomp and AppArmor. They must match the fields
+// that replaced them (Kubernetes v1.36.3 pkg/apis/core/validation).
 func (p *podChecker) checkProfileAnnotations(at fieldpath.Path) {
 	for _, key := range slices.Sorted(maps.Keys(p.Annotations)) {
 		value, path := p.Annotations[key], at.Append(fieldpath.Key(key))
@@ -75,8 +75,8 @@ func (p *podChecker) matchSeccomp(key string, profile *corev1.SeccompProfile, co
 	}
 }
 
-// matchProfile reports an annotation that disagrees with the field at the path. The types and the prefixes of values
-// of seccomp and AppArmor have the same names.
+// matchProfile reports an annotation that differs from the field at the path. Seccomp and AppArmor use the same names
+// of types and the same prefixes of values.
 func (p *podChecker) matchProfile(key, kind string, local *string, defaults []string, at fieldpath.Path) {
 	value, set := p.Annotations[key]
 	if !set {

@@ -10,13 +10,13 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// The least and the longest time that a token is good for.
+// The limits for the lifetime of a token.
 const (
 	leastTokenSeconds   = 10 * 60
 	longestTokenSeconds = 1 << 32
 )
 
-// checkProjected checks a volume that is put together of several sources.
+// checkProjected checks a volume with several sources.
 func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at fieldpath.Path) {
 	p.checkMode(volume.DefaultMode, at.Append(fieldpath.Field("defaultMode")))
 	files := projectedFiles{podChecker: p, seen: map[string]bool{}}
@@ -25,7 +25,7 @@ func (p *podChecker) checkProjected(volume *corev1.ProjectedVolumeSource, at fie
 	}
 }
 
-// projectedFiles looks for two files of one path.
+// projectedFiles reports duplicate paths of files.
 type projectedFiles struct {
 	*podChecker
 	seen map[string]bool

@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkResources checks what a container asks for, and what it may use at most.
+// checkResources checks a container's requests, limits and claims.
 func (p *podChecker) checkResources(c podContainer) {
 	at := c.at.Append(fieldpath.Field("resources"))
 	p.checkRequirements(&c.Resources, containerResource, at)
@@ -43,12 +43,12 @@ func (p *podChecker) checkResources(c podContainer) {
 	}
 }
 
-// resourceName says why a resource cannot have this name; empty where it can.
+// resourceName returns the reason why a resource name is invalid, or the empty string.
 type resourceName func(name corev1.ResourceName) string
 
 const hugePages = "hugepages-"
 
-// containerResource knows the resources of containers.
+// containerResource checks a resource name of containers.
 func containerResource(name corev1.ResourceName) string {
 	if problems := validation.IsQualifiedName(string(name)); len(problems) > 0 {
 		return apirule.Brief(problems...)
@@ -65,7 +65,7 @@ func containerResource(name corev1.ResourceName) string {
 	return ""
 }
 
-// podResource knows the resources of whole Pods.
+// podResource checks a resource name of whole Pods.
 func podResource(name corev1.ResourceName) string {
 	if name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePages(name) {
 		return ""
@@ -75,18 +75,18 @@ func podResource(name corev1.ResourceName) string {
 
 func isHugePages(name corev1.ResourceName) bool { return strings.HasPrefix(string(name), hugePages) }
 
-// isNative tells of resources without a domain, or with that of Kubernetes.
+// isNative reports whether the resource has no domain, or the domain of Kubernetes.
 func isNative(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 }
 
-// isExtended tells of resources that device plugins bring.
+// isExtended reports whether the resource comes from a device plugin.
 func isExtended(name corev1.ResourceName) bool {
 	return !isNative(name) && !strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
 		len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
 
-// canOvercommit says whether a request may be less than its limit, and be without one.
+// canOvercommit reports whether a request may be less than its limit, or have no limit.
 func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !isHugePages(name) }
 
 func (p *podChecker) checkRequirements(r *corev1.ResourceRequirements, problem resourceName, at fieldpath.Path) {
@@ -149,7 +149,7 @@ func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity
 	}
 }
 
-// checkResizePolicy checks what becomes of a container whose resources are changed while it runs.
+// checkResizePolicy checks the policies for resizing a running container.
 func (p *podChecker) checkResizePolicy(c podContainer) {
 	at := c.at.Append(fieldpath.Field("resizePolicy"))
 	for i, policy := range c.ResizePolicy {
@@ -168,7 +168,7 @@ func (p *podChecker) checkResizePolicy(c podContainer) {
 	}
 }
 
-// checkPodResources checks what a Pod as a whole asks for.
+// checkPodResources checks the resources of the whole Pod.
 func (p *podChecker) checkPodResources() {
 	overhead := corev1.ResourceRequirements{Limits: p.Spec.Overhead}
 	p.checkRequirements(&overhead, containerResource, p.field("overhead"))
@@ -203,14 +203,14 @@ func (p *podChecker) checkPodResources() {
 	}
 }
 
-// requested is what the Pod's containers request together: those that run at the same time, or the init
-// container that asks for most, with the sidecars that run by then.
+// requested returns the requests of all containers of the Pod together. The sum covers containers and sidecars that
+// run at the same time. The largest init container, with the sidecars that already run, counts if it needs more.
 func (p *podChecker) requested(name corev1.ResourceName) resource.Quantity {
 	var sum, sidecars, most resource.Quantity
 	for _, c := range p.containers() {
 		q := c.Resources.Requests[name]
 		if _, set := c.Resources.Requests[name]; !set {
-			q = c.Resources.Limits[name] // the API server fills it in
+			q = c.Resources.Limits[name] // the API server fills in the limit
 		}
 		switch {
 		case !c.init:

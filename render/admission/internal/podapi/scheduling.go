@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkScheduling checks what says where the Pod may run.
+// checkScheduling checks the fields that decide where the Pod runs.
 func (p *podChecker) checkScheduling() {
 	spec := &p.Spec
 	selector := p.field("nodeSelector")
@@ -120,7 +120,7 @@ func (p *podChecker) checkNodeAffinity(n *corev1.NodeAffinity, at fieldpath.Path
 	}
 }
 
-// checkNodeTerm checks a term that selects nodes. In a preference, impossible values are let through.
+// checkNodeTerm checks a term that selects nodes. A preference may have invalid values.
 func (p *podChecker) checkNodeTerm(term *corev1.NodeSelectorTerm, values bool, at fieldpath.Path) {
 	for i := range term.MatchExpressions {
 		r, item := &term.MatchExpressions[i], at.Append(fieldpath.Field("matchExpressions"), fieldpath.Index(i))
@@ -211,9 +211,9 @@ func (p *podChecker) checkLabelKeys(field string, keys []string, selector *metav
 	}
 }
 
-// checkMatched refuses a key of matchLabelKeys that the selector names already: for each of the keys that
-// the Pod has as a label, the API server adds an expression to the selector. Two expressions of a key count as one of the
-// author and one of the server, whether the Pod has the label or not.
+// checkMatched reports a key of matchLabelKeys that the selector also names. The API server adds an expression to the
+// selector for each key that is a label of the Pod. Two expressions for one key count as the author's and the
+// server's, even if the Pod lacks the label.
 func (p *podChecker) checkMatched(keys []string, selector *metav1.LabelSelector, at fieldpath.Path) {
 	if selector == nil {
 		return

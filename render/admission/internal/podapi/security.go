@@ -51,7 +51,7 @@ func (p *podChecker) checkID(what string, id *int64, path fieldpath.Path) {
 	}
 }
 
-// sysctl is what the name of a kernel parameter looks like.
+// sysctl matches a valid name of a kernel parameter.
 var sysctl = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$`)
 })

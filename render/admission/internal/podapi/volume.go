@@ -21,7 +21,7 @@ func (p *podChecker) volumePath(i int) fieldpath.Path {
 	return p.field("volumes").Append(p.volumeSteps[i])
 }
 
-// checkVolumes checks the Pod's volumes, and remembers those that containers can mount.
+// checkVolumes checks the Pod's volumes. It stores the valid ones in volumes, and the others in broken.
 func (p *podChecker) checkVolumes() {
 	p.volumes, p.broken = map[string]*corev1.Volume{}, map[string]bool{}
 	for i := range p.Spec.Volumes {
@@ -50,15 +50,15 @@ func (p *podChecker) checkVolumes() {
 	}
 }
 
-// sourceOrder is the order in which the API server looks at a volume's sources. It takes the first, and
-// complains about all others.
+// sourceOrder is the order in which the API server checks a volume's sources. It accepts the first and reports all
+// others.
 var sourceOrder = []string{
 	"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker",
 	"persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile",
 	"vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
 }
 
-// sources are the names of the volume's sources that are set, in that order.
+// sources returns the names of the volume's sources in that order.
 func sources(v *corev1.Volume) []string {
 	source := reflect.ValueOf(&v.VolumeSource).Elem()
 	set := map[string]bool{}
@@ -71,8 +71,8 @@ func sources(v *corev1.Volume) []string {
 
 func hasSource(v *corev1.Volume) bool { return len(sources(v)) > 0 }
 
-// checkSources checks the first source of a volume, as the API server does; a volume without any
-// becomes an emptyDir.
+// checkSources checks the first source of a volume, as the API server does. A volume without a source becomes an
+// emptyDir.
 func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 	set := sources(v)
 	if len(set) == 0 {
@@ -181,7 +181,7 @@ func (p *podChecker) checkCSI(csi *corev1.CSIVolumeSource, at fieldpath.Path) {
 	if ref := csi.NodePublishSecretRef; ref != nil {
 		path := at.Append(fieldpath.Fields("nodePublishSecretRef", "name")...)
 		if apirule.Required(p.report, finding.CodeVolume, path, ref.Name) {
-			// The API server names this field for an invalid name.
+			// The API server reports an invalid name at this field.
 			apirule.DNSSubdomain(p.report, finding.CodeVolume, at.Append(fieldpath.Field("name")), "a Secret", ref.Name)
 		}
 	}
@@ -209,7 +209,7 @@ func (p *podChecker) checkEphemeral(source *corev1.EphemeralVolumeSource, at fie
 	template := source.VolumeClaimTemplate
 	metadata := path.Append(fieldpath.Field("metadata"))
 	apirule.Metadata(template.Labels, template.Annotations, metadata, p.report)
-	// JobSet's definition has no other fields of metadata here.
+	// JobSet's definition has no other metadata fields here.
 	for _, other := range []struct {
 		field string
 		set   bool

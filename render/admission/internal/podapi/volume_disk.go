@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
-// checkDisk checks the sources that are disks and file systems of particular makes.
+// checkDisk checks the sources for specific disks and file systems.
 func (p *podChecker) checkDisk(v *corev1.Volume, source string, at fieldpath.Path) {
 	need := func(field, value string) {
 		apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field(field)), value)
@@ -122,7 +122,7 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Pa
 	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("volume")), q.Volume)
 }
 
-// targets are the names that iSCSI initiators and targets can have.
+// targets matches valid names of iSCSI initiators and targets.
 var targets = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[a-zA-Z0-9.-]+:\S+|eui\.[a-zA-Z0-9]{16}|naa\.[a-zA-Z0-9]{32})$`)
 })
@@ -171,11 +171,11 @@ func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at fieldpat
 	if d.CachingMode != nil {
 		apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("cachingMode")), *d.CachingMode, corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
 	}
-	kind := corev1.AzureSharedBlobDisk // as the API server fills it in
+	kind := corev1.AzureSharedBlobDisk // the API server's default
 	if d.Kind != nil {
 		kind = *d.Kind
 		if !apirule.OneOf(p.report, finding.CodeVolume, at.Append(fieldpath.Field("kind")), kind, corev1.AzureSharedBlobDisk, corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk) {
-			return // the kind decides on the address
+			return // the format of the URI depends on the kind
 		}
 	}
 	begins := "https://"

@@ -16,7 +16,7 @@ import (
 
 func (p *podChecker) isWindows() bool { return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows }
 
-// The fields that a Windows Pod cannot set: of the Pod, of its security context, and of those of its containers.
+// The fields that a Windows Pod cannot set: in its spec, its security context, and its containers' security contexts.
 var (
 	linuxPodFields       = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
 	linuxSecurityFields  = []string{"appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"}
@@ -39,7 +39,7 @@ func (p *podChecker) checkOnWindows() {
 	}
 }
 
-// refuseSet reports those of the fields that the struct sets.
+// refuseSet reports each of the fields that the struct sets.
 func (p *podChecker) refuseSet(value any, fields []string, at fieldpath.Path) {
 	v := reflect.ValueOf(value).Elem()
 	for i := range v.NumField() {
@@ -86,7 +86,7 @@ func (p *podChecker) checkWindows(w *corev1.WindowsSecurityContextOptions, at fi
 	}
 }
 
-// isWindowsUser reports whether a name can be that of a user, with or without a domain.
+// isWindowsUser reports whether the string is a valid user name, with or without a domain.
 func isWindowsUser(name string) bool {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return false
@@ -100,7 +100,7 @@ func isWindowsUser(name string) bool {
 	return user != "" && len(user) <= longestUser && strings.Trim(user, ". ") != "" && !strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`)
 }
 
-// checkHostProcess: either all containers of a Pod run on the host, or none.
+// checkHostProcess requires that all containers of a Pod run on the host, or none.
 func (p *podChecker) checkHostProcess() {
 	of := func(w *corev1.WindowsSecurityContextOptions) *bool {
 		if w == nil {
