@@ -12,8 +12,8 @@ import (
 
 const extension = ".txtar"
 
-// Unpack writes the files of each archive NAME.txtar in dir to a folder NAME, and returns the folder of all these.
-// The test removes it when it ends. Unpack ends the test if dir holds no archive.
+// Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these folders. The test removes
+// it at its end. Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
