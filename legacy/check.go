@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Check returns what is wrong with the overrides as such, whatever the runtime: what the CRD of Trainer 2.1
-// refuses, and what had no effect. What they do to a runtime's template is for check.Patches to look at, by
-// way of [Overrides.Patches]. Paths start at the TrainJob's .spec.
+// Check returns the findings on the overrides that do not depend on the runtime. They report values that the CRD of Trainer
+// 2.1 rejects, and values without an effect. Paths start at the TrainJob's .spec. For the effect on a runtime's template, pass
+// [Overrides.Patches] to check.Patches.
 func (o *Overrides) Check() finding.List {
 	var found finding.List
 	report := func(f finding.Finding) {
@@ -55,7 +55,7 @@ func (o *Overrides) Check() finding.List {
 	return found
 }
 
-// ignored are the fields of an override's metadata that were never read.
+// ignored returns the fields of an override's metadata that Trainer 2.1 never read.
 func ignored(m *metav1.ObjectMeta) []string {
 	if m == nil {
 		return nil

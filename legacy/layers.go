@@ -9,7 +9,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Beside reports patches of today beside overrides; own says that they are the TrainJob's.
+// Beside returns an error finding for today's patches in combination with overrides. own reports whether the patches are the
+// TrainJob's.
 func (o *Overrides) Beside(own bool) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeTwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
@@ -25,7 +26,7 @@ func (o *Overrides) Beside(own bool) finding.Finding {
 	return f
 }
 
-// Finding is a finding on a patch of [Overrides.Patches], as one on the override. Any other finding is itself.
+// Finding converts a finding on a patch of [Overrides.Patches] to one on the override. It returns other findings unchanged.
 func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	if f.Code == finding.CodeUnknownJob && len(f.Path) > 0 {
 		_, name, _ := f.Path[len(f.Path)-1].Item()

@@ -10,8 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// TrainJob is a TrainJob that may have the fields which Trainer 2.1 had and 2.2 took away, beside those of
-// today.
+// TrainJob is a TrainJob with today's fields and the fields that Trainer 2.2 removed.
 type TrainJob struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -26,20 +25,20 @@ type TrainJobSpec struct {
 	Overrides            `json:",inline"`
 }
 
-// Overrides are the fields of a TrainJob's spec that Trainer 2.2 took away. The zero value says nothing.
+// Overrides holds the fields of a TrainJob's spec that Trainer 2.2 removed. The zero value has no effect.
 type Overrides struct {
-	// Labels and Annotations are laid over those of the runtime's JobSet template.
+	// Labels and Annotations override entries in the runtime's JobSet template.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// PodTemplateOverrides are laid over the Pod templates of the jobs that they target, in this order.
+	// PodTemplateOverrides override the Pod templates of their target jobs, in this order.
 	PodTemplateOverrides []PodTemplateOverride `json:"podTemplateOverrides,omitempty"`
 }
 
 // PodTemplateOverride changes the Pod templates of some replicated jobs.
 type PodTemplateOverride struct {
-	// TargetJobs are the replicated jobs. None of them, and the override says nothing.
+	// TargetJobs are the replicated jobs. Without any, the override has no effect.
 	TargetJobs []TargetJob `json:"targetJobs,omitempty"`
-	// Metadata has labels and annotations for the Pods; its other fields were never read.
+	// Metadata holds labels and annotations for the Pods. Trainer 2.1 never read its other fields.
 	Metadata *metav1.ObjectMeta `json:"metadata,omitempty"`
 	// Spec changes the Pods' spec.
 	Spec *PodTemplateSpecOverride `json:"spec,omitempty"`
@@ -50,8 +49,7 @@ type TargetJob struct {
 	Name string `json:"name,omitempty"`
 }
 
-// PodTemplateSpecOverride are the fields of a Pod's spec that an override can change: a part of those that
-// a patch can.
+// PodTemplateSpecOverride holds the fields of a Pod's spec that an override can change. A patch can change more.
 type PodTemplateSpecOverride struct {
 	ServiceAccountName *string                       `json:"serviceAccountName,omitempty"`
 	NodeSelector       map[string]string             `json:"nodeSelector,omitempty"`
@@ -64,15 +62,15 @@ type PodTemplateSpecOverride struct {
 	ImagePullSecrets   []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 }
 
-// ContainerOverride are the fields of a container that an override can change.
+// ContainerOverride holds the fields of a container that an override can change.
 type ContainerOverride struct {
 	Name         string               `json:"name,omitempty"`
 	Env          []corev1.EnvVar      `json:"env,omitempty"`
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }
 
-// Split separates what a TrainJob says in today's API from what it says in that of Trainer 2.1. Both share
-// memory with it. Of nil both are nil.
+// Split returns the parts of a TrainJob in today's API and in the API of Trainer 2.1. Both share memory with j. For nil both
+// are nil.
 func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
 	if j == nil {
 		return nil, nil
@@ -89,10 +87,10 @@ func (o *Overrides) list() []PodTemplateOverride {
 	return o.PodTemplateOverrides
 }
 
-// Fields are the names of the fields of a TrainJob's spec that Trainer 2.2 took away.
+// Fields returns the names of the fields of a TrainJob's spec that Trainer 2.2 removed.
 func Fields() []string { return []string{"labels", "annotations", "podTemplateOverrides"} }
 
-// patch is the override as a patch of a Pod template. It shares memory with the override.
+// patch returns the override as a patch of a Pod template. It shares memory with the override.
 func (o *PodTemplateOverride) patch() *trainer.PodTemplatePatch {
 	patch := &trainer.PodTemplatePatch{}
 	if m := o.Metadata; m != nil && (m.Labels != nil || m.Annotations != nil) {
@@ -125,7 +123,7 @@ func containers(overrides []ContainerOverride) []trainer.ContainerPatch {
 	return patches
 }
 
-// DeepCopy is a copy that shares no memory with o; nil of nil.
+// DeepCopy returns a copy that shares no memory with o, or nil for nil.
 func (o *Overrides) DeepCopy() *Overrides {
 	if o == nil {
 		return nil

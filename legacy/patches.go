@@ -1,5 +1,4 @@
-// Package legacy answers how a TrainJob was written before: what it says in the API of Trainer 2.1, in the
-// terms of today's.
+// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API.
 //
 //	var old legacy.TrainJob
 //	if err := yaml.UnmarshalStrict(data, &old); err != nil {
@@ -8,18 +7,16 @@
 //	job, overrides := old.Split()
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Layers: overrides}, render.Options{})
 //
-// Trainer 2.0 and 2.1 had spec.labels, spec.annotations and, from 2.1 on, spec.podTemplateOverrides where
-// 2.2 has spec.runtimePatches. The rules of the old API (Trainer v2.1.0 pkg/runtime/core/trainingruntime.go):
+// Trainer 2.0 and 2.1 had spec.labels and spec.annotations, and 2.1 also spec.podTemplateOverrides. Trainer 2.2 replaced them
+// by spec.runtimePatches. The old API has these rules (Trainer v2.1.0 pkg/runtime/core/trainingruntime.go):
 //
-//   - spec.labels and spec.annotations are laid over those of the runtime's JobSet template, key by key.
-//   - Every override is laid over the Pod templates of the jobs that it names, one after the other, as a
-//     strategic merge patch by the struct tags of PodTemplateSpec. Of its metadata only labels and
-//     annotations count.
-//   - The policies and the TrainJob's own sections come after that, as they do after patches.
+//   - The entries of spec.labels and spec.annotations override those of the runtime's JobSet template, key by key.
+//   - Overrides merge into the Pod templates of their jobs in order, as strategic merge patches by the struct tags of
+//     PodTemplateSpec. Only labels and annotations of their metadata count.
+//   - The policies and the TrainJob's own sections follow, as they do after patches.
 //
-// So an override is a patch of today that names each of its jobs, and [Overrides.Patches] makes it one. A
-// patch of a job that the runtime lacks would add it, where an override was left aside: the patches are for
-// the jobs that there are.
+// So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would add a job that the runtime
+// lacks, where Trainer 2.1 ignored the override. [Overrides.PatchesOf] omits such jobs.
 package legacy
 
 import (
@@ -36,8 +33,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// The overrides' patches need managers' names of their own while they are merged; [Layer] and
-// [Overrides.Source] call them by what they are.
+// The overrides' patches need unique managers during the merge. [Layer] and [Overrides.Source] convert these back.
 const (
 	managerPrefix   = "pod-template-overrides.trainer.kubeflow.org/"
 	metadataManager = managerPrefix + "metadata"
@@ -45,14 +41,13 @@ const (
 
 func overrideManager(i int) string { return managerPrefix + strconv.Itoa(i) }
 
-// Patches are the overrides as patches, in the order in which they are laid over the template: the labels
-// and annotations, then each override. They share memory with the overrides. Their managers are names that no
-// manager has; see [Layer].
+// Patches returns the overrides as patches, in the order of the merge: the labels and annotations, then each override. They
+// share memory with the overrides. Their managers are reserved names; see [Layer].
 func (o *Overrides) Patches() []trainer.RuntimePatch {
 	return o.patches(func(string) bool { return true })
 }
 
-// PatchesOf are the patches without those of jobs that the template lacks, which Trainer 2.1 left aside.
+// PatchesOf returns the patches without jobs that the template lacks, which Trainer 2.1 ignored.
 func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
 	return o.patches(func(name string) bool {
 		return slices.ContainsFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == name })
@@ -85,7 +80,7 @@ func patchOf(manager string, template *trainer.JobSetTemplatePatch) trainer.Runt
 	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: template}}
 }
 
-// targets are the names of the jobs, each once: an override that names one twice is laid over it once.
+// targets returns the distinct names of the jobs. Trainer 2.1 applied an override to a duplicate target once.
 func (o *PodTemplateOverride) targets() []string {
 	var names []string
 	for _, job := range o.TargetJobs {
@@ -96,7 +91,7 @@ func (o *PodTemplateOverride) targets() []string {
 	return names
 }
 
-// Targets are the names of all jobs that overrides name, in the order in which they first do.
+// Targets returns the distinct names of all target jobs, in the order of their first use.
 func (o *Overrides) Targets() []string {
 	var names []string
 	for i := range o.list() {
@@ -109,8 +104,7 @@ func (o *Overrides) Targets() []string {
 	return names
 }
 
-// ServiceAccountName is the name that the overrides set for a job: the last one, which may be empty; nil where none
-// does.
+// ServiceAccountName returns the name that the last override sets for a job, which may be empty. It returns nil if none does.
 func (o *Overrides) ServiceAccountName(job string) *string {
 	for _, override := range slices.Backward(o.list()) {
 		if override.Spec != nil && override.Spec.ServiceAccountName != nil && slices.Contains(override.targets(), job) {
@@ -120,8 +114,8 @@ func (o *Overrides) ServiceAccountName(job string) *string {
 	return nil
 }
 
-// Layer is the layer that an override's patch stands for: override/0 for the first of
-// spec.podTemplateOverrides, override/metadata for spec.labels and spec.annotations. Any other layer is itself.
+// Layer converts the layer of an override's patch. It returns override/0 for the first of spec.podTemplateOverrides, and
+// override/metadata for spec.labels and spec.annotations. It returns other layers unchanged.
 func Layer(l engine.Layer) engine.Layer {
 	if manager, ok := l.Manager(); ok {
 		if name, ok := strings.CutPrefix(manager, managerPrefix); ok {
@@ -131,8 +125,8 @@ func Layer(l engine.Layer) engine.Layer {
 	return l
 }
 
-// Where steps stand in the path of a field of a patch: .spec.runtimePatches[manager=""], then, from
-// templateAt on, the path in the template, such as .spec.replicatedJobs[name=""].template.spec.template.spec.
+// The indexes of steps in the path of a patch's field. The path starts with .spec.runtimePatches[manager=""]. From templateAt
+// on, it is the path in the template, such as .spec.replicatedJobs[name=""].template.spec.template.spec.
 const (
 	managerAt  = 2
 	templateAt = 5
@@ -140,8 +134,7 @@ const (
 	podAt      = jobAt + 4
 )
 
-// Source is where the TrainJob says what a patch of [Overrides.Patches] says at the path. Any other path is
-// itself.
+// Source returns the path in the TrainJob for a path in a patch of [Overrides.Patches]. It returns other paths unchanged.
 func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	if len(path) <= managerAt || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return path
@@ -170,14 +163,14 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 	return source
 }
 
-// Claim is a claim of a patch of [Overrides.Patches], as the override's. Any other claim is itself.
+// Claim converts a claim of a patch of [Overrides.Patches] to one of the override. It returns other claims unchanged.
 func (o *Overrides) Claim(c engine.Claim) engine.Claim {
 	c.Layer, c.Source = Layer(c.Layer), o.Source(c.Source)
 	return c
 }
 
-// SourcesOf are the places where the TrainJob may set a field of the JobSet's template, the one that wins
-// first. Whether it sets the field there is for a reader of the file to see.
+// SourcesOf returns the paths where the TrainJob may set a field of the JobSet's template, the winner first. Callers check in
+// the file whether a path is set.
 func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 	var sources []fieldpath.Path
 	for _, p := range slices.Backward(o.Patches()) {
@@ -196,8 +189,8 @@ func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 	return sources
 }
 
-// Reach is where in the template an override acts that says something at a path of the TrainJob: in each of its
-// jobs. It is nil for a path that is no override's.
+// Reach returns the paths in the template, one for each target job, that an override's path affects. It returns nil for other
+// paths.
 func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	const field = 3 // .spec.podTemplateOverrides[0].spec
 	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", "podTemplateOverrides")) {
@@ -224,7 +217,7 @@ func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	return reached
 }
 
-// step is a step of a path, or none behind its end.
+// step returns a step of a path, or the zero step behind its end.
 func step(path fieldpath.Path, i int) fieldpath.Step {
 	if i < len(path) {
 		return path[i]
@@ -232,9 +225,9 @@ func step(path fieldpath.Path, i int) fieldpath.Step {
 	return fieldpath.Step{}
 }
 
-// Origins are the places where overrides said what one manager's patch says at a path of the TrainJob, once it says it
-// for all of them: for a field of the patch the fields, the one that wins first; for a job, in the order of the list,
-// the overrides that are for it, with their targetJobs and the target. What only a patch has, has none.
+// Origins returns the paths of overrides from which one manager's patch takes the field at a path of the TrainJob. For a field
+// of the patch, it returns the overrides' fields, the winner first. For a job, it returns its overrides in the order of the
+// list, with their targetJobs and the target. It returns nil for a field that only a patch has.
 func (o *Overrides) Origins(path fieldpath.Path) []fieldpath.Path {
 	if len(path) <= templateAt {
 		return nil
@@ -255,7 +248,7 @@ func (o *Overrides) Origins(path fieldpath.Path) []fieldpath.Path {
 	return nil
 }
 
-// Text is a text of a finding with the names of the overrides' patches replaced by what they are.
+// Text replaces the managers and layers of the overrides' patches in a finding's string by the overrides' names.
 func (o *Overrides) Text(text string) string {
 	pairs := []string{string(engine.Manager(metadataManager)), string(merge.OverrideLayer("metadata")), metadataManager, "spec.labels and spec.annotations"}
 	for i := range slices.Backward(o.list()) {

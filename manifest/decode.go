@@ -11,38 +11,34 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// maxObjects is how many objects one file may have, so that a hostile one cannot fill the memory with
-// empty ones.
+// maxObjects limits the objects of a file, so that empty ones cannot fill the memory.
 const maxObjects = 100_000
 
-// Decode reads a stream of YAML documents or JSON values: objects, Lists of them (an item is a Document
-// of its own), and JSON arrays of them. Empty documents are left out. The file names the input in
-// findings; it is not opened.
+// Decode reads a stream of YAML documents or JSON values: objects, Lists of objects, and JSON arrays of objects. Each item is
+// a Document. Decode skips empty documents. file names the input in findings; Decode does not open it.
 //
-// It returns everything that it could read and every problem that it found, in the order of the
-// file. Errors are what an API server refuses under strict field validation: unknown fields,
-// duplicate keys, wrong types; besides, text that is not YAML or JSON, a version that is not read,
-// and a document without apiVersion and kind ([Tolerate] makes that a warning, for callers that scan
-// a directory). A finding about a key stands where the key does, one about a value where the value
-// does. Kinds that this package does not read are returned without an Object and without
-// judgement. A missing metadata.name is left to callers.
+// It returns all readable documents and all problems, in the order of the file. Input that an API server rejects under strict
+// field validation is an error: unknown fields, duplicate keys and wrong types. Other errors are invalid YAML or JSON, an
+// unknown version, and a document without apiVersion and kind. [Tolerate] turns the last one into a warning, for callers that
+// scan a directory. A finding has the position of its key or of its value. Documents of other kinds have no Object and no
+// findings. Callers check for a missing metadata.name.
 //
-// It never panics, and shares memory with data: do not change it.
+// It never panics. The documents share memory with data, so do not change it.
 func Decode(file string, data []byte) ([]*Document, finding.List) {
 	d := newDecoder(file, data)
 	d.stream()
 	return d.documents, d.findings
 }
 
-// DecodeKinds is Decode for a caller who reads further kinds, such as those of an earlier API. Documents of
-// these have an Object that their New made.
+// DecodeKinds is Decode for a caller that reads further kinds, such as kinds of an earlier API. Their New creates the Object
+// of such documents.
 func DecodeKinds(file string, data []byte, further []Kind) ([]*Document, finding.List) {
 	documents, findings, _ := DecodeExpanded(file, data, further)
 	return documents, findings
 }
 
-// DecodeAs is DecodeKinds for one kind, which is that of all objects that say neither apiVersion nor kind. It may be one of
-// this package's own, which is then read as its New has it.
+// DecodeAs is DecodeKinds for one kind, which objects without apiVersion and kind have. It may replace a kind of this package,
+// which is then decoded into the object of its New.
 func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	d := newDecoder(file, data)
 	d.further = []Kind{kind}
@@ -51,8 +47,8 @@ func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 	return d.documents, d.findings
 }
 
-// DecodeExpanded is DecodeKinds for a caller who reads many files: expanded is how many bytes its YAML aliases add,
-// once they are written out: up to [MaxExpanded] for a file of little text.
+// DecodeExpanded is DecodeKinds for a caller that reads many files. expanded is the number of bytes that YAML aliases add when
+// expanded, up to [MaxExpanded] for a small file.
 func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
 	d := newDecoder(file, data)
 	d.further = further
@@ -60,11 +56,11 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 	return d.documents, d.findings, d.expanded
 }
 
-// HasAliases reports whether a file may have YAML aliases. A true may be false.
+// HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
-// Tolerate returns the findings with the errors of the given codes lowered to warnings. A caller that
-// scans a directory tolerates finding.CodeNotAnObject: other files live there too.
+// Tolerate returns the findings, with errors of the given codes as warnings. A caller that scans a directory tolerates
+// finding.CodeNotAnObject, because directories hold other files.
 func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
 	lowered := append(finding.List(nil), findings...)
 	for i := range lowered {
@@ -82,13 +78,13 @@ type decoder struct {
 	file      *source.File
 	documents []*Document
 	findings  finding.List
-	// further are kinds to read besides those of this package.
+	// further holds the kinds to read in addition to this package's kinds.
 	further []Kind
-	// from is what objects are that do not say it.
+	// from identifies objects without apiVersion and kind.
 	from origin
-	// patches says that an object without apiVersion and kind is a RuntimePatch.
+	// patches treats an object without apiVersion and kind as a RuntimePatch.
 	patches bool
-	// expanded is how many bytes aliases have added so far.
+	// expanded counts the bytes that aliases have added so far.
 	expanded int
 }
 
@@ -111,7 +107,7 @@ func (d *decoder) stream() {
 	d.findings.Sort()
 }
 
-// full says whether the file has had its share, and reports it once.
+// full reports whether the file has reached a limit. It adds one finding on the limit.
 func (d *decoder) full() bool {
 	var f finding.Finding
 	switch {
@@ -134,7 +130,7 @@ func (d *decoder) full() bool {
 	return true
 }
 
-// refuse finds what makes a file unfit to be read at all.
+// refuse returns the reason for not reading a file, or nil.
 func refuse(f *source.File) *finding.Finding {
 	finding := &finding.Finding{Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: f.Name}}
 	whole := &source.Source{File: f, Text: f.Data, Line: 1, Column: 1}
@@ -205,6 +201,5 @@ func (d *decoder) chunk(c source.Chunk) {
 	d.value(s, nil, converted, d.from)
 }
 
-// MaxExpanded is how many bytes the YAML aliases of one file may add to it, once they are written out. It suits a whole
-// run as well.
+// MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.
 const MaxExpanded = 32 << 20

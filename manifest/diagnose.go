@@ -18,30 +18,30 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// maxFindings is how many findings one file may have, so that a hostile file cannot make millions.
+// maxFindings limits the findings of a file, so that a hostile file cannot cause millions.
 const maxFindings = 20_000
 
-// diagnosis is the walk over an object that could not be decoded, or that has doubtful keys. It
-// finds what the decoder refuses, all of it, and says where it stands.
+// diagnosis walks an object that fails to decode or has doubtful keys. It reports every error of the decoder with its
+// position.
 type diagnosis struct {
 	*source.Reading
 	source   *source.Source
 	object   fieldpath.Object
 	structs  jsonfields.Structs
 	findings finding.List
-	room     int            // how many findings may still be added
-	path     fieldpath.Path // of the current value; findings clone it
-	around   []frame        // the structs around the current value, the outermost first
+	room     int            // the number of findings that may still be added
+	path     fieldpath.Path // the path of the current value; findings clone it
+	around   []frame        // the structs around the current value, outermost first
 }
 
-// frame is a struct that the walk is in.
+// frame is a struct around the current value.
 type frame struct {
 	typ  reflect.Type
 	node *yaml.Node
 	deep int // the length of its path
 }
 
-// diagnose walks the node as a value of the type.
+// diagnose walks a node as a value of the type t. It returns at most room findings.
 func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
 	d := &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
 	d.value(n, t, "")
@@ -60,20 +60,20 @@ func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Ste
 	d.findings = append(d.findings, f)
 }
 
-// below checks a value a step below the current one.
+// below calls check with the path extended by step.
 func (d *diagnosis) below(step fieldpath.Step, check func()) {
 	d.path = append(d.path, step)
 	check()
 	d.path = d.path[:len(d.path)-1]
 }
 
-// value checks one value against its type; of an untyped value only the keys. The merge key is that
-// of a list-map.
+// value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
+// list-map.
 func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	if d.room == 0 {
 		return
 	}
-	// A value behind an alias is reported where it is written.
+	// Report the value of an alias at its definition.
 	n = source.Target(n)
 	if t != nil {
 		t = jsonfields.Concrete(t)
@@ -124,7 +124,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 	}
 }
 
-// decode tries the real decoder on the value, so that the walk cannot be of another opinion.
+// decode decodes the value with the real decoder, so that both agree.
 func (d *diagnosis) decode(n *yaml.Node, t reflect.Type) {
 	if text, ok := d.Text(n); ok && t == reflect.TypeFor[resource.Quantity]() {
 		if err := quantity.Check(text); err != nil {
@@ -161,10 +161,10 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 	d.around = d.around[:len(d.around)-1]
 }
 
-// untypedStep is the step to a name in an object of no type.
+// untypedStep returns the step to a name in an untyped object.
 func untypedStep(name string) fieldpath.Step { return (*schema.Type)(nil).Step(name) }
 
-// untyped checks the keys of a value of which no type is known, and that its scalars have a JSON.
+// untyped checks that the keys of an untyped value are valid and that its scalars have a JSON form.
 func (d *diagnosis) untyped(n *yaml.Node) {
 	if d.room == 0 {
 		return
@@ -191,7 +191,7 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	}
 }
 
-// keys are the entries of a mapping that have a name; what is wrong with keys is reported.
+// keys returns the entries of a mapping with a valid key. It reports invalid keys.
 func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []source.Entry {
 	entries, clashes := d.Entries(n)
 	for _, c := range clashes {
@@ -228,7 +228,7 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 	return named
 }
 
-// doubtfulKey warns of a key of a map that is read as another text than it shows.
+// doubtfulKey warns of a map's key that Kubernetes reads as a different string.
 func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step) {
 	key := source.Target(e.Key)
 	if e.Name == key.Value || e.Merged || e.Clashes {
@@ -241,8 +241,8 @@ func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step
 	}, e.Key, step(e.Name))
 }
 
-// items are the steps from a list to its items: by merge key where the list has one and the item's
-// value of it is its own, else by position.
+// items returns the steps from a list to its items. A step uses the merge key if the item has a unique value of it, else the
+// index.
 func (d *diagnosis) items(n *yaml.Node, mergeKey string) []fieldpath.Step {
 	steps := make([]fieldpath.Step, len(n.Content))
 	values := make([]string, len(n.Content))
@@ -272,10 +272,10 @@ func firstLine(s string) string {
 	return s[:end]
 }
 
-// longestQuote is how many characters of the input a message repeats.
+// longestQuote is the largest number of input characters in a message.
 const longestQuote = 60
 
-// clip shortens a text of the input for a message.
+// clip shortens a string of the input for a message.
 func clip(s string) string {
 	if r := []rune(firstLine(s)); len(r) > longestQuote {
 		return string(r[:longestQuote]) + "…"
@@ -283,7 +283,7 @@ func clip(s string) string {
 	return firstLine(s)
 }
 
-// quote is a text of the input in double quotes, shortened.
+// quote returns a shortened string of the input in double quotes.
 func quote(s string) string {
 	j, err := json.Marshal(clip(s))
 	if err != nil {

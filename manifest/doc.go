@@ -1,8 +1,7 @@
-// Package manifest answers: what is in these files, and where?
+// Package manifest reads and writes manifest files, and finds the position of each field.
 //
-// It reads TrainJobs, training runtimes, JobSets and ConfigMaps from YAML and JSON as strictly as an
-// API server that is asked to be strict, keeps the place of every field, and writes objects back so
-// that equal objects give equal bytes:
+// It reads TrainJobs, training runtimes, JobSets and ConfigMaps from YAML and JSON, like an API server under strict
+// validation. It keeps the position of every field. It writes equal objects as equal bytes:
 //
 //	files, findings := manifest.Files(fsys, []string{"jobs/"}, false)
 //	for _, file := range files {
@@ -22,22 +21,19 @@
 //
 // # Reading
 //
-// A document is read in two ways. The fast one converts it to JSON as Kubernetes does
-// (sigs.k8s.io/yaml: YAML 1.1) and decodes that strictly and case-sensitively into the typed object.
-// Only when this fails, or when a key may not mean what it says, is the document parsed a second
-// time, into nodes that know their lines, and walked against the Go type; the walk reports every
-// unknown field, duplicate key and wrong type at once. Where decoding fails and the walk finds
-// nothing, the decoder's own error is reported at the document's first line, so that nothing broken
-// passes.
+// Decode first converts a document to JSON as Kubernetes does (sigs.k8s.io/yaml: YAML 1.1). It decodes the JSON strictly and
+// case-sensitively into the typed object. If this fails, or a key is doubtful, it parses the document into nodes with
+// positions. A walk over the nodes and the Go type reports all unknown fields, duplicate keys and wrong types at once. If
+// decoding fails and the walk finds nothing, Decode reports the decoder's error at the document's first line. So every error
+// is reported.
 //
-// Documents of other kinds are recognized and not judged: their Object is nil.
+// Documents of other kinds have a nil Object and no findings.
 //
 // # Limits
 //
-// Files above 64 MiB, YAML documents and JSON objects above 3 MiB (what an API server takes in one
-// request), values nested deeper than 1000 levels, and aliases that expand a document above 3 MiB are
-// refused before they cost memory. So is what is not text. A file may have 20,000 findings and 100,000
-// objects; past that, a last finding says that the rest was not read.
+// Limits protect the memory. A file may have 64 MiB. A YAML document or JSON object may have 3 MiB, including its expanded
+// aliases. That is the limit of an API server for a request. Values may nest 1000 levels deep. Input must be text. A file may
+// have 20,000 findings and 100,000 objects. Beyond these, a last finding reports that the rest was not read.
 //
-// The package never touches the machine: readers and file systems are handed in.
+// The package does not access the machine: callers pass readers and file systems.
 package manifest

@@ -9,13 +9,13 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// Edit says that a stretch of a file's text is to be replaced: the bytes from Start up to End.
+// Edit replaces the bytes of a file from Start up to End.
 type Edit struct {
 	Start, End int
 	Text       []byte
 }
 
-// ApplyEdits returns the data with the edits made. Edits never overlap; their order does not matter.
+// ApplyEdits returns the data with the edits applied, in any order. Edits must not overlap.
 func ApplyEdits(data []byte, edits []Edit) []byte {
 	edits = slices.SortedFunc(slices.Values(edits), func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 	var out []byte
@@ -27,13 +27,12 @@ func ApplyEdits(data []byte, edits []Edit) []byte {
 	return append(out, data[at:]...)
 }
 
-// errNotAlone refuses to replace what is not a document by itself.
+// errNotAlone is the error for replacing an item of a List.
 var errNotAlone = errors.New("it is one of several objects in a List or an array; write it as a document of its own")
 
-// Replace is the edit that puts another text in place of the whole document: one object, or several with
-// "---" lines between them, of YAML for a YAML document and of JSON for a JSON one. Comments before the
-// object and after it stay, and so does the document's separator. It refuses an object that is an item of a List or of an
-// array, and text for a document of JSON beside which nothing else can stand.
+// Replace returns the edit that replaces the whole document by text, in the format of the document. The text holds one object,
+// or several YAML documents with "---" lines. Comments around the object and its separator stay. It returns an error for an
+// item of a List or an array, and for a document without a source.
 func (d *Document) Replace(text []byte) (Edit, error) {
 	s, at := d.place()
 	if s.Text == nil {
@@ -55,8 +54,7 @@ func isAlone(s *source.Source) bool {
 	return len(before) == 0 || before[len(before)-1] != '[' && before[len(before)-1] != ','
 }
 
-// contentOf is where the content of a YAML document begins and ends, without the blank lines and comments
-// around it and without a separator that stands on a line of its own.
+// contentOf returns the range of a YAML document's content, without blank lines, comments and a separator line around it.
 func contentOf(text []byte) (start, end int) {
 	start = -1
 	for i := 0; i < len(text); {

@@ -10,17 +10,17 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
-// Format is how objects are written.
+// Format is the format of encoded objects.
 type Format int
 
 const (
 	// YAML writes documents with "---" lines between them.
 	YAML Format = iota
-	// JSON writes one object as it is, and several, or none, as a v1 List.
+	// JSON writes one object, or a v1 List of several or none.
 	JSON
 )
 
-// String is "yaml" or "json".
+// String returns "yaml" or "json".
 func (f Format) String() string {
 	switch f {
 	case YAML:
@@ -32,7 +32,7 @@ func (f Format) String() string {
 	}
 }
 
-// ParseFormat reads "yaml" or "json".
+// ParseFormat parses "yaml" or "json", and returns an error for other names.
 func ParseFormat(name string) (Format, error) {
 	for _, f := range []Format{YAML, JSON} {
 		if name == f.String() {
@@ -42,33 +42,29 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("unknown format %q: want yaml or json", name)
 }
 
-// Encode writes API objects for people and for kubectl: equal objects give equal bytes. Keys are
-// sorted. Left out is what says nothing: an object's status, and an optional field whose Go type is a struct
-// and not a pointer to one when it is empty (metadata, resources, a creationTimestamp of null). Other
-// empty values mean something and stay: emptyDir: {}, a required preference: {}, the empty command and args of
-// a TrainJob, which clear those of its runtime, and all that a JobSet's volumeClaimPolicies hold.
+// Encode writes API objects for people and for kubectl. Equal objects give equal bytes, with sorted keys. It omits an object's
+// status. It omits an empty optional field whose type is a struct, not a pointer (metadata, resources, a null
+// creationTimestamp). It keeps other empty values, which have a meaning, such as emptyDir: {} and a required preference: {}.
+// An empty command or args of a TrainJob clears the runtime's. It also keeps everything in a JobSet's volumeClaimPolicies.
 //
-// In YAML, a string that a reader of YAML 1.1 or 1.2 could take for something else is quoted, and a
-// string of several lines is a literal block where it can be. JSON is indented by four spaces, as
-// kubectl does.
+// YAML quotes strings that a YAML 1.1 or 1.2 reader could misread. It writes strings of several lines as literal blocks if
+// possible. JSON has four spaces of indentation, like kubectl's.
 //
-// Objects are values of API types, or maps as encoding/json makes them. Nothing is written if one of
-// them cannot be encoded.
+// Objects are values of API types, or maps in the form of encoding/json. On an encoding error, Encode writes nothing.
 func Encode(w io.Writer, format Format, objects ...any) error {
 	return new(Encoder).Encode(w, format, objects...)
 }
 
-// Encoder encodes many objects, one call after the other. It remembers what it has learned of their Go
-// types, which takes longer than to encode a small object. The zero value is ready for use; it is for one
-// goroutine at a time.
+// Encoder encodes objects in several calls. It caches their Go types, whose analysis takes longer than encoding a small
+// object. The zero value is ready for use by one goroutine at a time.
 type Encoder struct {
-	// KeepStatus keeps the status of objects that have one.
+	// KeepStatus keeps the status of objects.
 	KeepStatus bool
 
 	structs jsonfields.Structs
 }
 
-// Encode writes objects as the function [Encode] does.
+// Encode writes objects like the function [Encode].
 func (e *Encoder) Encode(w io.Writer, format Format, objects ...any) error {
 	if e == nil {
 		e = &Encoder{}

@@ -14,23 +14,22 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// maxFile is the size of the largest file that is read: twenty documents of the largest size.
+// maxFile is the size of the largest file that is read, about twenty of the largest documents.
 const maxFile = 64 << 20
 
-// Stdin is the path that means standard input.
+// Stdin is the path of standard input.
 const Stdin = "-"
 
-// Files returns the files that the paths name: a file is itself; a directory its *.yaml, *.yml and *.json files
-// sorted by name, with recursive also those of the directories below; a pattern of path.Match what it
-// matches; and [Stdin] itself. The order is that of the paths, and a file that is named twice
-// comes once. Names that begin with a dot are left out unless they are asked for by name.
+// Files returns the files that the paths name. A path is a file, a directory, a pattern of path.Match, or [Stdin]. A directory
+// stands for its *.yaml, *.yml and *.json files sorted by name. With recursive, it includes the files of its subdirectories.
+// Files have the order of the paths, without duplicates. Hidden files are omitted unless a path names them.
 //
-// A path that does not exist, a directory that cannot be read and a path that names no file at all
-// are findings of severity Error, and the others are returned.
+// A missing path, an unreadable directory and a path without any file are errors among the findings. Files returns the other
+// files.
 //
-// The file system may take any path, also absolute and relative ones that io/fs calls invalid, with
-// slashes. One that implements fs.StatFS is asked about a path without opening it, which matters for
-// named pipes. Symbolic links to files are followed, those to directories only where they are named.
+// The file system may take any slash-separated path, even paths that io/fs rejects, such as absolute ones. If it implements
+// fs.StatFS, Files does not open the paths, which matters for named pipes. It follows symbolic links to files. It follows a
+// link to a directory only if a path names it.
 func Files(fsys fs.FS, paths []string, recursive bool) ([]string, finding.List) {
 	if fsys == nil {
 		fsys = noFiles{}
@@ -64,7 +63,7 @@ func unreadable(file, message, help string) finding.Finding {
 func (l *listing) file(name string) {
 	key := path.Clean(name)
 	if name == Stdin {
-		key = "" // a file of that name is ./-
+		key = "" // distinct from a file of that name, which is ./-
 	}
 	if !l.seen[key] {
 		l.seen[key] = true
@@ -92,7 +91,7 @@ func (l *listing) path(p string) {
 	}
 }
 
-// named reads a directory that was asked for, which should hold something.
+// named reads a directory of the command line, which must hold a file.
 func (l *listing) named(dir string) {
 	before, failed := len(l.seen), len(l.findings)
 	if held := l.directory(dir); !held && before == len(l.seen) && failed == len(l.findings) {
@@ -104,13 +103,13 @@ func (l *listing) named(dir string) {
 	}
 }
 
-// directory adds the files of a directory and says whether it has any, also those that were added before.
+// directory adds the files of a directory. It reports whether it has any, including files added before.
 func (l *listing) directory(dir string) (held bool) {
 	entries, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
 		l.fail(dir, "cannot be read: "+reason(err), "check that you may read it")
 	}
-	// A file system need not sort, and gives what it could read also when it failed.
+	// A file system need not sort, and may return entries along with an error.
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
@@ -119,7 +118,7 @@ func (l *listing) directory(dir string) (held bool) {
 		}
 		isDir := e.IsDir()
 		if e.Type()&fs.ModeSymlink != 0 {
-			// A link to a directory is not followed: it could lead back up. A broken one fails when read.
+			// Skip a link to a directory, which could lead back up. A broken link fails on reading.
 			if info, err := fs.Stat(l.fsys, name); err == nil && info.IsDir() {
 				continue
 			}
@@ -136,7 +135,7 @@ func (l *listing) directory(dir string) (held bool) {
 	return held
 }
 
-// pattern adds what a glob matches, a directory with its files.
+// pattern adds the matches of a glob, and the files of matching directories.
 func (l *listing) pattern(p string) {
 	if _, err := path.Match(p, ""); err != nil {
 		l.fail(p, "is a malformed pattern", `close every "[" or put "\" in front of it`)
@@ -156,7 +155,7 @@ func (l *listing) pattern(p string) {
 	}
 }
 
-// match expands a pattern, element by element. fs.Glob would not take paths such as /a or ../b.
+// match expands a pattern, element by element. fs.Glob rejects paths such as /a or ../b.
 func (l *listing) match(pattern string) []string {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		if _, err := fs.Stat(l.fsys, pattern); err != nil {
@@ -195,8 +194,8 @@ func (l *listing) match(pattern string) []string {
 	return names
 }
 
-// Read reads a file, or stdin if its name is [Stdin]. A file above 64 MiB is refused without being read,
-// a stream as soon as it goes beyond.
+// Read reads a file, or stdin if its name is [Stdin]. It does not read a file above 64 MiB, and stops in such a stream. It
+// returns each error as a finding.
 func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
 	if file == Stdin {
 		if stdin == nil {
@@ -212,7 +211,7 @@ func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
 	if err != nil {
 		return nil, failed(file, err)
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // reading only
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -226,7 +225,7 @@ func Read(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
 	return readAll(file, f, info.Size())
 }
 
-// noFiles is what a nil file system stands for.
+// noFiles replaces a nil file system.
 type noFiles struct{}
 
 func (noFiles) Open(name string) (fs.File, error) {
@@ -259,7 +258,7 @@ func tooLarge(file string) *finding.Finding {
 	}
 }
 
-// reason is the error without the path, which the position already has.
+// reason returns an error without its path, which the position includes.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

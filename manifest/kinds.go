@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// identity is what tells an object from others, as it is written.
+// identity identifies an object by the strings in its file.
 type identity struct {
 	apiVersion, kind, namespace, name string
 }
@@ -24,7 +24,7 @@ func (id identity) object() fieldpath.Object {
 	return fieldpath.Object{Kind: id.kind, Namespace: id.namespace, Name: id.name}
 }
 
-// group and version are the parts of the apiVersion; the core group is empty.
+// group returns the parts of the apiVersion. The core group is empty.
 func (id identity) group() (group, version string) {
 	if group, version, ok := strings.Cut(id.apiVersion, "/"); ok {
 		return group, version
@@ -32,7 +32,7 @@ func (id identity) group() (group, version string) {
 	return "", id.apiVersion
 }
 
-// within completes the identity of an item from that of its typed List.
+// within completes the identity of an item from its typed List.
 func (id identity) within(of identity) identity {
 	if id.apiVersion == "" && id.kind == "" {
 		id.apiVersion, id.kind = of.apiVersion, of.kind
@@ -40,7 +40,7 @@ func (id identity) within(of identity) identity {
 	return id
 }
 
-// item is what the items of a List are if they do not say; nothing for the general v1 List.
+// item returns the default identity of a List's items. It is empty for the general v1 List.
 func (id identity) item() identity {
 	kind := strings.TrimSuffix(id.kind, "List")
 	if kind == "" {
@@ -52,11 +52,11 @@ func (id identity) item() identity {
 const (
 	trainerGroup = "trainer.kubeflow.org"
 	jobsetGroup  = "jobset.x-k8s.io"
-	// oldVersion never existed in a release; published guides print it by mistake.
+	// oldVersion was never released, but published guides contain it by mistake.
 	oldVersion = "v2alpha1"
 )
 
-// readable is a kind that this package reads.
+// readable is a kind that this package decodes.
 type readable struct {
 	group, version, kind string
 	make                 func() any
@@ -64,22 +64,21 @@ type readable struct {
 
 func (r *readable) apiVersion() string { return strings.TrimPrefix(r.group+"/"+r.version, "/") }
 
-// name writes apiVersion and kind into an object, where another version was read or the items of a typed
-// List do not carry them.
+// name sets apiVersion and kind. They differ in an object of another version, and are missing in items of a typed List.
 func (r *readable) name(object any) {
 	if o, ok := object.(runtime.Object); ok {
 		o.GetObjectKind().SetGroupVersionKind(gvk.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind})
 	}
 }
 
-// Kind is a further kind for DecodeKinds to read.
+// Kind is a further kind for DecodeKinds.
 type Kind struct {
 	Group, Version, Kind string
-	// New is an empty object, a pointer to a struct.
+	// New returns an empty object, a pointer to a struct.
 	New func() any
 }
 
-// readables are the kinds that are read: further ones, and those of this package, those of one group together.
+// readables returns the further kinds, then the kinds of this package, grouped by API group.
 func readables(further []Kind) []readable {
 	var kinds []readable
 	for _, k := range further {
@@ -94,8 +93,7 @@ func readables(further []Kind) []readable {
 	}...)
 }
 
-// recognize finds the kind of an object: how to read it, nil for a kind that is not read. The
-// finding, if any, is without its place.
+// recognize returns the kind of an object, or nil for another kind. It may return a finding without a position.
 func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	group, version := id.group()
 	var ofGroup []string
@@ -119,7 +117,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
-			// Other versions of these may be another project's: MPIJobs are.
+			// Other versions may belong to another project, as with MPIJob.
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is no version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
@@ -135,7 +133,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	}
 	switch {
 	case namesake != nil && namesake.group == trainerGroup:
-		// Kinds of these names are hardly anybody else's.
+		// Other projects rarely use kinds of these names.
 		return nil, &finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 			Message: fmt.Sprintf("a %s of %s is not the Trainer's and is left out", id.kind, quote(id.apiVersion)),
@@ -157,8 +155,8 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 	return nil, nil
 }
 
-// isList says whether the object is a List whose items are objects of their own: v1 List, or a kind that
-// ends in List. known says that its fields are those of every List.
+// isList reports whether the object is a List with objects as items: a v1 List, or a kind that ends in List. known reports
+// whether it has the fields of every List.
 func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	if !strings.HasSuffix(id.kind, "List") {
 		return false, false
@@ -172,7 +170,7 @@ func isList(id identity, items listItems, further []Kind) (is, known bool) {
 	return sure || known && items != otherItems || items == objectItems, known
 }
 
-// listItems is what the items field of an object holds.
+// listItems classifies the content of the items field.
 type listItems int
 
 const (

@@ -6,22 +6,21 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// MayHoldRuntime says whether the text of a file may hold what a TrainJob's runtime is read from: a
-// TrainingRuntime, a ClusterTrainingRuntime or a ConfigMap. A false is certain: Decode gives no such
-// document. A true is not, but TrainJobs as they are usually written give a false, also those that name the kind
-// of their runtime. It takes a small part of the time of Decode, for callers that need the runtimes first.
+// MayHoldRuntime reports whether a file may hold a runtime's source: a TrainingRuntime, a ClusterTrainingRuntime or a
+// ConfigMap. A false is certain: Decode returns no such document. A true may be wrong, but usual TrainJobs give a false, even
+// if they name the kind of their runtime. It is much faster than Decode, for callers that need the runtimes first.
 func MayHoldRuntime(data []byte) bool {
 	switch {
 	case bytes.Contains(data, []byte("ConfigMap")):
 		return true
 	case bytes.Contains(data, []byte("<<")), bytes.Contains(data, []byte("!!")):
-		// A merge key could bring the kind up from a runtimeRef, and a tag could encode it.
+		// A merge key could take the kind from a runtimeRef, and a tag could encode it.
 		return true
 	case bytes.IndexByte(data, '"') >= 0 && bytes.IndexByte(data, '\\') >= 0:
 		return true // an escape could spell it
 	}
 	for at := 0; ; {
-		// ClusterTrainingRuntime ends in it, and their Lists begin with one of the two.
+		// ClusterTrainingRuntime ends in this name, and the Lists' kinds start with one of the two.
 		i := bytes.Index(data[at:], []byte(trainer.TrainingRuntimeKind))
 		if i < 0 {
 			return false
@@ -33,9 +32,8 @@ func MayHoldRuntime(data []byte) bool {
 	}
 }
 
-// isReference says whether the name of a kind at the offset is the value of "kind" within a runtimeRef, in
-// YAML's block style. Whatever holds the line before, the kind is then that of no object: nothing but text
-// stands below a line that ends in "runtimeRef:" and is no key.
+// isReference reports whether the kind at the offset is the value of "kind" in a runtimeRef, in YAML's block style. Then no
+// object has this kind. If the line that ends in "runtimeRef:" is not a key, only text can follow below it.
 func isReference(data []byte, at int) bool {
 	start := bytes.LastIndexByte(data[:at], '\n') + 1
 	end := len(data)

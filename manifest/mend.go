@@ -16,8 +16,8 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// mend reads what the fast way could not: it finds what is wrong with the value at the path, or reads it
-// after all. The cause is why the document could not be converted to JSON, nil if it could.
+// mend reports the errors of the value at the path, or decodes it after all. It runs after the fast decoding fails. cause is
+// the error of the conversion to JSON, or nil.
 func (d *decoder) mend(s *source.Source, at fieldpath.Path, from origin, cause error) {
 	root, err := s.Nodes()
 	if errors.Is(err, source.ErrTooLarge) {
@@ -49,11 +49,11 @@ func (d *decoder) mend(s *source.Source, at fieldpath.Path, from origin, cause e
 	findings, documents := len(d.findings), len(d.documents)
 	d.node(s, r, at, n, from)
 	if cause == nil || strings.HasPrefix(cause.Error(), "yaml: unmarshal errors:") || len(d.findings) > findings {
-		// Errors of that prefix are duplicate keys, which the walk finds. Where it found none, a key
-		// overrides what a merge key brought: the conversion refuses that and Kubernetes does not.
+		// Errors of that prefix are duplicate keys, which the walk reports. If it reports none, a key overrides a merged one:
+		// the conversion rejects that, Kubernetes accepts it.
 		return
 	}
-	// The two YAML parsers disagree, and Kubernetes would take the one that failed.
+	// The two YAML parsers disagree, and Kubernetes uses the one that fails.
 	read := false
 	for _, document := range d.documents[documents:] {
 		if document.Object != nil {
@@ -65,12 +65,12 @@ func (d *decoder) mend(s *source.Source, at fieldpath.Path, from origin, cause e
 	}
 }
 
-// refuses says whether the text could be parsed and is refused all the same.
+// refuses reports whether the text is valid YAML that this package rejects.
 func refuses(err error) bool {
 	return errors.Is(err, source.ErrTooDeep) || errors.Is(err, source.ErrBomb) || errors.Is(err, source.ErrCycle) || errors.As(err, new(source.TrailingError))
 }
 
-// node reads a value from its nodes.
+// node decodes a value from its nodes.
 func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n *yaml.Node, from origin) {
 	n = source.Target(n)
 	switch {
@@ -133,10 +133,10 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	document.take(kind, object)
 }
 
-// room is how many findings the file may still have, at least one.
+// room returns the number of findings that the file may still have, at least one.
 func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
 
-// decodeNode decodes the node strictly.
+// decodeNode decodes a node strictly.
 func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, into any) error {
 	var b bytes.Buffer
 	if err := r.Convert(&b, n); err != nil {
@@ -145,7 +145,7 @@ func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, into any) error {
 	return unmarshalStrict(b.Bytes(), into)
 }
 
-// identityOf reads what tells objects apart from nodes, as far as it is text.
+// identityOf returns the identity of an object from its nodes.
 func identityOf(r *source.Reading, n *yaml.Node) identity {
 	field := func(n *yaml.Node, name string) string {
 		_, v := r.Lookup(n, name)
@@ -179,7 +179,7 @@ func nodeItems(items *yaml.Node) listItems {
 	return objectItems
 }
 
-// syntax reports text that cannot be parsed.
+// syntax reports text that fails to parse.
 func (d *decoder) syntax(s *source.Source, err error) {
 	line, problem := source.Syntax(err)
 	f := finding.Finding{

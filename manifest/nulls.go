@@ -9,10 +9,10 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// unmarshalStrict decodes JSON as an API server does, strictly and case-sensitively. into points to a zero value.
+// unmarshalStrict decodes JSON strictly and case-sensitively, like an API server. into points to a zero value.
 //
-// A null as a map's value is dropped with its key, as the API server drops it from custom resources
-// (apiextensions-apiserver v0.36.3 pkg/apiserver/schema/defaulting). Go's decoder would make an empty value of it.
+// Like the API server in custom resources, it drops a null value of a map with its key (apiextensions-apiserver v0.36.3
+// pkg/apiserver/schema/defaulting). Go's decoder would store an empty value.
 func unmarshalStrict(j []byte, into any) error {
 	strict, err := kjson.UnmarshalStrict(j, into)
 	if err == nil {
@@ -22,7 +22,7 @@ func unmarshalStrict(j []byte, into any) error {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(j))
-	decoder.UseNumber() // as written, for quantities
+	decoder.UseNumber() // keeps the digits of quantities
 	var value any
 	if err := decoder.Decode(&value); err != nil {
 		return err
@@ -35,7 +35,7 @@ func unmarshalStrict(j []byte, into any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(j, into)
 }
 
-// dropNulls removes the fields of objects that are null. Items of lists stay, as in an API server.
+// dropNulls removes null fields of objects. Like an API server, it keeps null items of lists.
 func dropNulls(value any) {
 	switch v := value.(type) {
 	case map[string]any:

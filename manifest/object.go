@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// header is what tells objects apart, and the items of a List.
+// header identifies an object, and holds the items of a List.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -28,28 +28,26 @@ type header struct {
 	Items   []json.RawMessage `json:"items"`
 }
 
-// list is a List with its items left for later.
+// list is a List with undecoded items.
 type list struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []later `json:"items"`
 }
 
-// later is a value that is read on its own.
+// later is a value to decode separately.
 type later struct{ json.RawMessage }
 
-// origin is where a value comes from: the item identity that its List gives it, and the number of
-// lists around it.
+// origin is the context of a value: the default identity from its List, and the number of lists around it.
 type origin struct {
 	identity
 	lists int
 }
 
-// maxLists is how many Lists may stand in each other. Each is read again for the ones within, and nobody
-// writes more than one.
+// maxLists limits the nesting of Lists, because each level reads the inner ones again. More than one is unusual.
 const maxLists = 8
 
-// value reads one JSON value: that of the source's node at the path.
+// value reads the JSON value of the source's node at a path.
 func (d *decoder) value(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	j = bytes.TrimLeft(j, " \t\r\n")
 	switch {
@@ -79,7 +77,7 @@ func (d *decoder) value(s *source.Source, at fieldpath.Path, j []byte, from orig
 	}
 }
 
-// items reads the items of a list one by one.
+// items reads the items of a list until a limit is reached.
 func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.Path)) {
 	for i := range n {
 		if d.full() {
@@ -89,7 +87,7 @@ func (d *decoder) items(n int, at fieldpath.Path, read func(i int, p fieldpath.P
 	}
 }
 
-// object reads an object the fast way, and leaves it to mend if that fails.
+// object decodes an object from JSON. If that fails, it calls mend.
 func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from origin) {
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
@@ -142,7 +140,7 @@ func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from ori
 	document.take(kind, object)
 }
 
-// take gives a document what was decoded of it.
+// take sets the decoded object of a document.
 func (document *Document) take(kind *readable, object any) {
 	if old, ok := object.(*legacy.TrainJob); ok {
 		object, document.Overrides = old.Split()
@@ -163,15 +161,15 @@ func jsonItems(items []json.RawMessage) listItems {
 	return objectItems
 }
 
-// decodes decodes strictly and case-sensitively, as an API server does.
+// decodes reports whether JSON decodes strictly and case-sensitively, as in an API server.
 func decodes(j []byte, into any) bool {
 	return quantity.Unmarshal(j, into, unmarshalStrict) == nil
 }
 
-// patchKind stands for the kind of a RuntimePatch, which has none.
+// patchKind is the kind of a RuntimePatch, which has none in the API.
 const patchKind = "RuntimePatch"
 
-// recognize finds the kind, which in a file of patches may be missing.
+// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be missing.
 func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id, d.further)
@@ -201,16 +199,16 @@ func notAnObject(message string) *finding.Finding {
 	}
 }
 
-// notAnObject reports a value that is no object at all.
+// notAnObject reports a value that is not an object.
 func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message string) {
 	f := notAnObject(message)
 	if f.Position = s.Position(s.Find(at, nil)); f.Position.Column == 0 {
-		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one library reads
+		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one of the libraries reads
 	}
 	d.findings = append(d.findings, *f)
 }
 
-// add appends a document and what was found of its kind. The object is nil where it is not read.
+// add appends a document, with a finding on its kind. object is nil for other kinds.
 func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
 	document := &Document{
 		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
@@ -228,7 +226,7 @@ func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *findi
 	return document
 }
 
-// tooLarge refuses what is larger than an API server takes.
+// tooLarge reports a document above the limit of an API server.
 func (d *decoder) tooLarge(s *source.Source, size int) bool {
 	if size <= source.MaxDocument {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// decodesOld decodes a TrainJob that says something in the fields which Trainer 2.2 took away.
+// decodesOld decodes a TrainJob with fields that Trainer 2.2 removed.
 func (d *decoder) decodesOld(j []byte, object *any) bool {
 	if _, ok := (*object).(*trainer.TrainJob); !ok {
 		return false
@@ -26,7 +26,7 @@ func (d *decoder) decodesOld(j []byte, object *any) bool {
 	return true
 }
 
-// withoutOld takes those fields out of a TrainJob.
+// withoutOld removes these fields from a TrainJob.
 func withoutOld(fields map[string]any, read *readable) {
 	if read.group != trainerGroup || read.kind != trainer.TrainJobKind {
 		return
@@ -52,7 +52,7 @@ func isOld(r *source.Reading, n *yaml.Node) bool {
 	return false
 }
 
-// oldAPI says that a document is written for Trainer 2.0 or 2.1.
+// oldAPI returns a warning about a document for Trainer 2.0 or 2.1.
 func oldAPI(d *Document) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeOldAPI, Severity: finding.Warning, Object: d.ID,

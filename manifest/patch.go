@@ -7,22 +7,22 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Patch is a manager's patch and where it was found.
+// Patch is a manager's patch with its position.
 type Patch struct {
 	Patch trainer.RuntimePatch
-	// Document holds the patch: a TrainJob, or a document whose kind is RuntimePatch and whose name is
-	// the manager, although a patch has neither kind nor name of its own.
+	// Document holds the patch. It is a TrainJob, or a document with the kind RuntimePatch and the manager as its name. The
+	// patch itself has no such fields.
 	Document *Document
-	// Base is the path of the patch in its document; empty where the document is the patch. So
-	// Document.Position(Base.Append(steps...)) is the place of a field of the patch.
+	// Base is the path of the patch in its document, or empty if the document is the patch.
+	// Document.Position(Base.Append(steps...)) is the position of a field of the patch.
 	Base fieldpath.Path
 }
 
-// DecodePatches reads managers' patches from YAML or JSON: a RuntimePatch, a list of them, a TrainJob
-// whose spec.runtimePatches are taken, and streams and Lists of these. It is as strict as [Decode].
-// An object of any other kind is an error, and a TrainJob without patches a warning.
+// DecodePatches reads managers' patches from YAML or JSON, as strictly as [Decode]. It reads a RuntimePatch, a list of them, a
+// TrainJob with spec.runtimePatches, and streams and Lists of these. An object of another kind is an error, and a TrainJob
+// without patches a warning.
 //
-// The order is that of the file, in which the patches are to be applied.
+// The patches have the order of the file. Apply them in this order.
 func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 	d := newDecoder(file, data)
 	d.patches = true

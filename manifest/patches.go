@@ -15,8 +15,7 @@ import (
 	"github.com/trainweld/trainweld/legacy"
 )
 
-// mirrored is the type of the runtime of which a type of the patch API is the part that managers may
-// set, or nil for every other type.
+// mirrored returns the type of the runtime that a type of the patch API restricts, or nil for other types.
 func mirrored(t reflect.Type) reflect.Type {
 	switch t {
 	case reflect.TypeFor[trainer.TrainingRuntimeSpecPatch]():
@@ -41,8 +40,7 @@ func mirrored(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// unpatchable recognizes a field of the runtime that the patch API leaves out, and says which API
-// sets it.
+// unpatchable completes a finding on a field of the runtime that the patch API omits. It reports whether name is such a field.
 func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding) bool {
 	mirror := mirrored(t)
 	if mirror == nil {
@@ -60,8 +58,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	return true
 }
 
-// setter says which API sets a field of the runtime that is about to be reported at the current place
-// of the walk.
+// setter returns the remedy for a field that patches cannot set: the API that sets it.
 func (d *diagnosis) setter(name string, mirror reflect.Type) string {
 	runtime := d.inRuntime(name)
 	switch mirror {
@@ -98,11 +95,11 @@ func (d *diagnosis) setter(name string, mirror reflect.Type) string {
 	return runtime
 }
 
-// trainerContainer is the container whose image, command, args and resources come from spec.trainer
-// (Trainer v2.3.0 pkg/constants).
+// trainerContainer is the container that gets the image, command, args and resources of spec.trainer (Trainer v2.3.0
+// pkg/constants).
 const trainerContainer = "node"
 
-// container is the name of the container that the walk is in, and the list it stands in.
+// container returns the name of the current container, and the name of its list.
 func (d *diagnosis) container() (name, list string) {
 	current := d.around[len(d.around)-1]
 	if _, v := d.Lookup(current.node, "name"); v != nil {
@@ -114,7 +111,7 @@ func (d *diagnosis) container() (name, list string) {
 	return name, list
 }
 
-// inRuntime names the field of the runtime that corresponds to one at the current place of a patch.
+// inRuntime returns the remedy to set a field in the runtime, with its path there.
 func (d *diagnosis) inRuntime(name string) string {
 	for i, step := range d.path {
 		if field, ok := step.Field(); ok && field == "trainingRuntimeSpec" {

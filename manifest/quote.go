@@ -16,17 +16,17 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// Quotes returns a function that gives the lines of a file as far as a report may repeat them, and whether it may. Reports
-// end up in logs, and the file may be a key or a password file that was named by mistake. So
+// Quotes returns a function that returns the part of a line that a report may show, and whether it may. Reports may end up in
+// logs, and the file may be a key or a password file by mistake. These are the rules:
 //
-//   - only lines of documents that are Kubernetes objects or patches are given,
-//   - of the key of a value that may be secret, the line ends behind the key: env, data, stringData, value, names near to
-//     these, and the annotation with the last applied configuration,
-//   - no further line of such a value is given, and none of a value that an alias in it stands for,
-//   - of a document that cannot be parsed, lines are given only if it is written in block style and names a kind that this
-//     package reads, and only lines with a key or an item.
+//   - Only lines of Kubernetes objects and patches are shown.
+//   - A key of a possibly secret value ends its line. Such keys are env, data, stringData, value, similar names, and the
+//     annotation with the last applied configuration.
+//   - Further lines of such a value are hidden, also in the values of its aliases.
+//   - Of a document that fails to parse, only lines with a key or an item are shown. It must be in block style and name a
+//     kind that this package reads.
 //
-// With values, the second and the third do not hold. The function is safe to call from several goroutines.
+// With values, the second and the third rule do not apply. The function is safe for concurrent use.
 func Quotes(data []byte) func(line int, values bool) (string, bool) {
 	f := &source.File{Data: data}
 	find := sync.OnceValue(func() *quotes { return quotesOf(f) })
@@ -52,14 +52,14 @@ func Quotes(data []byte) func(line int, values bool) (string, bool) {
 	}
 }
 
-// quotes says which lines of a file may be repeated.
+// quotes holds the lines of a file that a report may show.
 type quotes struct {
 	objects, hidden ranges
-	cut             map[int]int // the number of characters of a line that may be
+	cut             map[int]int // the number of visible characters of a line
 	seen            map[*yaml.Node]bool
 }
 
-// ranges are ranges of lines, both ends included.
+// ranges holds ranges of lines, including both ends.
 type ranges []struct{ first, last int }
 
 func (r *ranges) add(first, last int) {
@@ -73,7 +73,7 @@ func (r ranges) has(line int) bool {
 	return found || i > 0 && r[i-1].last >= line
 }
 
-// merged returns the ranges in order, without overlaps.
+// merged returns the sorted ranges without overlaps.
 func (r ranges) merged() ranges {
 	slices.SortFunc(r, func(a, b struct{ first, last int }) int { return cmp.Compare(a.first, b.first) })
 	out := r[:0]
@@ -106,7 +106,7 @@ func quotesOf(f *source.File) *quotes {
 	return q
 }
 
-// document notes what may be repeated of one document.
+// document records the visible lines of a document.
 func (q *quotes) document(s *source.Source) {
 	root, err := s.Nodes()
 	s.Release()
@@ -137,14 +137,14 @@ func namesKind() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^kind:[ \t]*["']?(TrainJob|TrainingRuntime|ClusterTrainingRuntime|JobSet)["']?[ \t]*(#.*)?\r?$`)
 }
 
-// quoteWalk goes over the nodes of a document.
+// quoteWalk walks the nodes of a document.
 type quoteWalk struct {
 	*quotes
 	source  *source.Source
 	reading *source.Reading
 }
 
-// isObject reports whether a value is an object, a patch, or a list of such.
+// isObject reports whether a value is an object, a patch, or a list of them.
 func (w quoteWalk) isObject(n *yaml.Node) bool {
 	n = source.Target(n)
 	if n.Kind == yaml.SequenceNode {
@@ -162,7 +162,7 @@ func (w quoteWalk) isObject(n *yaml.Node) bool {
 	return patch != nil
 }
 
-// value notes what is hidden within a value, behind which the next node begins.
+// value records the hidden lines of a value. The node next follows the value.
 func (w quoteWalk) value(n, next *yaml.Node) {
 	behind := func(i int) *yaml.Node {
 		if i+1 < len(n.Content) {
@@ -173,7 +173,7 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if isLastApplied(n.Value) {
-			w.hideLines(n, next) // a key without a blank behind its colon is text
+			w.hideLines(n, next) // a key without a space after its colon is text
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
@@ -194,7 +194,7 @@ func (w quoteWalk) value(n, next *yaml.Node) {
 	}
 }
 
-// items hides what is no object among the items of a List.
+// items hides the items of a List that are not objects.
 func (w quoteWalk) items(n, next *yaml.Node) {
 	for i, item := range n.Content {
 		behind := next
@@ -208,7 +208,7 @@ func (w quoteWalk) items(n, next *yaml.Node) {
 	}
 }
 
-// hide hides a value and what its aliases stand for. The line of its key ends behind the key.
+// hide hides a value and the values of its aliases. The line of its key ends behind the key.
 func (w quoteWalk) hide(key, value, next *yaml.Node) {
 	line := w.source.Position(key)
 	text := []rune(w.source.File.Line(line.Line))
@@ -231,7 +231,7 @@ func (w quoteWalk) hideLines(n, next *yaml.Node) {
 	w.hidden.add(w.source.Position(n).Line, w.lastLine(n, next))
 }
 
-// lastLine returns the last line of a value: of that on which the next node begins, there may be the end of it.
+// lastLine returns the last line of a value. This may be the line on which the next node starts.
 func (w quoteWalk) lastLine(n, next *yaml.Node) int {
 	last := w.source.Line + next.Line - 1
 	text := []rune(w.source.File.Line(last))
@@ -241,7 +241,7 @@ func (w quoteWalk) lastLine(n, next *yaml.Node) int {
 	return last
 }
 
-// aliases hides what the aliases in a value stand for.
+// aliases hides the values of aliases.
 func (w quoteWalk) aliases(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode && !w.seen[n.Alias] {
 		w.seen[n.Alias] = true
@@ -255,7 +255,7 @@ func (w quoteWalk) aliases(n *yaml.Node) {
 	}
 }
 
-// extentOf returns the lines of a value: of a scalar at least those that it has.
+// extentOf returns the lines of a value. For a scalar it counts at least its line breaks.
 func extentOf(n *yaml.Node) (first, last int) {
 	first, last = n.Line, n.Line+strings.Count(n.Value, "\n")+strings.Count(n.Value, " ")
 	for _, c := range n.Content {
@@ -266,17 +266,17 @@ func extentOf(n *yaml.Node) (first, last int) {
 	return first, last
 }
 
-// isSecretKey reports whether what is written behind a key may be secret.
+// isSecretKey reports whether the value of a key may be secret.
 func isSecretKey(name string) bool {
 	lower := strings.ToLower(name)
 	return lower == "value" || strings.HasPrefix(lower, "env") || isLastApplied(name) ||
 		len(lower) <= len("binaryData")+2 && finding.Nearest(lower, []string{"env", "data", "stringdata", "binarydata"}) != ""
 }
 
-// isLastApplied reports whether a text names the annotation with the configuration that was applied last.
+// isLastApplied reports whether a string names the annotation with the last applied configuration.
 func isLastApplied(text string) bool { return strings.Contains(strings.ToLower(text), "last-applied") }
 
-// broken hides, in a document that cannot be parsed, what is indented below a key of a secret or follows it.
+// broken hides the lines indented below a secret key, or following it, in a document that fails to parse.
 func (q *quotes) broken(s *source.Source) {
 	const none = -1
 	below := none
@@ -293,7 +293,7 @@ func (q *quotes) broken(s *source.Source) {
 		}
 		below = none
 		if !keyInLine().MatchString(text) && !strings.HasPrefix(content, "- ") && !strings.HasPrefix(content, "#") && strings.ContainsFunc(content, unicode.IsLetter) {
-			q.hidden.add(line, line) // the rest of a value whose key is lost
+			q.hidden.add(line, line) // the rest of a value without a visible key
 			continue
 		}
 		for _, m := range keyInLine().FindAllStringSubmatchIndex(text, -1) {
@@ -311,7 +311,7 @@ func (q *quotes) broken(s *source.Source) {
 	}
 }
 
-// plainKey matches a line that begins with a key, as the one behind a block does.
+// plainKey matches a line that starts with a key, such as the line after a block.
 func plainKey() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w./-]*:(\s|$)`) }
 
 func keyInLine() *regexp.Regexp {

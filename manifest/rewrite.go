@@ -14,19 +14,17 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// Rewrite says how fields of an object in a file are to be replaced by another one.
+// Rewrite replaces fields of an object in a file by one new field.
 type Rewrite struct {
-	// Parent is the path of the object whose fields these are.
+	// Parent is the path of the object with the fields.
 	Parent fieldpath.Path
-	// Remove are the names of the fields to take out. Those that the object lacks are ignored.
+	// Remove lists the fields to remove. Missing fields are ignored.
 	Remove []string
-	// Field is the name of the field that takes the place of the last of them, and Value its value; nil for
-	// none.
+	// Field is the name of the new field, which replaces the last removed one. Value is its value, or nil for none.
 	Field string
 	Value any
-	// Origins are the places in the object where a field of the new value may have been said before, the one
-	// that is in force first: from there it takes its comments, the order of its keys and the quotes around its
-	// text. The path starts at the object, as those that it returns do.
+	// Origins returns the earlier places of a field of the new value, the one in force first. The new field takes its
+	// comments, key order and quotes from there. All paths start at the object.
 	Origins func(fieldpath.Path) []fieldpath.Path
 }
 
@@ -36,12 +34,12 @@ var (
 	errShared = errors.New("it comes from a merge key or an alias; write the field out where it is meant")
 )
 
-// Rewrite is the edits that replace fields in the object's text, and touch nothing else: not the order of other
-// fields, nor their comments, quotes and indentation. Comments of what is taken out go with the values to which they
-// belong, and else before the new field; where there is none, they go with what they are about. JSON keeps its order, and is written with the indentation that it has.
+// Rewrite returns the edits that replace fields in the object's text. All other fields keep their order, comments, quotes and
+// indentation. Comments of removed fields move along with their values, or else stand before the new field. Without a new
+// field, they are removed. JSON keeps its order and its indentation.
 //
-// It refuses, with the path of the field, what cannot be edited so: an object in braces, and values that other
-// parts of the file share. Whether the file now says what was meant, the caller sees by decoding it.
+// It returns an error with the path of a field that it cannot edit. Such a field is an object in braces, or a value that other
+// parts of the file share. Callers decode the new text to check the result.
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
@@ -75,10 +73,10 @@ type rewriter struct {
 	document *Document
 	value    *encode.Value
 	first    *yaml.Node          // the first key of the parent
-	used     map[*yaml.Node]bool // the keys and items whose comments have a place in the new text
+	used     map[*yaml.Node]bool // the keys and items whose comments are in the new text
 }
 
-// node is the node of a path in the object: the key of a field and its value, or the item twice.
+// node returns the nodes of a path in the object: a field's key and its value, or an item as both.
 func (w *rewriter) node(path fieldpath.Path) (place, value *yaml.Node) {
 	value, err := w.document.source.Nodes()
 	if err != nil {
@@ -92,7 +90,7 @@ func (w *rewriter) node(path fieldpath.Path) (place, value *yaml.Node) {
 	return place, value
 }
 
-// place is the field whose place the new one takes: the last to be taken out that is there.
+// place returns the field that the new one replaces: the last existing one of Remove.
 func (w *rewriter) place(has func(name string) bool) string {
 	for _, name := range slices.Backward(w.Remove) {
 		if has(name) {

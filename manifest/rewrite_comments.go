@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// arrange gives a new value what it had where it was said before: the order of its keys, its comments and
-// quotes. The list is the name of the nearest field, which tells the merge key of a list's items.
+// arrange sorts the keys of a new value as in its origins, and takes comments and quotes from there. list is the name of the
+// nearest field, which determines the merge key of list items.
 func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string) {
 	v.Note = w.noteOf(v, path)
 	switch v.Kind {
@@ -38,7 +38,7 @@ func (w *rewriter) arrange(v *encode.Value, path fieldpath.Path, list string) {
 	}
 }
 
-// rank puts what names an object before the rest of it.
+// rank sorts names before the other keys of an object.
 func rank(key string) int {
 	if key == "name" || key == "manager" {
 		return 0
@@ -46,7 +46,7 @@ func rank(key string) int {
 	return 1
 }
 
-// stepTo is the step to an item of a list of a patch: by its merge key, where the list has one.
+// stepTo returns the step to an item of a patch's list, by its merge key if the list has one.
 func stepTo(item *encode.Value, list string, i int) fieldpath.Step {
 	key := ""
 	switch list {
@@ -63,7 +63,7 @@ func stepTo(item *encode.Value, list string, i int) fieldpath.Step {
 	return fieldpath.Index(i)
 }
 
-// origins are the nodes of the places where a field was said before.
+// origins returns the nodes of the origins of a field.
 func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
 	if w.Origins == nil {
 		return nil, nil
@@ -76,7 +76,7 @@ func (w *rewriter) origins(path fieldpath.Path) (places, values []*yaml.Node) {
 	return places, values
 }
 
-// order is the order in which the origins have the keys of an object, the one written first first.
+// order returns the keys of an object in the order of the origins, the last origin first.
 func (w *rewriter) order(path fieldpath.Path) []string {
 	var order []string
 	_, values := w.origins(path)
@@ -94,9 +94,8 @@ func (w *rewriter) order(path fieldpath.Path) []string {
 	return order
 }
 
-// noteOf gathers how a value was written. A value that several origins say together has the comments of all;
-// one that the first alone says, a text or an item of a list without a key, only those of that one. No comment is
-// taken twice, where one origin is for several values.
+// noteOf returns the comments and quotes of a value. A value takes the comments of all origins. A scalar, or an item of a list
+// without a key, takes only the comments of the first. Each comment is used once, even if several values share an origin.
 func (w *rewriter) noteOf(v *encode.Value, path fieldpath.Path) *encode.Note {
 	places, values := w.origins(path)
 	if len(places) == 0 {
@@ -124,7 +123,7 @@ func (w *rewriter) noteOf(v *encode.Value, path fieldpath.Path) *encode.Note {
 	return n
 }
 
-// comment gives a note the comments of a key and its value, or of an item.
+// comment adds the comments of a key and its value, or of an item, to a note.
 func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Value) {
 	if w.used[place] {
 		return
@@ -136,7 +135,7 @@ func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Va
 		n.Head = append(n.Head, commentLines(value.HeadComment)...)
 		behind = cmp.Or(behind, value.LineComment)
 	}
-	// Behind an item that is an object nothing can stand, and one comment only behind anything else.
+	// Only one comment can stand behind a value, and none behind an item that is an object.
 	if lines := commentLines(behind); len(lines) == 1 && n.Line == "" && !(place == value && v.Kind == encode.Object) {
 		n.Line = lines[0]
 	} else {
@@ -158,7 +157,7 @@ func commentLines(comment string) []string {
 	return lines
 }
 
-// comments counts the lines of comments in a document.
+// comments counts and returns the comment lines below a node.
 func comments(n *yaml.Node, count map[string]int) (lines []string) {
 	if n == nil {
 		return nil

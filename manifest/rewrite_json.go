@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// json rewrites the members of the object: JSON has no comments, and the rest of the text stays as it is.
+// json rewrites the members of a JSON object, and keeps the rest of the text.
 func (w *rewriter) json() ([]Edit, error) {
 	s := w.document.source
 	at := 0
@@ -48,13 +48,13 @@ func (w *rewriter) json() ([]Edit, error) {
 	return []Edit{{s.Offset + members[0].Start, s.Offset + members[len(members)-1].End, out.Bytes()}}, nil
 }
 
-// jsonMember is the new member, on one line or on several, as the object has its members.
+// jsonMember returns the new member on one line or on several, in the style of the object.
 func (w *rewriter) jsonMember(text []byte, object int, m source.Member) []byte {
 	var key, value, out bytes.Buffer
 	encode.Quoted(&key, w.Field)
 	encode.JSON(&value, w.value, 0)
 	if bytes.IndexByte(text[object:m.Start], '\n') < 0 {
-		_ = json.Compact(&out, value.Bytes()) // what writeJSON writes is JSON
+		_ = json.Compact(&out, value.Bytes()) // encode.JSON writes valid JSON
 		return append(append(key.Bytes(), ": "...), out.Bytes()...)
 	}
 	prefix := indentOf(text, m.Start)
@@ -63,7 +63,7 @@ func (w *rewriter) jsonMember(text []byte, object int, m source.Member) []byte {
 	return append(append(key.Bytes(), ": "...), out.Bytes()...)
 }
 
-// indentOf is the white space before the text of the line that holds the offset.
+// indentOf returns the white space at the start of the offset's line.
 func indentOf(text []byte, offset int) string {
 	line := text[bytes.LastIndexByte(text[:offset], '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])

@@ -12,11 +12,11 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// region is the text of one field: its lines, from the first of them up to End, the first that is not.
+// region is the text of one field: its lines from start up to end, exclusively.
 type region struct {
 	name       string
 	key, value *yaml.Node
-	start, end int // lines of the source, from 0
+	start, end int // line indexes of the source, from 0
 	head       []string
 }
 
@@ -59,7 +59,7 @@ func (w *rewriter) yaml() ([]Edit, error) {
 	return edits, nil
 }
 
-// linesOf cuts a text into its lines, each with its break.
+// linesOf splits a text into lines with their line breaks.
 func linesOf(text []byte) [][]byte {
 	var lines [][]byte
 	for i := 0; i < len(text); {
@@ -70,8 +70,8 @@ func linesOf(text []byte) [][]byte {
 	return lines
 }
 
-// find sets the lines of a field, and reports whether it has lines of its own. To the field belong the lines
-// that are indented deeper than its key, and the items of a list that are not.
+// find sets the lines of a field, and reports whether it has lines of its own. These are the lines indented deeper than its
+// key, and the items of a list at its indentation.
 func (r *region) find(lines [][]byte) bool {
 	r.start = r.key.Line - 1
 	indent := r.key.Column - 1
@@ -91,11 +91,11 @@ func (r *region) find(lines [][]byte) bool {
 			r.end = i + 1
 			continue
 		case strings.HasPrefix(body, "#") && deep == indent:
-			continue // of this field only if it goes on after it
+			continue // belongs to this field only if the field continues behind it
 		}
 		break
 	}
-	// Comments right above the key are its own.
+	// Comments directly above the key belong to it.
 	for i := r.start - 1; i >= 0; i-- {
 		line := strings.TrimRight(string(lines[i]), " \t\r\n")
 		if strings.TrimLeft(line, " ") != line[min(indent, len(line)):] || !strings.HasPrefix(line[min(indent, len(line)):], "#") {
@@ -107,7 +107,7 @@ func (r *region) find(lines [][]byte) bool {
 	return true
 }
 
-// refuseAnchors refuses to take out values to which other parts of the document refer.
+// refuseAnchors returns an error for removing values that other parts of the document refer to.
 func (w *rewriter) refuseAnchors(regions []*region) error {
 	inside := map[*yaml.Node]*region{}
 	var collect func(n *yaml.Node, r *region)
@@ -140,7 +140,7 @@ func (w *rewriter) refuseAnchors(regions []*region) error {
 	return walk(root)
 }
 
-// edits are the edits of the regions; extra are comments that found no place.
+// edits returns the edits of the regions. extra holds comments without a place.
 func (w *rewriter) edits(regions []*region, lines [][]byte, extra []string) []Edit {
 	offsets := make([]int, len(lines)+1)
 	for i, line := range lines {
@@ -157,13 +157,13 @@ func (w *rewriter) edits(regions []*region, lines [][]byte, extra []string) []Ed
 		if r.name == place && w.value != nil {
 			text = w.block(r, lines, extra)
 			if w.used[r.key] {
-				start -= len(r.head) // they are in the new text
+				start -= len(r.head) // the new text has them
 			}
 		} else {
 			start -= len(r.head)
 			first := r.key == w.first
 			if end < len(lines) && isBlankLine(lines[end]) && (first || start > 0 && isBlankLine(lines[start-1])) {
-				end++ // of two blank lines that would meet, or of one before the first field
+				end++ // one of two blank lines that would meet, or one before the first field
 			}
 		}
 		base := w.document.source.Offset
@@ -174,7 +174,7 @@ func (w *rewriter) edits(regions []*region, lines [][]byte, extra []string) []Ed
 
 func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// block is the new field as lines in the place of the region.
+// block returns the lines of the new field in place of a region.
 func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	indent := r.key.Column - 1
 	b := &bytes.Buffer{}
@@ -192,7 +192,7 @@ func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	return text
 }
 
-// lists is how far the document indents lists below their keys: as it does first.
+// lists returns the indentation of the document's first list relative to its key.
 func (w *rewriter) lists() int {
 	root, err := w.document.source.Nodes()
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *rewriter) lists() int {
 	return max(found, 0)
 }
 
-// missing are the comments of the document that the edits lose.
+// missing returns the comments that the edits lose.
 func (w *rewriter) missing(edits []Edit) []string {
 	s := w.document.source
 	local := make([]Edit, len(edits))
@@ -233,7 +233,7 @@ func (w *rewriter) missing(edits []Edit) []string {
 	lines := comments(root, before)
 	edited, _, err := source.ParseYAML(ApplyEdits(s.Text, local))
 	if err != nil {
-		return nil // whoever decodes the text says so
+		return nil // decoding the text reports the error
 	}
 	comments(edited, after)
 	var missing []string

@@ -19,14 +19,12 @@ const (
 	snapshotKey    = "runtime"
 )
 
-// Snapshot reads the runtime that the Trainer saved in a ConfigMap when it first saw a TrainJob, and that
-// it uses for that job from then on (Trainer v2.3.0 pkg/runtime/core/snapshot.go). It returns the name
-// of the TrainJob, which is in the ConfigMap's namespace, and a *trainer.TrainingRuntime or
-// *trainer.ClusterTrainingRuntime.
+// Snapshot returns the runtime that the Trainer saved in a ConfigMap when it first saw a TrainJob. The Trainer uses it for
+// that job from then on (Trainer v2.3.0 pkg/runtime/core/snapshot.go). The results are the name of the TrainJob, in the
+// ConfigMap's namespace, and a *trainer.TrainingRuntime or *trainer.ClusterTrainingRuntime.
 //
-// The name is empty, and the error nil, for a ConfigMap that is no snapshot by its name. As the
-// controller does, Snapshot ignores fields that it does not know, which a newer Trainer may have
-// written; what the controller would refuse is an error.
+// For a ConfigMap without the name of a snapshot, the results are empty. Like the controller, Snapshot ignores unknown fields,
+// which a newer Trainer may have written. It returns an error for a snapshot that the controller rejects.
 func Snapshot(cm *corev1.ConfigMap) (trainJob string, runtime any, err error) {
 	if cm == nil {
 		return "", nil, nil

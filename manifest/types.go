@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// wrongType reports a value that its field does not take.
+// wrongType reports a value of the wrong type.
 func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	want, got := expected(t), source.KindOf(n, d.Reading)
 	f := finding.Finding{
@@ -29,7 +29,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	bare := n.Kind == yaml.ScalarNode && !source.IsString(n)
 	switch {
 	case bare && t.Kind() == reflect.String && finding.IsSecret(d.path):
-		// A password may look like anything: it is not repeated.
+		// Do not show the value, which may be a password.
 		f.Remedy.Text = "put it in double quotes"
 		if !d.JSON && source.IsAmbiguous(n.Value) {
 			f.Code = finding.CodeAmbiguousWord
@@ -48,7 +48,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	case got == "number" && isInteger(t) && d.IsFraction(n):
 		f.Message = "must be an integer, not a fraction"
 	case got == "string" && takesText(t), got == "number" && (isInteger(t) || jsonfields.DecodesItself(t)):
-		// The kind is right and the value is not.
+		// The kind is right, but the value is not.
 		f.Message = "must be " + precise(t)
 		f.Remedy.Text = "write " + precise(t)
 	case got == "string" && n.Kind == yaml.ScalarNode && n.Style != 0 && !takesText(t) && !isCollection(t):
@@ -67,7 +67,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 	d.add(f, n)
 }
 
-// expected is what a value of the type is called, with its article.
+// expected returns the name of a type's values with an article.
 func expected(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[resource.Quantity]():
@@ -100,7 +100,7 @@ func expected(t reflect.Type) string {
 	return "another value"
 }
 
-// precise says more about a type than its name, for a value of the right kind that it does not take.
+// precise returns a more exact name than expected, for a value of the right kind.
 func precise(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int32:
@@ -115,7 +115,7 @@ func isInteger(t reflect.Type) bool {
 	return reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64
 }
 
-// isCollection says whether values of the type are lists or objects.
+// isCollection reports whether values of the type are lists or objects.
 func isCollection(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
@@ -126,7 +126,7 @@ func isCollection(t reflect.Type) bool {
 	return false
 }
 
-// takesText says whether a quoted word can be a value of the type.
+// takesText reports whether a quoted string can be a value of the type.
 func takesText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || jsonfields.DecodesItself(t) || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }

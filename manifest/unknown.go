@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
-// unknownField reports a key that is no field of the struct, and what was probably meant.
+// unknownField reports a key that is not a field of the struct, and suggests a similar field.
 func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	written := source.Target(e.Key).Value
 	f := finding.Finding{
@@ -31,11 +31,11 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
-// longestName is the length from which a key is no misspelt field, so that none is sought.
+// longestName is the longest key that is compared with field names.
 const longestName = 64
 
-// suggest says which field was meant: one of the struct with nearly this name, one of this very name
-// nearby, or that there is none.
+// suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
+// nearby, or removal.
 func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	if len(name) > longestName {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
@@ -56,7 +56,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	if near != "" {
 		return rename(near)
 	}
-	for _, known := range names { // resources for resourcesPerNode
+	for _, known := range names { // such as resources for resourcesPerNode
 		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
 			return rename(known)
 		}
@@ -67,12 +67,12 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 }
 
-// rename says that another name was meant.
+// rename returns the remedy to rename a field.
 func rename(meant string) finding.Remedy {
 	return finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
 }
 
-// nearby finds a field of this name in a struct around, the nearest first, or in one below.
+// nearby returns the path of a field with this name, in the nearest surrounding struct or below the current one.
 func (d *diagnosis) nearby(name string, t reflect.Type) string {
 	for i := len(d.around) - 2; i >= 0; i-- {
 		f := d.around[i]
@@ -86,7 +86,7 @@ func (d *diagnosis) nearby(name string, t reflect.Type) string {
 	return ""
 }
 
-// under finds the shortest way down to a field of this name. Past six levels it would be a guess.
+// under returns the shortest path down to a field of this name, at most six levels deep.
 func (d *diagnosis) under(name string, t reflect.Type) string {
 	type place struct {
 		typ reflect.Type
@@ -119,8 +119,8 @@ func (d *diagnosis) under(name string, t reflect.Type) string {
 	return ""
 }
 
-// formerField recognizes fields that earlier versions of the Trainer had (CHANGELOG/CHANGELOG-2.2.md,
-// breaking changes).
+// formerField completes a finding on a field of an earlier Trainer (CHANGELOG/CHANGELOG-2.2.md, breaking changes). It reports
+// whether name is such a field.
 func formerField(t reflect.Type, name string, f *finding.Finding) bool {
 	switch t {
 	case reflect.TypeFor[trainer.TrainJobSpec](), reflect.TypeFor[legacy.TrainJobSpec]():

@@ -12,10 +12,10 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// mostAnnotations is how many bytes the annotations of an object may have (Kubernetes v1.36).
+// mostAnnotations is the largest size of an object's annotations in bytes (Kubernetes v1.36).
 const mostAnnotations = 256 << 10
 
-// checkMetadata asks for labels and annotations that Kubernetes takes.
+// checkMetadata reports invalid labels and annotations.
 func (b *builder) checkMetadata() {
 	const help = "a key is a name, or a domain, a slash and a name, such as example.com/team"
 	labels := fieldpath.Fields("metadata", "labels")
@@ -40,7 +40,7 @@ func (b *builder) checkMetadata() {
 	}
 }
 
-// checkTrainer asks for what the SDK's trainers and the TrainJob's definition ask for.
+// checkTrainer checks the rules of the SDK's trainers and of the TrainJob's definition.
 func (b *builder) checkTrainer() {
 	t := b.job.Spec.Trainer
 	if t == nil {
@@ -96,8 +96,8 @@ func (b *builder) checkWords(path fieldpath.Path, words []string) {
 	}
 }
 
-// KnownSources are the members of a variable's valueFrom of which the SDK wants one. It does not know
-// fileKeyRef, which the Trainer's controller would lose besides.
+// KnownSources returns the members of a variable's valueFrom that the SDK supports. The SDK does not know fileKeyRef, and the
+// Trainer's controller would lose it.
 func KnownSources() []string {
 	return []string{"configMapKeyRef", "secretKeyRef", "fieldRef", "resourceFieldRef"}
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// The types that a patch is made of have the SDK's names. They are the API's own, so that whoever holds
-// a patch needs no conversion. The API's PodSpecPatch has terminationGracePeriodSeconds besides, which
-// the SDK's lacks.
+// The types of a patch have the SDK's names. They are aliases of the API's types, so patches need no conversion. The API's
+// PodSpecPatch has terminationGracePeriodSeconds, which the SDK's lacks.
 type (
 	TrainingRuntimeSpecPatch = trainer.TrainingRuntimeSpecPatch
 	JobSetTemplatePatch      = trainer.JobSetTemplatePatch
@@ -30,19 +29,17 @@ type (
 	ContainerPatch           = trainer.ContainerPatch
 )
 
-// RuntimePatch adds one manager's patch of the runtime: the SDK's RuntimePatch. What is empty in it is
-// left out, as the SDK leaves it out.
+// RuntimePatch adds a manager's patch of the runtime, the SDK's RuntimePatch. It omits empty values, like the SDK.
 //
-// Of a ContainerPatch, init containers among them, the SDK asks for a name that is not blank; for each
-// variable a name, and a value or a valueFrom with one of KnownSources; for each mount a name and an
-// absolute path. The rest is for check.Patches, as far as it needs no runtime.
+// The SDK requires a name that is not blank for each ContainerPatch, including init containers. Each variable needs a name,
+// and a value or a valueFrom with one of KnownSources. Each mount needs a name and an absolute path. All other rules that need
+// no runtime come from check.Patches.
 type RuntimePatch struct {
-	// Manager is who patches; empty is SDKManager, which the SDK always sends.
+	// Manager is the manager of the patch. Empty stands for SDKManager, which the SDK always sends.
 	Manager             string
 	TrainingRuntimeSpec *TrainingRuntimeSpecPatch
-	// Written tells of a field of the patch whether it stands in the text that the patch was read from.
-	// An empty value of a variable is one that stands there; Go does not know the difference, so where
-	// Written is nil it counts as none.
+	// Written reports whether the source text of the patch sets a field. In Go, an empty value of a variable looks like a
+	// missing one. A nil Written treats it as missing.
 	Written func(fieldpath.Path) bool
 }
 
@@ -51,7 +48,7 @@ func (o RuntimePatch) apply(b *builder) {
 	if manager == "" {
 		manager = SDKManager
 	}
-	// A patch is what its JSON says, so it is copied by way of that.
+	// The copy goes through JSON, which defines a patch.
 	var spec *TrainingRuntimeSpecPatch
 	text, err := json.Marshal(o.TrainingRuntimeSpec)
 	if err == nil {
@@ -65,7 +62,7 @@ func (o RuntimePatch) apply(b *builder) {
 	b.written = append(b.written, o.Written)
 }
 
-// checkPatches asks for what the SDK asks for, and for what the cluster does whatever the runtime is.
+// checkPatches checks the SDK's rules, and the cluster's rules that do not depend on the runtime.
 func (b *builder) checkPatches() {
 	patches := b.job.Spec.RuntimePatches
 	list := fieldpath.Fields("spec", "runtimePatches")
@@ -90,7 +87,7 @@ func (b *builder) checkPatches() {
 	}
 }
 
-// pods yields the Pods that a patch patches, each with its path in the patch.
+// pods yields the patched Pods with their paths in the patch.
 func pods(patch *trainer.RuntimePatch) func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
 	return func(yield func(fieldpath.Path, *PodSpecPatch) bool) {
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil || patch.TrainingRuntimeSpec.Template.Spec == nil {
@@ -111,7 +108,7 @@ func pods(patch *trainer.RuntimePatch) func(yield func(fieldpath.Path, *PodSpecP
 	}
 }
 
-// itemOf is an item of a list by its name, or by its place where it has none.
+// itemOf returns the step to a list item by its name, or by its index without a name.
 func itemOf(name string, i int) fieldpath.Step {
 	if name == "" {
 		return fieldpath.Index(i)
@@ -119,8 +116,7 @@ func itemOf(name string, i int) fieldpath.Step {
 	return fieldpath.Item("name", name)
 }
 
-// templateOf is a template that has whatever the patches name, so that nothing that check.Patches finds
-// hangs on the runtime.
+// templateOf returns a template with all parts that the patches name. So no finding of check.Patches depends on the runtime.
 func templateOf(patches []trainer.RuntimePatch) *trainer.JobSetTemplateSpec {
 	template := &trainer.JobSetTemplateSpec{}
 	for i := range patches {
@@ -178,7 +174,7 @@ func (c containers) check(list fieldpath.Path, patches []ContainerPatch) {
 	for i := range patches {
 		p := &patches[i]
 		at := list.Append(itemOf(p.Name, i))
-		// An empty name is check.Patches's: an item without its key.
+		// check.Patches reports an empty name, which is a missing key.
 		if p.Name != "" && strings.TrimSpace(p.Name) == "" {
 			c.refuse(finding.CodeBadName, c.patch.Append(at...), "name a container of the runtime", "the name of a container is blank")
 		}
@@ -213,7 +209,7 @@ func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 		if m.Name == "" {
 			c.refuse(finding.CodeMount, at, "name the volume that is mounted", "the mount has no name")
 		}
-		// A mount without a path is check.Patches's: an item without its key.
+		// check.Patches reports a mount without a path, which is its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
 			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
 		}

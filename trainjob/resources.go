@@ -14,14 +14,13 @@ import (
 	"github.com/trainweld/trainweld/internal/quantity"
 )
 
-// ResourcesPerNode are the resources of every training node, by name: resources_per_node of the SDK's
-// trainers. Each is requested, and is the limit.
+// ResourcesPerNode are the resources of every training node by name, resources_per_node of the SDK's trainers. Each value is
+// both the request and the limit.
 //
-// The SDK's rules (Kubeflow SDK, kubeflow/trainer/backends/kubernetes/utils.py): cpu, memory, gpu,
-// storage, ephemeral-storage and names that begin with mig- are taken in any case; gpu is
-// nvidia.com/gpu, storage is ephemeral-storage, and mig-1g.5gb is nvidia.com/mig-1g.5gb; two MIG
-// profiles, or one beside GPUs, are refused. Beyond them, a name or a quantity that Kubernetes does not
-// take is refused, and so are two names of one resource.
+// These are the SDK's rules (Kubeflow SDK, kubeflow/trainer/backends/kubernetes/utils.py). Names ignore case for cpu, memory,
+// gpu, storage, ephemeral-storage and the prefix mig-. gpu becomes nvidia.com/gpu, storage becomes ephemeral-storage, and
+// mig-1g.5gb becomes nvidia.com/mig-1g.5gb. Two MIG profiles, or one with GPUs, are an error. A name or a quantity that
+// Kubernetes rejects is also an error, as are two names of one resource.
 type ResourcesPerNode map[string]string
 
 const (
@@ -33,12 +32,12 @@ const (
 
 func (o ResourcesPerNode) apply(b *builder) { b.given = maps.Clone(o) }
 
-// plainResources are the names without a domain that the SDK takes in any case.
+// plainResources returns the names without a domain for which the SDK ignores case.
 func plainResources() []string {
 	return []string{"cpu", "memory", "gpu", "storage", "ephemeral-storage"}
 }
 
-// resourceName is the name in the API of what the SDK takes.
+// resourceName returns the API's name of a resource of the SDK.
 func resourceName(given string) string {
 	lower := strings.ToLower(given)
 	switch {
@@ -55,7 +54,7 @@ func resourceName(given string) string {
 	}
 }
 
-// resources writes the resources that were given.
+// resources sets the given resources.
 func (b *builder) resources() {
 	if len(b.given) == 0 {
 		return
@@ -87,7 +86,7 @@ func (b *builder) resources() {
 	b.trainer().ResourcesPerNode = &corev1.ResourceRequirements{Limits: list, Requests: list.DeepCopy()}
 }
 
-// quantity reads how much is asked of a resource.
+// quantity parses the quantity of a resource.
 func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Quantity, bool) {
 	extended := strings.Contains(name, "/")
 	if !extended && !slices.Contains(plainResources(), name) && !strings.HasPrefix(name, hugePages) {

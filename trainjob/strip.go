@@ -6,9 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// strip leaves out the parts of a patch that are empty, as the SDK does, and empty metadata besides. Other
-// empty structs stay: an empty security context is named. It changes the patch that it is given, in which
-// lists and maps that are empty are nil.
+// strip removes the empty parts of a patch, like the SDK, and also empty metadata. It keeps other empty structs, such as a
+// security context that is set. It changes p, in which empty lists and maps are nil.
 func strip(p *TrainingRuntimeSpecPatch) *TrainingRuntimeSpecPatch {
 	if p == nil || p.Template == nil {
 		return nil

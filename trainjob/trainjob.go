@@ -1,6 +1,6 @@
-// Package trainjob answers: how is a TrainJob written?
+// Package trainjob writes TrainJobs.
 //
-// It writes one from the options of the Kubeflow Python SDK, with the SDK's own rules:
+// It takes the options of the Kubeflow Python SDK, and follows the SDK's rules:
 //
 //	job, findings := trainjob.New("torch-distributed",
 //		trainjob.Name("llm"),
@@ -11,18 +11,16 @@
 //		trainjob.ResourcesPerNode{"cpu": "8", "gpu": "1"},
 //	)
 //	if err := findings.Err(); err != nil {
-//		return err // every value that the SDK or the cluster would refuse
+//		return err // every value that the SDK or the cluster rejects
 //	}
 //	return manifest.Encode(os.Stdout, manifest.YAML, job)
 //
-// The TrainJob encodes to the JSON that the SDK sends for the same options, but for what is empty and
-// says nothing. Where the cluster refuses what the SDK takes, New refuses it, too; docs/create.md has a
-// table of both. What only a runtime can tell, such as whether it has the container that is patched, is
-// for package schema to check.
+// The TrainJob encodes to the JSON that the SDK sends for the same options, without empty values. New also rejects values that
+// the SDK accepts and the cluster rejects. docs/create.md has a table of both. Some rules depend on the runtime, such as
+// whether it has a patched container. Package check checks them.
 //
-// Two things differ on purpose. The SDK makes a random name up where none is given, and here a name is
-// required: equal options give equal TrainJobs. And a second patch of one manager is refused, as the
-// cluster refuses what the SDK then sends.
+// Two differences are intended. The SDK generates a random name by default. This package requires a name, so that equal
+// options give equal TrainJobs. A second patch of one manager is an error, because the cluster rejects it.
 package trainjob
 
 import (
@@ -48,17 +46,16 @@ const (
 	mostPatches        = 16
 )
 
-// Option says one thing of a TrainJob. The options are the types of this package.
+// Option sets one part of a TrainJob. The types of this package implement it.
 type Option interface {
 	apply(*builder)
 }
 
-// New returns the TrainJob on the runtime of that name that the options make, in their order: of an
-// option that is given twice the last one counts, as in the SDK, but variables and patches add up.
+// New returns a TrainJob on the named runtime with the options. Of duplicate options the last one counts, as in the SDK.
+// Variables and patches add up.
 //
-// It returns all findings at once, and no TrainJob where one of them is an error: what the SDK refuses,
-// and what the cluster does. Warnings are those of check.Patches. The TrainJob shares no memory with the
-// options.
+// It returns all findings at once, and no TrainJob if one of them is an error. Values that the SDK or the cluster rejects are
+// errors. Warnings come from check.Patches. The TrainJob shares no memory with the options.
 func New(runtime string, options ...Option) (*trainer.TrainJob, finding.List) {
 	b := &builder{job: &trainer.TrainJob{}}
 	b.job.APIVersion = trainer.GroupVersion.String()
@@ -80,16 +77,16 @@ func New(runtime string, options ...Option) (*trainer.TrainJob, finding.List) {
 	return b.job, b.findings
 }
 
-// builder is a TrainJob that is being written.
+// builder builds a TrainJob.
 type builder struct {
 	job      *trainer.TrainJob
 	given    ResourcesPerNode
 	deadline *int64
-	written  []func(fieldpath.Path) bool // of each patch, see RuntimePatch
+	written  []func(fieldpath.Path) bool // see RuntimePatch; one for each patch
 	findings finding.List
 }
 
-// trainer is spec.trainer, which is there once something is said of it.
+// trainer returns spec.trainer. It adds a missing one.
 func (b *builder) trainer() *trainer.Trainer {
 	if b.job.Spec.Trainer == nil {
 		b.job.Spec.Trainer = &trainer.Trainer{}
@@ -118,7 +115,7 @@ func (b *builder) check() {
 	b.checkPatches()
 }
 
-// checkNames asks for what the TrainJob's definition asks for: a name of RFC 1035, and a runtime.
+// checkNames checks the rules of the TrainJob's definition: an RFC 1035 name, and a runtime.
 func (b *builder) checkNames() {
 	name := fieldpath.Fields("metadata", "name")
 	if b.job.Name == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// blameReport is what -o json writes: every object with every field that somebody set.
+// blameReport is the report of -o json: every object with its set fields.
 type blameReport struct {
 	Objects []blameObject `json:"objects"`
 }
@@ -24,19 +24,18 @@ type blameObject struct {
 
 type blameField struct {
 	Path string `json:"path"`
-	// Layer is who set the field, and Agree how many others set it to the same value.
+	// Layer is the layer that set the field, and Agree the number of other layers with the same value.
 	Layer     engine.Layer `json:"layer"`
 	Agree     int          `json:"agree,omitempty"`
 	Disputed  bool         `json:"disputed,omitempty"`
 	Overrides bool         `json:"overrides,omitempty"`
 	Claims    []blameClaim `json:"claims"`
-	// Setters say who could set a field that nobody sets.
+	// Setters lists the layers that could set an unset field.
 	Setters []string `json:"setters,omitempty"`
 }
 
-// blameClaim has the value as it is in the object, null where the layer emptied the field. Present is
-// set instead where the layer only named an item or an empty struct. Source is the field of the TrainJob
-// or of the runtime.
+// blameClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named
+// an item or an empty struct. Source is the field of the TrainJob or of the runtime.
 type blameClaim struct {
 	Layer   engine.Layer `json:"layer"`
 	Value   any          `json:"value"`

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// ownersReport is what -o json writes of managed fields: every object with every field that somebody owns.
+// ownersReport is the report of -o json on managed fields: every object with its owned fields.
 type ownersReport struct {
 	Objects []ownersObject `json:"objects"`
 }
@@ -30,7 +30,7 @@ type ownersField struct {
 	Owners []owner `json:"owners"`
 }
 
-// owner is an entry of metadata.managedFields, and the place of the entry.
+// owner is an entry of metadata.managedFields with its position.
 type owner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
@@ -63,7 +63,7 @@ func newOwnersReport(selected []Selection) ownersReport {
 	return out
 }
 
-// owners writes a line for each owner of each field, below a legend.
+// owners writes a legend, and a line for each owner of each field.
 func (t *blameText) owners(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
@@ -90,7 +90,7 @@ func (t *blameText) owners(s Selection) {
 	t.write(rows)
 }
 
-// ownersOf writes the owners of the fields that were asked for.
+// ownersOf writes the owners of the selected fields.
 func (t *blameText) ownersOf(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
@@ -108,7 +108,7 @@ func (t *blameText) ownersOf(s Selection) {
 	}
 }
 
-// table writes cells in columns, without empty columns. The first cell has the color of its layer.
+// table writes cells in columns and omits empty columns. The first cell has the color of its layer.
 func (t *blameText) table(indent string, rows [][]string, layers []engine.Layer) {
 	var widths []int
 	for _, cells := range rows {

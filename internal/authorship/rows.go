@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// row is one line of the output, before its columns are measured.
+// row is a line of the output, before its columns are measured.
 type row struct {
 	name, origin, mark, text string
 	layer                    engine.Layer
@@ -26,7 +26,7 @@ type owned struct {
 	lines, disputed int
 }
 
-// object writes the YAML of an object, led by who set each line, below a legend.
+// object writes a legend and the YAML of an object. Each line starts with the layer that set it.
 func (t *blameText) object(s Selection) {
 	t.colors = map[engine.Layer]string{merge.RuntimeLayer: dim}
 	var rows []row
@@ -48,7 +48,7 @@ func (t *blameText) object(s Selection) {
 	t.write(rows)
 }
 
-// row is a line with its columns.
+// row splits a line into its columns.
 func (t *blameText) row(line blame.Line) row {
 	r := row{text: report.Printable(line.Text), layer: line.Layer, name: layerName(line.Layer)}
 	if line.Layer == merge.RuntimeLayer {
@@ -93,8 +93,7 @@ func countLine(count []owned, r row) []owned {
 	return count
 }
 
-// losers are comments on what the other layers wanted in a disputed line: the last manager wins over
-// them.
+// losers returns comments with the values of the other layers on a disputed line. The last manager wins over them.
 func (t *blameText) losers(line blame.Line) []row {
 	f := line.Field
 	at := f.InForce()
@@ -138,7 +137,7 @@ func (t *blameText) write(rows []row) {
 	for _, r := range rows {
 		name := r.name
 		if t.screen.Terminal && name != quietMark && name == before.name && r.layer == before.layer {
-			name = "" // the bar goes on in its colour
+			name = "" // the bar continues in its color
 		}
 		before = r
 		t.cell(name, names, t.colors[r.layer])
@@ -170,7 +169,7 @@ func (t *blameText) cell(text string, width int, color string) {
 	fmt.Fprint(t.w, t.paint(color, text), strings.Repeat(" ", width-utf8.RuneCountInString(text)))
 }
 
-// legend says whose lines follow, and what the marks mean that they have.
+// legend writes the owners of the lines, and the meaning of the marks that occur.
 func (t *blameText) legend(s Selection, rows []row, count []owned) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
@@ -204,7 +203,7 @@ func (t *blameText) legend(s Selection, rows []row, count []owned) {
 	}
 }
 
-// rank is the place of a layer in the legend: the runtime, the managers, and what comes after them.
+// rank returns the order of a layer in the legend: the runtime, the managers, then the others.
 func rank(layer engine.Layer) int {
 	_, isManager := layer.Manager()
 	switch {

@@ -1,4 +1,4 @@
-// Package authorship shows who set the fields of objects: line by line, as histories, and as JSON.
+// Package authorship shows the layers that set the fields of objects: line by line, as histories, and as JSON.
 package authorship
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// Options say what is shown, and how.
+// Options controls the output.
 type Options struct {
 	Field      string // a path as in a manifest; "" for all fields
 	Format     string // text or json
@@ -53,7 +53,7 @@ func Write(p *host.Program, opts Options, selected []Selection) error {
 	return t.w.Flush()
 }
 
-// each yields the fields that were asked for, or all.
+// each yields the selected fields, or all.
 func (s Selection) each() iter.Seq[*blame.Field] {
 	return func(yield func(*blame.Field) bool) {
 		if s.Fields == nil && s.Unset == nil {
@@ -70,7 +70,7 @@ func (s Selection) each() iter.Seq[*blame.Field] {
 	}
 }
 
-// blameText writes for a person.
+// blameText writes for people.
 type blameText struct {
 	w      *bufio.Writer
 	screen host.Screen
@@ -94,7 +94,7 @@ const (
 	alarm = "1;31"
 )
 
-// shortened leaves the end of a name, which tells managers apart.
+// shortened keeps the end of a name, where managers differ.
 func shortened(name string, width int) string {
 	if runes := []rune(name); len(runes) > width {
 		return "…" + string(runes[len(runes)-width+1:])
@@ -102,7 +102,7 @@ func shortened(name string, width int) string {
 	return name
 }
 
-// layerName is a layer in a column: managers by their bare names.
+// layerName returns a layer for a column: a manager by its bare name.
 func layerName(layer engine.Layer) string {
 	if name, ok := layer.Manager(); ok {
 		return report.Line(name)
@@ -110,7 +110,7 @@ func layerName(layer engine.Layer) string {
 	return string(layer)
 }
 
-// color gives a layer its colour, the first time that it is met.
+// color returns the color of a layer, and assigns one on first use.
 func (t *blameText) color(layer engine.Layer) string {
 	if layer != "" && t.colors[layer] == "" {
 		t.colors[layer] = ownerColors[(len(t.colors)-1)%len(ownerColors)]
@@ -122,7 +122,7 @@ func (t *blameText) paint(color, text string) string {
 	return host.Painter(t.screen.Color && color != "").Paint(color, text)
 }
 
-// history writes what every layer wrote into the fields that were asked for.
+// history writes the claims of all layers on the selected fields.
 func (t *blameText) history(s Selection) {
 	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
 	if s.Unset != nil {
@@ -178,18 +178,18 @@ func (t *blameText) claims(f *blame.Field) {
 	}
 }
 
-// Blamed is one object, by who set it.
+// Blamed is an object with the layers that set its fields.
 type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
-	// Document and entries are those of an object with managed fields, nil for what a TrainJob becomes.
+	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry
 }
 
-// Selection is an object, or the fields of it that were asked for.
+// Selection is an object with its selected fields.
 type Selection struct {
 	Blamed
-	Fields []*blame.Field // nil where none was asked for
+	Fields []*blame.Field // nil if no field was selected
 	Unset  *blame.UnsetField
 }

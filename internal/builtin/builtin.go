@@ -1,4 +1,4 @@
-// Package builtin answers which Go type a kind of Kubernetes itself has.
+// Package builtin returns the Go types of Kubernetes' own kinds.
 //
 //	t, ok := builtin.TypeOf("apps/v1", "Deployment")
 package builtin
@@ -65,7 +65,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// groups are all groups and versions of k8s.io/api that an API server serves.
+// groups holds all groups and versions of k8s.io/api that an API server serves.
 var groups = runtime.SchemeBuilder{
 	admissionregistrationv1.AddToScheme, admissionregistrationv1alpha1.AddToScheme,
 	admissionregistrationv1beta1.AddToScheme, internalv1alpha1.AddToScheme, appsv1.AddToScheme, appsv1beta1.AddToScheme,
@@ -85,7 +85,7 @@ var groups = runtime.SchemeBuilder{
 	storagemigrationv1beta1.AddToScheme,
 }
 
-// types registers the groups when a kind is first looked up.
+// types registers the groups on first use.
 var types = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	if err := groups.AddToScheme(scheme); err != nil {
@@ -94,8 +94,8 @@ var types = sync.OnceValue(func() *runtime.Scheme {
 	return scheme
 })
 
-// TypeOf returns the struct type of an object by its apiVersion and kind, and whether Kubernetes has such objects. Lists and
-// options are not objects.
+// TypeOf returns the struct type of a kind, and whether Kubernetes has objects of that kind. Lists and options are not
+// objects.
 func TypeOf(apiVersion, kind string) (reflect.Type, bool) {
 	version, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 const extension = ".txtar"
 
-// Unpack writes the files of each archive NAME.txtar in dir to a folder NAME, and returns the folder of all these. If
-// files are named, it writes those only. The test removes the folder when it ends. Unpack ends the test if dir holds no archive.
+// Unpack extracts each archive NAME.txtar in dir to a folder NAME, and returns the parent of these folders. If files are named,
+// it extracts only those. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))

@@ -6,17 +6,16 @@ import (
 	"runtime/debug"
 )
 
-// postponeCollection lets the heap grow to 16 MiB before the garbage collector looks at it for the first time.
-// What the linked packages set up takes half of the 4 MiB that it would wait for, so that a run for one TrainJob
-// would stop in the middle to look for garbage, and be over before it gained anything. From the first collection
-// on the heap grows as ever: by as much as is in use. Who sets GOGC has said what is wanted.
+// postponeCollection lets the heap grow to 16 MiB before the first garbage collection. By default the collector starts at 4
+// MiB, and the linked packages fill half of that. A run for one TrainJob would pause for a collection without any gain. After
+// the first collection, the usual setting applies. A set GOGC takes precedence.
 func postponeCollection() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	const usual, first = 100, 400 // percent; the least heap is 4 MiB times this
 	debug.SetGCPercent(first)
-	// What nothing refers to is found by the first collection.
+	// The first collection runs the cleanup of this unreachable value.
 	type unused struct{ _ *byte }
 	runtime.AddCleanup(new(unused), func(int) { debug.SetGCPercent(usual) }, 0)
 }

@@ -10,16 +10,14 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 )
 
-// What kubectl looks for on the PATH: the first for `kubectl trainweld`, the second when a shell asks
-// what may come behind it.
+// The program names that kubectl searches on the PATH: for `kubectl trainweld`, and for a shell's completion of its arguments.
 const (
 	plugin           = "kubectl-trainweld"
 	pluginCompletion = "kubectl_complete-trainweld"
 )
 
-// invoked reads by which name a file of the program was run. It returns the command that a user types to
-// get there, and the arguments as the program takes them: kubectl's questions about completion come
-// without the word by which cobra knows them.
+// invoked returns the command that the user types, and the arguments of the program. It depends on the name of the program's
+// file. For kubectl's questions about completions, it adds cobra's command.
 func invoked(file string, args []string) (string, []string) {
 	switch strings.TrimSuffix(strings.ToLower(filepath.Base(file)), ".exe") {
 	case plugin:
@@ -30,8 +28,7 @@ func invoked(file string, args []string) (string, []string) {
 	return "trainweld", args
 }
 
-// named lets a command and those below it speak under the name that the user types: in their usage, in
-// their examples, and wherever they name one another.
+// named shows the name that the user types in the usage, the examples and the mentions of all commands.
 func named(p *host.Program, root *cobra.Command) {
 	if p.Name == "" || p.Name == root.Name() {
 		return

@@ -1,4 +1,4 @@
-// Package cli is the command line: its commands, its help and its exit status.
+// Package cli implements the command line: its commands, its help and its exit status.
 package cli
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// runLine executes one command line and returns its exit status. An output that fails decides on it, also where the
-// command did not notice.
+// runLine executes a command line and returns its exit status. A failed output sets the status even if the command misses the
+// error.
 func runLine(p *host.Program, args []string) int {
 	stdout := host.NewSink(p.Stdout)
 	sunk := *p
@@ -46,7 +46,7 @@ func execute(p *host.Program, args []string, stdout *host.Sink) int {
 	var misused exit.UsageError
 	var signal host.Interrupted
 	switch {
-	case host.IsClosedPipe(stdout.Err): // silent, as in all programs
+	case host.IsClosedPipe(stdout.Err): // silent, like other programs
 		return exit.ClosedPipe
 	case stdout.Err != nil:
 		fmt.Fprintf(p.Stderr, "%s: standard output: %v\n", root.DisplayName(), stdout.Err)
@@ -67,7 +67,7 @@ func execute(p *host.Program, args []string, stdout *host.Sink) int {
 	}
 }
 
-// printableError is an error as text. Joined errors have a line each, and no other text in it ends one.
+// printableError formats an error. Joined errors get a line each; other line breaks are escaped.
 func printableError(err error) string {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		joined, ok := inner.(interface{ Unwrap() []error })
@@ -85,7 +85,7 @@ func printableError(err error) string {
 	return report.Line(err.Error())
 }
 
-// commands are the commands of the program.
+// commands returns the constructors of all commands.
 func commands() []func(*host.Program) *cobra.Command {
 	return []func(*host.Program) *cobra.Command{
 		render.Command,
@@ -139,7 +139,7 @@ failed.`,
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// Behind an unknown command stand the flags of the one that was meant.
+		// After an unknown command, the flags belong to the intended one. So report the command only.
 		if unknown := subcommand(cmd, args); cmd == root && unknown != nil {
 			return unknown
 		}
@@ -155,8 +155,7 @@ failed.`,
 	return root
 }
 
-// amend gives the commands that cobra makes an example each, as all others have, and lets them fail
-// for what they do not know.
+// amend adds an example to the commands that cobra generates, and makes them reject unknown arguments.
 func amend(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
@@ -187,7 +186,7 @@ func amend(root *cobra.Command) {
 	}
 }
 
-// subcommand refuses a word after a command that only has commands of its own.
+// subcommand returns an error for an unknown word after a command that has only subcommands.
 func subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return nil
@@ -201,7 +200,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return exit.Usage(fmt.Errorf("unknown command %q%s", args[0], option.DidYouMean(args[0], names)))
 }
 
-// flagError says what is wrong with a flag, and which one may have been meant.
+// flagError returns a usage error for a flag, and suggests a similar flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -217,7 +216,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return exit.Usage(err)
 }
 
-// Run runs the command line of this process, of a build that calls itself so, and returns its exit status.
+// Run runs the command line of this process and returns its exit status. tag and revision identify the build.
 func Run(tag, revision string) int {
 	p := host.New()
 	p.Tag, p.Revision = tag, revision

@@ -1,4 +1,4 @@
-// Package comparison answers what differs between two versions of rendered objects, and who changes it.
+// Package comparison compares two versions of rendered objects, and finds the layers that cause the changes.
 package comparison
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// Comparison is what differs between two versions, for the writers of reports.
+// Comparison holds the differences between two versions for the reports.
 type Comparison struct {
 	old, new *Version
 	mask     bool
-	Jobs     []*JobDiff // that differ, in the order of the new version, those that are gone behind
+	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
 	same     int
-	noun     string // what is compared: TrainJob, or JobSet where only JobSets were given
+	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
 }
 
-// state is what became of a TrainJob or of an object.
+// state is the change of a TrainJob or of an object.
 type state string
 
 const (
@@ -34,32 +34,32 @@ const (
 	stateRemoved state = "removed"
 )
 
-// JobDiff is what differs of one TrainJob.
+// JobDiff is a TrainJob that differs.
 type JobDiff struct {
 	ID      fieldpath.Object
 	runtime fieldpath.Object
 	state   state
 	Objects []*ObjectDiff
-	alike   string // equal for TrainJobs that differ in the same, but for their names and places
+	alike   string // equal for TrainJobs with the same changes, apart from names and positions
 }
 
-// ObjectDiff is one object that differs. Of one that is created or removed, old or new is nil.
+// ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
 type ObjectDiff struct {
 	Key           Key
 	state         state
 	Old, New      any
-	changes       diff.Changes // as they may be shown, with their causes
+	changes       diff.Changes // with masked values and with their causes
 	before, after *owners
 	alike         string
 }
 
-// owners says who set the fields of an object, and where.
+// owners holds the layers that set an object's fields, and locates their claims.
 type owners struct {
 	*diff.Owners
 	locate func(engine.Claim) fieldpath.Position
 }
 
-// of are the claims on a field, with their positions.
+// of returns the claims on a field with their positions.
 func (o *owners) of(path fieldpath.Path) []engine.Claim {
 	if o == nil {
 		return nil
@@ -78,8 +78,8 @@ func (o *owners) located(claims []engine.Claim) []engine.Claim {
 // Differs reports whether anything differs.
 func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 
-// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and
-// name.
+// Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
+// errors of owners and of JSON encodings.
 func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	c := &Comparison{old: old, new: new, mask: !showValues}
 	c.noun = finding.TrainJobKind
@@ -119,7 +119,7 @@ func (c *Comparison) keep(j *JobDiff) {
 	c.Jobs = append(c.Jobs, j)
 }
 
-// job compares a TrainJob's objects; either side may be nil.
+// job compares the objects of a TrainJob. Either side may be nil.
 func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	j := &JobDiff{state: stateChanged}
 	var before, after []Object
@@ -164,12 +164,12 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		parts = append(parts, o.alike)
 	}
 	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
-		j.alike = j.ID.String() // each is shown whole
+		j.alike = j.ID.String() // show each one completely
 	}
 	return j, nil
 }
 
-// object compares two objects; nil where they are equal.
+// object compares two objects. It returns nil if they are equal.
 func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
@@ -227,7 +227,7 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	return o, nil
 }
 
-// options say how the objects are shown.
+// options returns the options for the lines of an object.
 func (c *Comparison) options(o *ObjectDiff) diff.Options {
 	opts := diff.Options{Mask: c.mask}
 	if o.before != nil {
@@ -239,16 +239,16 @@ func (c *Comparison) options(o *ObjectDiff) diff.Options {
 	return opts
 }
 
-// isChild says whether the object is one of many that a JobSet has of its kind.
+// isChild reports whether a JobSet has several objects of this kind.
 func (o *ObjectDiff) isChild() bool { return o.Key.Kind == "Job" || o.Key.Kind == "Pod" }
 
-// indexes are the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
+// indexes matches the labels and annotations that number the Jobs of a JobSet and the Pods of a Job.
 var indexes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(jobset\.sigs\.k8s\.io/(job-index|job-key|job-global-index|job-group-index)|batch\.kubernetes\.io/job-completion-index)":"[^"]*",?`)
 })
 
-// alike is equal for two objects in which the same changes for the same cause, whatever their TrainJobs are
-// called and wherever the causes stand.
+// alike returns a string that is equal for objects with the same changes and causes. It ignores the names of TrainJobs and the
+// positions of causes.
 func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, o.Key.Kind)
@@ -258,7 +258,7 @@ func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	for i, c := range changes {
 		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
 		if err != nil {
-			return o.Key.Kind + o.Key.Name // changes are made of JSON, and so have an encoding
+			return o.Key.Kind + o.Key.Name // not reached: changes consist of JSON values
 		}
 		fmt.Fprintln(&b, nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
 	}
@@ -273,8 +273,7 @@ func layersOf(claims []engine.Claim) []engine.Layer {
 	return layers
 }
 
-// nameless replaces a name wherever it stands as a word, or as the beginning of a name that goes on behind a
-// dash or a dot, as those of a TrainJob's children do.
+// nameless replaces a name that is a word, or is followed by a dash or a dot. The latter are names of a TrainJob's children.
 func nameless(text, name string) string {
 	if name == "" {
 		return text
@@ -306,16 +305,16 @@ func isAlphanumeric(c byte) bool {
 
 func isNameByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
 
-// group is TrainJobs in which the same changes, and what that is.
+// group holds the TrainJobs with the same changes.
 type group struct {
 	jobs   []*JobDiff
 	blocks []block // of the first TrainJob
 }
 
-// block is objects of one TrainJob in which the same changes.
+// block holds objects of one TrainJob with the same changes.
 type block struct{ objects []*ObjectDiff }
 
-// groups puts together what is alike, in the order of the first of each.
+// groups combines equal changes, in the order of the first of each.
 func (c *Comparison) groups() []*group {
 	var groups []*group
 	known := map[string]*group{}

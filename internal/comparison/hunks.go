@@ -11,19 +11,19 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// contextLines is how many equal lines stand around what differs.
+// contextLines is the number of equal lines around a difference.
 const contextLines = 3
 
-// hunkLine is a line of a unified diff with its mark: '-', '+', ' ', or '@' for the head of a hunk.
+// hunkLine is a line of a unified diff. Its mark is '-', '+', ' ', or '@' for the head of a hunk.
 type hunkLine struct {
 	mark byte
 	text string
 	path fieldpath.Path
-	note string // a comment behind it
+	note string // a comment at its end
 }
 
-// hunks are the lines of a block's first object that differ, with their causes and some lines around them.
-// The others of the block, and of the other TrainJobs, are asked where the same causes stand.
+// hunks returns the differing lines of an object with their causes and context. The notes locate the same causes in the other
+// objects.
 func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, error) {
 	lines, err := diff.Lines(o.Old, o.New, c.options(o))
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Comparison) hunks(o *ObjectDiff, others []*ObjectDiff) ([]hunkLine, err
 	return out, nil
 }
 
-// asHunkLine is a line as it is shown. Of an item that moves away only the first line is.
+// asHunkLine converts a line. It reports false for a hidden line: of an item that moves away, only the first is shown.
 func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 	h := hunkLine{mark: ' ', text: l.Text, path: l.Path}
 	move, isMove := moves[l.Path.String()]
@@ -91,7 +91,7 @@ func asHunkLine(l diff.Line, moves map[string]diff.Change) (hunkLine, bool) {
 	return h, true
 }
 
-// within says whether a path leads into an item that moved.
+// within reports whether a path leads into a moved item.
 func within(path fieldpath.Path, moves map[string]diff.Change) bool {
 	for n := range path {
 		if _, moved := moves[path[:n].String()]; moved {
@@ -101,8 +101,7 @@ func within(path fieldpath.Path, moves map[string]diff.Change) bool {
 	return false
 }
 
-// parent is the path to what a hunk begins in: the struct or the list's item around the first line that
-// differs.
+// parent returns the path in the head of a hunk: the parent of the first differing line.
 func parent(path fieldpath.Path) string {
 	if len(path) < 2 {
 		return "."
@@ -110,7 +109,7 @@ func parent(path fieldpath.Path) string {
 	return fieldpath.Path(path[:len(path)-1]).String()
 }
 
-// annotator writes the causes of lines. Of several lines in a row with one cause the first has it.
+// annotator adds the causes to lines. Only the first of successive lines with the same cause gets it.
 type annotator struct {
 	o      *ObjectDiff
 	others []*ObjectDiff
@@ -159,8 +158,8 @@ func (a *annotator) of(l hunkLine) string {
 	return text
 }
 
-// soleClaim is the one claim on a line: of an item or element that on its presence, of a struct that a null
-// left empty that null.
+// soleClaim returns the only claim on a line. For an item or an element it is the claim on its presence. For a struct that a
+// null emptied it is the null.
 func soleClaim(o *owners, path fieldpath.Path) (engine.Claim, bool) {
 	claims := o.of(path)
 	if len(claims) > 1 && len(path) > 0 {

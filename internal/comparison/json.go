@@ -9,8 +9,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// The JSON of a comparison. Every TrainJob that differs is there with all its changes, whatever others have
-// the same.
+// The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
 type (
 	jsonDiff struct {
 		Summary   jsonSummary `json:"summary"`
@@ -120,7 +119,7 @@ func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	return object, nil
 }
 
-// Shown are both versions of an object as they may be shown, as encoding/json makes them or as they are.
+// Shown returns both versions of an object: masked and decoded from JSON, or unchanged if values are shown.
 func (c *Comparison) Shown(o *ObjectDiff) (old, new any, err error) {
 	if !c.mask {
 		return o.Old, o.New, nil

@@ -10,16 +10,15 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// mostMarkdown is how long a comment GitHub takes: 65,536 characters. Bytes are counted here, of which
-// there are never fewer.
+// mostMarkdown is the limit of a GitHub comment, 65,536 characters. This package counts bytes, which are never fewer.
 const mostMarkdown = 65536
 
-// leastSection is how much room there must be for a section to be begun that has to be cut.
+// leastSection is the space that a shortened section needs.
 const leastSection = 2000
 
-// WriteMarkdown writes the comparison for a comment on a pull request: the summary, and a collapsed section
-// per group of TrainJobs in which the same changes. What does not fit into a comment is left out, and the
-// last line says how much that is.
+// WriteMarkdown writes the comparison for a comment on a pull request. It writes the summary, and a collapsed section for each
+// group of TrainJobs. It cuts a section that does not fit, and the last line counts the missing TrainJobs. It returns the
+// errors of w and of the encoding.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	c.summary().markdown(&b)
@@ -52,7 +51,7 @@ func moreDiffer(n int, noun string) string {
 	return fmt.Sprintf("%d more %ss differ", n, noun)
 }
 
-// section is the part of one group, no longer than there is room for, and whether it is whole.
+// section returns the section of a group, at most room bytes long, and whether it is complete.
 func (c *Comparison) section(g *group, room int) (text string, whole bool, err error) {
 	var lines []string
 	for _, b := range g.blocks {
@@ -67,7 +66,7 @@ func (c *Comparison) section(g *group, room int) (text string, whole bool, err e
 	fence := fenceFor(lines)
 	head := fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", g.htmlTitle(), fence)
 	foot := fence + "\n\n</details>\n"
-	const more = 60 // the line that says what is left out
+	const more = 60 // the line that counts the missing lines
 	room -= len(head) + len(foot) + more
 	var b strings.Builder
 	b.WriteString(head)
@@ -82,7 +81,7 @@ func (c *Comparison) section(g *group, room int) (text string, whole bool, err e
 	return b.String() + foot, true, nil
 }
 
-// fenceFor is a fence of code that no line can end.
+// fenceFor returns a code fence that no line can end.
 func fenceFor(lines []string) string {
 	longest := 2
 	for _, line := range lines {
@@ -91,7 +90,7 @@ func fenceFor(lines []string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// backticks is how many of them stand in a row at most.
+// backticks returns the length of the longest run of backticks.
 func backticks(text string) int {
 	longest, run := 0, 0
 	for _, c := range text {
@@ -105,7 +104,7 @@ func backticks(text string) int {
 	return longest
 }
 
-// htmlTitle is the title, for a summary in HTML.
+// htmlTitle returns the title for an HTML summary.
 func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
@@ -119,7 +118,7 @@ func (g *group) htmlTitle() string {
 	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, code(firstNames(ids, 10)))
 }
 
-// markdown writes the summary, shorter where it would take too much of a comment.
+// markdown writes the summary, and shortens it to leave space for sections.
 func (s summary) markdown(w io.Writer) {
 	for _, most := range []struct{ causes, rows int }{{20, mostRows}, {10, 4}, {3, 1}, {0, 0}} {
 		var b strings.Builder
@@ -135,7 +134,7 @@ func (s summary) markdown(w io.Writer) {
 			by.markdown(&b, s.noun, most.rows)
 		}
 		if b.Len() <= mostMarkdown/3 || most.causes == 0 {
-			_, _ = io.WriteString(w, b.String()) // into memory
+			_, _ = io.WriteString(w, b.String()) // a strings.Builder returns no error
 			return
 		}
 	}
@@ -160,7 +159,7 @@ func (c *cause) markdown(w io.Writer, noun string, most int) {
 	}
 }
 
-// codeSpan is text as code of Markdown, whatever is in it.
+// codeSpan returns text as a Markdown code span.
 func codeSpan(text string) string {
 	text = report.Printable(text)
 	n := backticks(text)

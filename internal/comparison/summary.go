@@ -13,29 +13,29 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// summary is what changes and why, over all TrainJobs.
+// summary counts the changes and their causes over all TrainJobs.
 type summary struct {
 	noun   string
 	counts map[state]int
 	same   int
-	causes []*cause // those of most TrainJobs first
+	causes []*cause // the causes with the most TrainJobs first
 }
 
-// cause is who sets what changes: a runtime, a manager, a section of the TrainJobs.
+// cause is a runtime, a manager or a section of the TrainJobs that sets changed values.
 type cause struct {
 	name  string
-	files []string // in which it does, sorted
+	files []string // its files, sorted
 	jobs  []fieldpath.Object
 	rows  []*summaryRow
 }
 
-// summaryRow is one change, and in which TrainJobs.
+// summaryRow is a change with its TrainJobs.
 type summaryRow struct {
 	what string
 	jobs []fieldpath.Object
 }
 
-// summary goes over all changes.
+// summary summarizes all changes.
 func (c *Comparison) summary() summary {
 	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same}
 	known := map[string]*cause{}
@@ -57,7 +57,7 @@ func (c *Comparison) summary() summary {
 	return s
 }
 
-// owning are the owners of the object that is there.
+// owning returns the owners of the new object, or of the old one if it is removed.
 func (o *ObjectDiff) owning() *owners {
 	if o.New == nil {
 		return o.before
@@ -65,8 +65,7 @@ func (o *ObjectDiff) owning() *owners {
 	return o.after
 }
 
-// whoChanges are the claims that make a change: those that are new, or, where nobody sets the field now,
-// those that are gone.
+// whoChanges returns the claims that cause a change: the new claims, or the removed ones if the field is unset.
 func whoChanges(c diff.Change) []engine.Claim {
 	if len(c.After) > 0 {
 		return c.After
@@ -74,7 +73,7 @@ func whoChanges(c diff.Change) []engine.Claim {
 	return c.Before
 }
 
-// what says a change in a few words.
+// what describes a change in a few words.
 func what(kind string, c diff.Change) string {
 	if kind == workspace.JobSetKind {
 		return fmt.Sprintf("%s %s", c.Kind, c.Path)
@@ -112,14 +111,14 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []engine.Claim
 }
 
 func appendNew(ids []fieldpath.Object, id fieldpath.Object) []fieldpath.Object {
-	// The TrainJobs come one after the other.
+	// The TrainJobs come in order.
 	if n := len(ids); n > 0 && ids[n-1] == id {
 		return ids
 	}
 	return append(ids, id)
 }
 
-// place is the file in which a cause stands, or how many there are.
+// place returns the file of a cause, or the number of its files.
 func (c *cause) place() string {
 	switch len(c.files) {
 	case 0:
@@ -131,7 +130,7 @@ func (c *cause) place() string {
 	}
 }
 
-// headline says how many TrainJobs differ, and how.
+// headline counts the differing TrainJobs by state.
 func (s summary) headline() string {
 	total := s.same
 	var parts []string
@@ -147,10 +146,10 @@ func (s summary) headline() string {
 	return fmt.Sprintf("%d of %s differ: %s", total-s.same, report.Count(total, s.noun), strings.Join(parts, ", "))
 }
 
-// mostRows is how many changes of a cause a summary lists.
+// mostRows is the number of changes that a summary lists for a cause.
 const mostRows = 12
 
-// firstNames lists the first of some objects, all of one kind.
+// firstNames lists the first names of objects of one kind.
 func firstNames(ids []fieldpath.Object, most int) string {
 	var list []string
 	for i, id := range ids {

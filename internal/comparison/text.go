@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// WriteText writes the comparison for a person: a summary where more than one TrainJob differs, and a unified
-// diff of each group of TrainJobs in which the same changes. Where nothing differs it writes nothing.
+// WriteText writes the comparison for people: a summary if several TrainJobs differ, and a unified diff of each group. It
+// writes nothing without differences. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
 	if len(c.Jobs) > 1 {
@@ -36,7 +36,7 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	return out.Flush()
 }
 
-// title names the TrainJobs of a group.
+// title returns the TrainJobs of a group.
 func (g *group) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
@@ -49,7 +49,7 @@ func (g *group) title() string {
 	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state, firstNames(ids, 10))
 }
 
-// block is the unified diff of a group's objects, shown for the first of them.
+// block returns the unified diff of a block, shown for its first object.
 func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
 	first := b.objects[0]
 	others := append([]*ObjectDiff(nil), b.objects[1:]...)
@@ -75,7 +75,7 @@ func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
 	return append(lines, hunks...), nil
 }
 
-// title names the objects of a block.
+// title returns the objects of a block.
 func (b block) title(namespace string) string {
 	const most = 5
 	var list []string
@@ -95,7 +95,7 @@ func (b block) title(namespace string) string {
 	return strings.Join(list, ", ")
 }
 
-// String is the line as it is written, with nothing in it that a terminal would act on but tabs.
+// String returns the line with escapes for characters that a terminal interprets, except tabs.
 func (l hunkLine) String() string {
 	text := report.PrintableTabs(l.text)
 	if l.note != "" {

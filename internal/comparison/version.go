@@ -6,17 +6,17 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// Version is one of two renderings that are compared.
+// Version is one of the two compared renderings.
 type Version struct {
-	Name      string // what the report calls it
+	Name      string // its name in the report
 	Jobs      []Job
-	TrainJobs int // how many TrainJobs were read
+	TrainJobs int // the number of TrainJobs in the input
 }
 
-// Job is what a TrainJob, or a JobSet that was given itself, becomes.
+// Job is a TrainJob, or a JobSet of the input, with its rendered objects.
 type Job struct {
 	ID      fieldpath.Object
-	Runtime fieldpath.Object // that of the TrainJob; zero for a JobSet
+	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
 }
 
@@ -24,13 +24,12 @@ type Job struct {
 type Object struct {
 	Key    Key
 	Object any
-	// Owners says who set its fields. It is a function because most objects never differ.
+	// Owners returns the owners of its fields. It is a function because most objects do not differ.
 	Owners func() (*diff.Owners, error)
 	Locate func(engine.Claim) fieldpath.Position
 }
 
-// Key tells the objects of one TrainJob apart. Pods of a Job may share the prefix of their names, and
-// are then told apart by their number.
+// Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and have different numbers then.
 type Key struct {
 	Group, Kind, Name string
 	Number            int

@@ -1,4 +1,4 @@
-// Package exit answers with which status the program ends. The README documents the statuses.
+// Package exit defines the exit statuses of the program. The README documents them.
 package exit
 
 import (
@@ -7,32 +7,32 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The exit statuses, which the README documents.
+// The exit statuses.
 const (
 	Done     = 0 // done, and no finding is an error
 	Findings = 1 // a finding is an error
 	Failed   = 2 // usage, input and output
 )
 
-// ClosedPipe is the status that a shell gives a program which SIGPIPE has ended. Where a write fails instead,
-// the program ends with it: if its output is a socket, or on a system without signals.
+// ClosedPipe is the status that a shell reports for a program ended by SIGPIPE. If a write fails without the signal, the
+// program exits with it. That happens on a socket, or on a system without signals.
 const ClosedPipe = 128 + 13
 
-// UsageError is a mistake in the usage of a command, whose help then says more.
+// UsageError is an error in the usage of a command. The program then mentions the help.
 type UsageError struct{ error }
 
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage is a mistake in the usage of a command.
+// Usage wraps an error in the usage of a command.
 func Usage(err error) error { return UsageError{err} }
 
-// Status ends a command that has said everything already.
+// Status ends a command that has already reported its errors.
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// For is the exit status that findings ask for: 2 when an input could not be read at all, 1 for
-// any other error.
+// For returns the exit status for findings: 2 for an unreadable input, 1 for any other error. It returns nil without errors.
+// Strict counts warnings as errors.
 func For(findings finding.List, strict bool) error {
 	worst := finding.Severity(0)
 	for _, f := range findings {

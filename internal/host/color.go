@@ -2,7 +2,7 @@ package host
 
 import "fmt"
 
-// The colours of reports, as terminals take them.
+// The ANSI escapes of the colors in reports.
 const (
 	Red   = "31"
 	Green = "32"
@@ -10,10 +10,10 @@ const (
 	Bold  = "1"
 )
 
-// Painter colours text, or leaves it as it is.
+// Painter adds colors to text if it is true.
 type Painter bool
 
-// Paint returns the text in a colour.
+// Paint returns the text in a color.
 func (c Painter) Paint(color, text string) string {
 	if !c || text == "" {
 		return text
@@ -21,7 +21,8 @@ func (c Painter) Paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// Painter is what --color asks for: always, never, or auto, which is what standard output can show.
+// Painter parses the value of --color. auto adds colors if standard output shows them. Other values than always, never and
+// auto are errors.
 func (p *Program) Painter(when string) (Painter, error) {
 	switch when {
 	case "always":

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// GitFiles is the files of one revision of a git repository as a file system, for paths relative to the
-// working directory and for absolute ones. It reads them with the git program, each when it is opened.
+// GitFiles is a file system with the files of a git revision. Paths are absolute or relative to the working directory. It runs
+// git to read each file on opening.
 type GitFiles struct {
 	name   string
 	root   string // of the repository
-	prefix string // from there to the working directory
+	prefix string // the working directory below root
 	tree   map[string]*gitEntry
 
-	asking sync.Mutex // files are opened at the same time, and answers come one after the other
+	asking sync.Mutex // files are opened concurrently, but git answers in order
 	batch  *exec.Cmd
 	ask    io.WriteCloser
 	answer *bufio.Reader
@@ -32,20 +32,21 @@ type GitFiles struct {
 
 // gitEntry is a file, a directory, a link or a submodule.
 type gitEntry struct {
-	name     string // without the directory
-	mode     string // as git has it
+	name     string // without its directory
+	mode     string // in git's notation
 	hash     string
 	children []*gitEntry
 }
 
-// Of git's modes, the three that matter here.
+// The modes of git that this package distinguishes.
 const (
 	gitTree      = "040000"
 	gitLink      = "120000"
 	gitSubmodule = "160000"
 )
 
-// OpenRevision looks up a revision, and lists its files.
+// OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, and for an
+// unknown revision.
 func OpenRevision(rev string) (*GitFiles, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("--git needs the git program, and it is not on the PATH: %w; install it, or compare two directories", err)
@@ -67,7 +68,7 @@ func OpenRevision(rev string) (*GitFiles, error) {
 	return r, r.list(listing)
 }
 
-// Git runs git and returns what it prints; the error holds what it complains of.
+// Git runs git and returns its output. The error includes git's message.
 func Git(args ...string) ([]byte, error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("git", args...)
@@ -79,8 +80,8 @@ func Git(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// list reads what ls-tree prints: mode, type and hash, a tab and the path, each ended by a NUL. Directories
-// come before what is in them. It is not asked for sizes, for which a partial clone would fetch every file.
+// list parses the output of ls-tree: mode, type and hash, a tab and the path, each ended by a NUL. A directory precedes its
+// files. The listing has no sizes, because a partial clone would fetch every file for them.
 func (r *GitFiles) list(listing []byte) error {
 	r.tree = map[string]*gitEntry{".": {name: ".", mode: gitTree}}
 	for record := range strings.SplitSeq(string(listing), "\x00") {
@@ -101,10 +102,10 @@ func (r *GitFiles) list(listing []byte) error {
 	return nil
 }
 
-// mostLinks is how many symbolic links a path may lead through.
+// mostLinks is the largest number of symbolic links in a path.
 const mostLinks = 40
 
-// find is the entry of a path, links followed.
+// find returns the entry of a path and follows links.
 func (r *GitFiles) find(op, name string) (*gitEntry, error) {
 	fail := func(err error) (*gitEntry, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
 	inside, err := r.inside(name)
@@ -135,11 +136,11 @@ func (r *GitFiles) find(op, name string) (*gitEntry, error) {
 	return fail(errors.New("too many links"))
 }
 
-// inside is the path from the repository's root.
+// inside returns a path relative to the repository's root.
 func (r *GitFiles) inside(name string) (string, error) {
 	inside := path.Join(r.prefix, filepath.ToSlash(name))
 	if filepath.IsAbs(name) {
-		// git prints the root without links, and the path may lead through some.
+		// git prints the root without links, but the path may contain links.
 		dir, base := filepath.Split(filepath.Clean(name))
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			name = filepath.Join(real, base)
@@ -156,8 +157,8 @@ func (r *GitFiles) inside(name string) (string, error) {
 	return path.Clean(inside), nil
 }
 
-// descend goes down a path as far as the first link or submodule, and returns that entry with its own path
-// and what is left of the other; nil where there is nothing of that name.
+// descend follows a path to the first link or submodule. It returns that entry with its path, and the rest of the path. It
+// returns nil for a missing file.
 func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 	if inside == "." {
 		return r.tree["."], "", "."
@@ -178,7 +179,7 @@ func (r *GitFiles) descend(inside string) (entry *gitEntry, rest, at string) {
 // mostBlob is the size of the largest file that is read, as in package manifest.
 const mostBlob = 64 << 20
 
-// blob reads the contents of an entry through one git process for all of them.
+// blob reads the content of an entry. One git process serves all entries.
 func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
@@ -208,7 +209,7 @@ func (r *GitFiles) blob(e *gitEntry) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("is larger than %d MiB", mostBlob>>20)
 	}
-	data := make([]byte, size+1) // a line break follows
+	data := make([]byte, size+1) // with the line break that follows
 	if _, err := io.ReadFull(r.answer, data); err != nil {
 		return nil, fmt.Errorf("git cat-file: %w", err)
 	}
@@ -240,7 +241,6 @@ func (r *GitFiles) Close() error {
 	return errors.Join(r.ask.Close(), r.batch.Wait())
 }
 
-// Open, Stat and ReadDir make it a file system.
 func (r *GitFiles) Open(name string) (fs.File, error) {
 	entry, err := r.find("open", name)
 	if err != nil {
@@ -276,7 +276,7 @@ func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// gitFile is an open file, or an open directory, which has nothing to read.
+// gitFile is an open file, or an open directory, which has no content.
 type gitFile struct {
 	*bytes.Reader
 	entry *gitEntry
@@ -286,12 +286,12 @@ func (f *gitFile) Stat() (fs.FileInfo, error) { return f.entry, nil }
 func (f *gitFile) Close() error               { return nil }
 
 func (e *gitEntry) Name() string       { return e.name }
-func (e *gitEntry) Size() int64        { return 0 } // only who reads it knows
+func (e *gitEntry) Size() int64        { return 0 } // unknown until the content is read
 func (e *gitEntry) ModTime() time.Time { return time.Time{} }
 func (e *gitEntry) Sys() any           { return nil }
 func (e *gitEntry) IsDir() bool        { return e.Mode().IsDir() }
 
-// Mode is that of a directory also for a submodule: reading it then says what it is.
+// Mode returns the mode of a directory for a submodule. Reading it returns a clear error.
 func (e *gitEntry) Mode() fs.FileMode {
 	switch e.mode {
 	case gitTree, gitSubmodule:

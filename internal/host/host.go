@@ -1,4 +1,4 @@
-// Package host is what the machine gives to a command: streams, files, signals, the terminal, and git.
+// Package host provides the machine to commands: streams, files, signals, the terminal and git.
 package host
 
 import (
@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// Program is the command line as a value: a test runs it without a process.
+// Program is the command line as a value, which tests run without a process.
 type Program struct {
-	// Name is what a user types to run the program: "trainweld", which also stands for none.
+	// Name is the command that the user types. Empty stands for "trainweld".
 	Name           string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Files          fs.FS
-	// interruptions are the signals that are listened to while there is something to undo; nil for none.
+	// interruptions are the signals to wait for during work that can be undone; nil waits for none.
 	interruptions interruptions
-	// Env reads the environment, which is empty where it is nil.
+	// Env reads the environment. Nil stands for an empty one.
 	Env func(string) string
-	// Clock and Terminal are for progress: the time, and whether a person sees standard error. Color says
-	// that standard output shows colours.
+	// Clock and Terminal control the progress display: the time, and whether standard error is a terminal. Color reports
+	// whether standard output shows colors.
 	Clock           func() time.Time
 	Terminal, Color bool
-	// Size says of an output whether it is a terminal and how wide; where it is nil, none is.
+	// Size reports whether an output is a terminal, and its width. If it is nil, no output is a terminal.
 	Size func(io.Writer) (columns int, ok bool)
-	// Tag is the release and revision the commit that the program was built from, each "" if the build did not say.
+	// Tag is the release and Revision the commit of the build. Each is empty if unknown.
 	Tag, Revision string
 }
 
-// New returns the program of this process, and lets signals end it.
+// New returns the program of this process. From then on, signals end the process.
 func New() *Program {
 	return &Program{
 		interruptions: catchSignals(),
@@ -41,10 +41,10 @@ func New() *Program {
 	}
 }
 
-// Inputs returns the files and the standard input that commands read.
+// Inputs returns the file system and the standard input of commands.
 func (p *Program) Inputs() (fs.FS, io.Reader) { return p.Files, p.Stdin }
 
-// Getenv is a variable of the environment.
+// Getenv returns an environment variable.
 func (p *Program) Getenv(name string) string {
 	if p.Env == nil {
 		return ""
@@ -52,7 +52,7 @@ func (p *Program) Getenv(name string) string {
 	return p.Env(name)
 }
 
-// Version is the version of the release, or of the module, that the program was built from.
+// Version returns the version of the release or of the module.
 func (p *Program) Version() string {
 	if p.Tag != "" {
 		return p.Tag
@@ -63,13 +63,13 @@ func (p *Program) Version() string {
 	return "(devel)"
 }
 
-// isTerminal says whether a person sees the file and its terminal does what it is told.
+// isTerminal reports whether the file is a terminal that supports control sequences.
 func isTerminal(file *os.File) bool {
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// Files is the file system of the machine, for paths of any form.
+// Files is the machine's file system, for paths of any form.
 type Files struct{}
 
 func (Files) Open(name string) (fs.File, error)          { return os.Open(name) }

@@ -10,12 +10,12 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 )
 
-// Interrupted is the reason why a run was told to stop.
+// Interrupted is the error of a run that a signal ended.
 type Interrupted struct{ os.Signal }
 
 func (i Interrupted) Error() string { return fmt.Sprintf("interrupted (%s)", i.Signal) }
 
-// Status is what a shell makes of a program that the signal has ended: 129 of SIGHUP, 130 of SIGINT, 143 of SIGTERM.
+// Status returns the status that a shell reports for the signal: 129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM.
 func (i Interrupted) Status() int {
 	if s, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(s)
@@ -23,15 +23,15 @@ func (i Interrupted) Status() int {
 	return exit.Failed
 }
 
-// interruptions are the signals that tell a run to stop while it has something to undo. At all other times, and
-// when it is told so again, they end the program at once, whatever it waits for.
+// interruptions are the signals that stop a run during work that can be undone. At other times, and on a second signal, they
+// end the program at once.
 type interruptions interface {
-	// listen begins to wait for signals. The first function says which one came, or nil; the second
-	// one ends the waiting.
+	// listen starts to wait for signals. came returns the first signal as an error, or nil. end ends the waiting.
 	listen() (came func() error, end func())
 }
 
-// Listen listens to the program's interruptions, if it has any.
+// Listen waits for the program's interruptions, if it has any. The function came returns the first one or nil. The function
+// end ends the waiting.
 func (p *Program) Listen() (came func() error, end func()) {
 	if p.interruptions == nil {
 		return func() error { return nil }, func() {}
@@ -39,14 +39,14 @@ func (p *Program) Listen() (came func() error, end func()) {
 	return p.interruptions.listen()
 }
 
-// signals are the machine's.
+// signals are the machine's interruptions.
 type signals struct {
 	mu        sync.Mutex
 	listening bool
-	first     *Interrupted // since listening
+	first     *Interrupted // the first signal since listen
 }
 
-// catchSignals lets signals end the program with their statuses. A signal that the caller ignores, as nohup does, is none.
+// catchSignals makes signals end the program with their statuses. It skips signals that the caller ignores, as nohup does.
 func catchSignals() *signals {
 	s, c := &signals{}, make(chan os.Signal, 2)
 	for _, one := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {

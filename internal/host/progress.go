@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Progress says on a terminal how far a long run has come. What is done within a second needs no words.
+// Progress shows the progress of a long run on a terminal. It shows nothing in the first second.
 type Progress struct {
 	w     io.Writer
 	clock func() time.Time
@@ -20,7 +20,7 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// Progress is for one run of a command; without a terminal, or a clock, it says nothing.
+// Progress returns the progress of one run. It shows nothing without a terminal or a clock.
 func (p *Program) Progress() *Progress {
 	if !p.Terminal || p.Clock == nil {
 		return &Progress{}
@@ -29,7 +29,7 @@ func (p *Program) Progress() *Progress {
 	return &Progress{w: p.Stderr, clock: p.Clock, start: now, last: now}
 }
 
-// Step says that so many of so many are done.
+// Step shows that done of total are done.
 func (p *Progress) Step(verb string, done, total int) {
 	if p.w == nil {
 		return
@@ -42,7 +42,7 @@ func (p *Progress) Step(verb string, done, total int) {
 	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", verb, done, total)
 }
 
-// End wipes the line for what comes next.
+// End clears the progress line.
 func (p *Progress) End() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")

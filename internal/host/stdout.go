@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// Sink is standard output. It keeps the first error, so that a command cannot lose it, and writes nothing after it.
+// Sink is standard output. It keeps the first error, in case a command drops it, and writes nothing afterwards.
 type Sink struct {
 	w   io.Writer
-	Err error // the first one
+	Err error // the first error
 }
 
-// NewSink returns the sink before an output.
+// NewSink returns a sink for an output.
 func NewSink(w io.Writer) *Sink { return &Sink{w: w} }
 
 func (s *Sink) Write(p []byte) (int, error) {
@@ -24,7 +24,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap returns the output of the machine below a Sink, which alone is a file or a terminal.
+// Unwrap returns the output below a Sink, which may be a file or a terminal.
 func Unwrap(w io.Writer) io.Writer {
 	if s, ok := w.(*Sink); ok {
 		return s.w
@@ -32,7 +32,7 @@ func Unwrap(w io.Writer) io.Writer {
 	return w
 }
 
-// IsClosedPipe reports whether a write failed because nobody reads any more.
+// IsClosedPipe reports whether a write failed because the pipe has no reader.
 func IsClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || isBrokenPipe(err)
 }

@@ -2,5 +2,5 @@
 
 package host
 
-// isBrokenPipe reports errors of the system besides EPIPE; there are none.
+// isBrokenPipe reports a system's errors in addition to EPIPE. This system has none.
 func isBrokenPipe(error) bool { return false }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// isBrokenPipe reports the two errors of Windows for a pipe without a reader.
+// isBrokenPipe reports Windows' two errors for a pipe without a reader.
 func isBrokenPipe(err error) bool {
 	const noData = syscall.Errno(232) // ERROR_NO_DATA
 	return errors.Is(err, syscall.ERROR_BROKEN_PIPE) || errors.Is(err, noData)

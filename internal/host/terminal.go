@@ -8,16 +8,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is what an output can show.
+// Screen describes the capabilities of an output.
 type Screen struct {
-	// Columns is how wide it is; 0 where lines may have any length, as in a file or a pipe.
+	// Columns is the width. It is 0 for lines of any length, as in a file or a pipe.
 	Columns  int
 	Terminal bool
 	Color    bool
 }
 
-// Screen looks at the output and at the environment: NO_COLOR (no-color.org) and TERM=dumb switch colours
-// off, COLUMNS sets the width. color is auto, always or never.
+// Screen returns the capabilities of standard output. NO_COLOR (no-color.org) and TERM=dumb disable colors, and COLUMNS sets
+// the width. color is auto, always or never.
 func (p *Program) Screen(color string) Screen {
 	var s Screen
 	if p.Size != nil {
@@ -30,7 +30,7 @@ func (p *Program) Screen(color string) Screen {
 	return s
 }
 
-// hostTerminal tells of a writer of this machine whether it is a terminal, and its width.
+// hostTerminal reports whether a writer is a terminal of this machine, and its width.
 func hostTerminal(w io.Writer) (columns int, ok bool) {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {

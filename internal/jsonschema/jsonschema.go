@@ -1,4 +1,4 @@
-// Package jsonschema holds what programs read against the JSON Schemas of docs, for tests.
+// Package jsonschema checks output for programs against the JSON Schemas in docs. Only tests import it.
 //
 //	jsonschema.Check(t, "../../docs/findings.schema.json", output)
 package jsonschema
@@ -13,7 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Check reports what of a JSON text is not as the schema in a file has it.
+// Check reports as test errors all violations of a file's schema in a JSON text.
 func Check(t testing.TB, file string, text []byte) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -15,10 +15,10 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// definitionKind is a CustomResourceDefinition.
+// definitionKind is the kind CustomResourceDefinition.
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
-// definitionOf finds the definition of an object's kind, and reads its schema; nil if no path is given.
+// definitionOf returns the schema of an object's kind from the definitions in paths, or nil without paths.
 func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -66,7 +66,7 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 	return nil, found
 }
 
-// definedBy is the group and kind that a definition defines.
+// definedBy returns the group and kind that a definition defines.
 func definedBy(definition engine.Object) string {
 	spec, _ := definition["spec"].(map[string]any)
 	names, _ := spec["names"].(map[string]any)
@@ -81,7 +81,7 @@ func parseDefinition(definition engine.Object, version string) (*schema.Type, er
 	return schema.ParseOpenAPI(data, version)
 }
 
-// unusable reports what keeps a definition from being used, each place on its own.
+// unusable reports each error in a definition.
 func unusable(d *manifest.Document, err error) finding.List {
 	errs := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

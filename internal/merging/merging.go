@@ -29,9 +29,8 @@ import (
 	"github.com/trainweld/trainweld/schema"
 )
 
-// Applies reports whether the inputs of a command that is for TrainJobs are those of merge: one object of another
-// kind, and patches to it, or a flag that only such an object needs. The program that it returns can read standard input
-// once more.
+// Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
+// or a flag for such objects. The returned program can read standard input again.
 func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
 	if how.MergeType != "" || len(how.Definitions) > 0 {
 		return p, true
@@ -58,7 +57,7 @@ func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.P
 	return &again, !workspace.IsTrainer(documents[0]) && group != jobset.SchemeGroupVersion.Group && !documents[0].Broken
 }
 
-// Object is a base of any kind and the patches to it.
+// Object is a base of any kind with its patches.
 type Object struct {
 	base    *manifest.Document
 	ID      fieldpath.Object
@@ -68,21 +67,21 @@ type Object struct {
 	schema  *schema.Type // of an apply
 }
 
-// mergedPatch is one manager's patch.
+// mergedPatch is a manager's patch.
 type mergedPatch struct {
 	manager  string
 	document *manifest.Document
 	fields   engine.Object
 }
 
-// Result is what the patches make of the base.
+// Result is the merged object.
 type Result struct {
-	Value  any // a pointer to a struct of the API, or an object
+	Value  any // a pointer to an API struct, or an engine.Object
 	Type   *schema.Type
 	Owners *engine.Ownership
 }
 
-// Read reads the base, its definition and the patches. The error is a misuse of flags.
+// Read reads the base, its definition and the patches. It reports invalid inputs as findings. The error is a usage error.
 func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how option.Schema) (*Object, finding.List, error) {
 	switch {
 	case len(flags.Files) == 0:
@@ -150,7 +149,7 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 	return m, found, nil
 }
 
-// objectKind returns the kind of a document, to be read strictly as a Go type, or for a nil type as any object.
+// objectKind returns the kind of a document, to decode it strictly as a Go type. A nil type stands for any object.
 func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 	group, version, ok := strings.Cut(d.APIVersion, "/")
 	if !ok {
@@ -163,7 +162,7 @@ func objectKind(d *manifest.Document, t reflect.Type) manifest.Kind {
 	return kind
 }
 
-// choose decides how the patches merge.
+// choose selects the type of the merge.
 func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 	name := d.APIVersion + " " + d.ID.Kind
 	m.typ = flags.MergeType
@@ -186,7 +185,7 @@ func (m *Object) choose(flags option.Schema, d *manifest.Document) error {
 	return nil
 }
 
-// readMergedPatch reads the one patch of a file.
+// readMergedPatch reads the only patch of a file.
 func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind manifest.Kind) (mergedPatch, finding.List) {
 	data, unreadable := in.Open(p, file)
 	if unreadable != nil {
@@ -201,7 +200,7 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 	}
 	patch := mergedPatch{document: documents[0]}
 	if documents[0].Object == nil {
-		return patch, found // of another kind: see mismatches
+		return patch, found // another kind: see mismatches
 	}
 	fields, err := documents[0].Fields()
 	if err != nil {
@@ -216,7 +215,7 @@ func readMergedPatch(p *host.Program, in *workspace.Input, file string, kind man
 	return patch, found
 }
 
-// notOne reports a file that does not hold one object.
+// notOne reports a file without exactly one object.
 func notOne(file string, documents []*manifest.Document, rule string) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
@@ -228,7 +227,7 @@ func notOne(file string, documents []*manifest.Document, rule string) finding.Fi
 	return f
 }
 
-// mismatches reports what identifies another object than the base.
+// mismatches reports the identifying fields in which a patch differs from the base.
 func (m *Object) mismatches(patch mergedPatch) finding.List {
 	var found finding.List
 	of, is := m.base, patch.document
@@ -253,8 +252,7 @@ func (m *Object) mismatches(patch mergedPatch) finding.List {
 	return found
 }
 
-// Apply merges the patches unless reading found errors. It returns nil beside the findings that say why they cannot be
-// merged.
+// Apply merges the patches, unless reading has errors. If the merge fails, it returns nil and findings with the reasons.
 func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 	if reading.Err() != nil {
 		return nil, nil
@@ -325,7 +323,7 @@ func (m *Object) applyObjects() (Result, error) {
 	return Result{result.Value, plan.Type(), result.Owners}, nil
 }
 
-// refused is why a merge failed, as a finding.
+// refused returns the error of a merge as a finding.
 func (m *Object) refused(err error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeNoMerge, Severity: finding.Error, Object: m.ID, Message: err.Error(), Remedy: finding.Remedy{Text: "correct the value"}}
 	var at *engine.PatchError
@@ -339,7 +337,7 @@ func (m *Object) refused(err error) finding.Finding {
 	return f
 }
 
-// Position is where a field of a layer stands.
+// Position returns the position of a field in a layer.
 func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Position {
 	if manager, ok := layer.Manager(); ok {
 		for _, p := range m.patches {
@@ -351,7 +349,7 @@ func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Pos
 	return m.base.Position(path)
 }
 
-// Conflicts are what the managers disagree on.
+// Conflicts returns the disagreements of the managers.
 func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
 	var found finding.List
 	for _, c := range conflict.Find(owners) {

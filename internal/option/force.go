@@ -12,8 +12,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
-// AddForceManager adds the flag that lets managers win. Its completion reads the inputs that the command
-// line names so far.
+// AddForceManager adds the flag --force-manager. Its completion reads the inputs that the command line names so far.
 func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, flags *workspace.Flags) {
 	cmd.Flags().Var((*Repeated)(managers), "force-manager", "let a manager win every conflict that it takes part in, with a warning for each; of several, the one that is named first (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("force-manager", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -24,11 +23,11 @@ func AddForceManager(p *host.Program, cmd *cobra.Command, managers *[]string, fl
 	})
 }
 
-// ForceFlag begins the errors about the managers to let win.
+// ForceFlag is the prefix of errors about forced managers.
 const ForceFlag = "--force-manager: "
 
-// UnknownManager is the mistake of letting somebody win who has no patch. Where something could not be
-// read there may well be such a patch, and nil is returned.
+// UnknownManager returns a usage error for a forced manager without a patch. It returns nil after an error in reading: the
+// patch may stand in the unread part.
 func UnknownManager(in *workspace.Input, force []string) error {
 	if name, hint := in.UnknownManager(force); name != "" {
 		return exit.Usage(fmt.Errorf("%sno patch is of manager %q%s", ForceFlag, name, hint))

@@ -1,4 +1,4 @@
-// Package option answers which flags several commands share, and reads their values.
+// Package option defines the flags that several commands share, and parses their values.
 package option
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// DidYouMean is the end of a message on an unknown name: the known one that is meant, if one is near.
+// DidYouMean returns the end of a message on an unknown name: a similar known name, or "".
 func DidYouMean(name string, names []string) string {
 	if near := finding.Nearest(name, names); near != "" {
 		return fmt.Sprintf("; did you mean %s?", near)
@@ -25,7 +25,7 @@ func DidYouMean(name string, names []string) string {
 	return ""
 }
 
-// NoArguments refuses words after a command that takes none.
+// NoArguments returns an error for arguments of a command that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -33,14 +33,14 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return exit.Usage(fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0]))
 }
 
-// AddReportFormat adds the flag for the format of a report.
+// AddReportFormat adds the flag for a report's format.
 func AddReportFormat(cmd *cobra.Command, format *string) {
 	formats := report.Formats()
 	cmd.Flags().StringVarP(format, "output", "o", formats[0], "the format of the report: "+strings.Join(formats, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// KnownFormat refuses formats that reports do not have.
+// KnownFormat returns an error for an unknown report format.
 func KnownFormat(format string) error {
 	formats := report.Formats()
 	if slices.Contains(formats, format) {
@@ -49,7 +49,7 @@ func KnownFormat(format string) error {
 	return fmt.Errorf("-o: %q is none of %s%s", format, strings.Join(formats, ", "), DidYouMean(format, formats))
 }
 
-// AddOnConflict adds the flag that says what follows where managers disagree. usual is its value if it is not given.
+// AddOnConflict adds the flag --on-conflict. usual is its default.
 func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 	words := []string{"fail", "last"}
 	if usual == "last" {
@@ -59,7 +59,7 @@ func AddOnConflict(cmd *cobra.Command, rule *string, usual, help string) {
 	_ = cmd.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ParseOnConflict reads the value of --on-conflict.
+// ParseOnConflict parses the value of --on-conflict.
 func ParseOnConflict(word string) (render.OnConflict, error) {
 	switch word {
 	case "fail":
@@ -71,8 +71,8 @@ func ParseOnConflict(word string) (render.OnConflict, error) {
 	}
 }
 
-// Repeated is a flag that may be given several times, and holds all its values in order. It stands in for pflag's
-// StringArray, which makes a CSV writer to tell that it is empty: two dozen of them for every command line.
+// Repeated is a repeatable flag that keeps all its values in order. Unlike it, StringArray of pflag creates a CSV writer to
+// format its empty default. That would be two dozen for every command line.
 type Repeated []string
 
 func (r *Repeated) String() string { return strings.Join(*r, ",") }
@@ -82,11 +82,11 @@ func (r *Repeated) Set(value string) error {
 	return nil
 }
 
-// Type is what the help calls the value, and tells the completion that the flag may be given again.
+// Type returns the type in the help. It also tells the completion that the flag is repeatable.
 func (r *Repeated) Type() string { return "stringArray" }
 
-// paths is a repeated flag whose values are paths. A value with commas is several paths, as in kubectl, unless a file has this
-// name or the value is a glob.
+// paths is a repeatable flag of paths. It splits a value at commas, like kubectl, unless the value is a glob or the name of a
+// file.
 type paths []string
 
 func (p *paths) String() string { return (*Repeated)(p).String() }
@@ -100,13 +100,13 @@ func (p *paths) Set(value string) error {
 	return nil
 }
 
-// Type is that of Repeated.
+// Type returns the type of Repeated.
 func (p *paths) Type() string { return (*Repeated)(p).Type() }
 
-// LaidOver is the help of --patch in commands that lay patches over TrainJobs.
+// LaidOver is the help of --patch in commands that merge patches into TrainJobs.
 const LaidOver = "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
-// AddInputs adds the flags that say what to read. filename and patch are the help of -f and --patch.
+// AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
 	f.VarP((*paths)(&flags.Files), "filename", "f", filename)
 	f.VarP((*paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
@@ -114,7 +114,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 	AddScope(f, flags)
 }
 
-// AddScope adds the flags that say how far to read, and where objects without a namespace are.
+// AddScope adds the flags for recursion and for the namespace of objects without one.
 func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {
 	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
 	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)

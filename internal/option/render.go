@@ -18,7 +18,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Render are the flags of render. blame and fn share most of them.
+// Render holds the flags of render. blame and fn share most of them.
 type Render struct {
 	workspace.Flags
 	Format     string
@@ -43,7 +43,7 @@ func (flags Render) AsTable() bool {
 	return flags.Format == TableFormat || flags.Format == WideFormat
 }
 
-// Parse reads the flags that have words for values.
+// Parse parses the flags with a fixed set of values, and returns an error for an invalid one.
 func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	var opts render.Options
 	if len(flags.Files) == 0 {
@@ -92,14 +92,14 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	return format, opts, flags.CheckPaths()
 }
 
-// The formats besides those of manifests: two of a table of Pods, and the names of objects.
+// The formats in addition to the manifests' formats: two tables of Pods, and the names of objects.
 const (
 	TableFormat = "table"
 	WideFormat  = "wide"
 	NameFormat  = "name"
 )
 
-// Children select among the Jobs and Pods of --to=jobs and --to=pods.
+// Children holds the flags that select Jobs and Pods for --to=jobs and --to=pods.
 type Children struct {
 	Job        string
 	Index      string
@@ -109,7 +109,7 @@ type Children struct {
 	MaxPods    podLimit
 }
 
-// Add adds the flags to those of a command.
+// Add adds the flags.
 func (c *Children) Add(f *pflag.FlagSet) {
 	f.StringVar(&c.Job, "job", "", "with --to=pods: only the Pods of this Job, or of this replicated job")
 	f.StringVar(&c.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
@@ -119,7 +119,7 @@ func (c *Children) Add(f *pflag.FlagSet) {
 	f.StringVar(&c.jobSetUID, "jobset-uid", "", "the uid of the JobSet, for the labels that carry it")
 }
 
-// Check refuses flags that would have no effect on what is made.
+// Check returns an error for flags without an effect on the output.
 func (c *Children) Check(to, format string, jobs bool) error {
 	for _, f := range []struct {
 		flag string
@@ -144,7 +144,7 @@ func (c *Children) Check(to, format string, jobs bool) error {
 	return nil
 }
 
-// Options are the library's options for Pods, and so for Jobs.
+// Options returns the library's options for Pods, which include the options for Jobs.
 func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, error) {
 	opts := render.PodsOptions{
 		JobsOptions: render.JobsOptions{
@@ -170,7 +170,8 @@ func (c *Children) Options(view render.View, owners bool) (render.PodsOptions, e
 	return opts, nil
 }
 
-// podLimit is how many Pods a run may have, as a flag. Where the flag does not exist, it is 0 for render.MaxPods.
+// podLimit is the value of a flag that limits the Pods of a run. Zero, as in commands without the flag, stands for
+// render.MaxPods.
 type podLimit int64
 
 // Count returns the limit.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Schema are the flags that say how patches merge into an object that is not a TrainJob.
+// Schema holds the flags for merging patches into an object that is not a TrainJob.
 type Schema struct {
 	Definitions []string
 	MergeType   string
@@ -23,7 +23,7 @@ func (flags *Schema) Add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Check refuses what can only be a mistake.
+// Check returns an error for an unknown type or an empty path.
 func (flags Schema) Check() error {
 	types := []string{StrategicType, ApplyType, JSONType}
 	if flags.MergeType != "" && !slices.Contains(types, flags.MergeType) {

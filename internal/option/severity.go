@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Severities are what was decided on single codes; the zero severity leaves a finding out.
+// Severities maps codes to their new severity. Zero removes the findings.
 type Severities map[finding.Code]finding.Severity
 
 const severityOff = "off"
@@ -28,7 +28,7 @@ func codeNames() []string {
 	return names
 }
 
-// ParseSeverities reads the values of --severity. The last word on a code counts.
+// ParseSeverities parses the values of --severity. The last value for a code wins.
 func ParseSeverities(words []string) (Severities, error) {
 	parsed := Severities{}
 	for _, word := range words {
@@ -55,7 +55,7 @@ func ParseSeverities(words []string) (Severities, error) {
 	return parsed, nil
 }
 
-// Apply gives findings the severity that was decided, and leaves out those that are off.
+// Apply returns the findings with their new severities, without the removed ones.
 func (s Severities) Apply(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {
@@ -70,7 +70,7 @@ func (s Severities) Apply(findings finding.List) finding.List {
 	return kept
 }
 
-// CompleteSeverity completes first the code, then the level.
+// CompleteSeverity completes the code, then the level.
 func CompleteSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if name, _, ok := strings.Cut(toComplete, "="); ok {
 		var words []string

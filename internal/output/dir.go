@@ -8,20 +8,19 @@ import (
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
-// Dir is a directory that is written as a whole or not at all.
+// Dir is a directory for the output files. A write changes all files or none.
 type Dir struct {
 	Path string
-	// Listed says that the files belong on the directory's list of its own files, if it has one.
+	// Listed adds the files to the directory's list of its own files, if it has one.
 	Listed bool
-	// Prune removes the files that an earlier run wrote and this one does not.
+	// Prune removes files that an earlier run wrote and this run does not.
 	Prune bool
-	// Step is told what is done with how many files of how many.
+	// Step receives the progress.
 	Step func(verb string, done, total int)
 }
 
-// Write writes all files, or none. Files whose content is the same already are not touched, nor are any others, except
-// those that pruning removes. It returns the files that were to be removed and are not what was written: somebody else
-// has changed them, and they stay.
+// Write writes all files, or none. It leaves files with equal content and other files untouched, except files that pruning
+// removes. It returns the files that pruning keeps because someone has edited them.
 func (d Dir) Write(files []transaction.File, interrupted func() error) (edited []string, err error) {
 	dir, err := transaction.Open(d.Path, interrupted)
 	if err != nil {
@@ -39,8 +38,7 @@ func (d Dir) Write(files []transaction.File, interrupted func() error) (edited [
 	return edited, nil
 }
 
-// changes are the files that are not there already, and what is to be done with them and with files of earlier
-// runs.
+// changes returns the changed files, and the changes to files of earlier runs.
 func (d Dir) changes(dir *transaction.Dir, files []transaction.File, interrupted func() error) (c transaction.Changes, edited []string, err error) {
 	c.Dir = dir
 	var own ownFiles

@@ -7,20 +7,20 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Framing writes objects that are encoded one by one as manifest.Encode writes them together: YAML documents
-// with separators; one JSON object as it is, and none or several as a List. It holds one object at a time.
+// Framing writes encoded objects in the form of manifest.Encode: YAML documents with separators, a single JSON object, or a
+// List of none or several. It holds one object at a time.
 type Framing struct {
 	W      io.Writer
 	Format manifest.Format
 	count  int
-	first  []byte // of JSON, until it is known whether there is a second one
+	first  []byte // in JSON, until the second object or Close
 }
 
 const (
 	listHead  = "{\n    \"apiVersion\": \"v1\",\n    \"items\": ["
 	listTail  = "\n    ],\n    \"kind\": \"List\"\n}\n"
 	emptyList = listHead + "],\n    \"kind\": \"List\"\n}\n"
-	// itemIndent is the indentation of an item of the List.
+	// itemIndent starts the line of an item in the List.
 	itemIndent = "\n        "
 )
 
@@ -54,7 +54,7 @@ func (f *Framing) Add(text []byte) error {
 	return f.item(text)
 }
 
-// item writes an item. JSON has no line breaks but those between its values.
+// item writes an item of a List. JSON has line breaks only between its values.
 func (f *Framing) item(text []byte) error {
 	if _, err := io.WriteString(f.W, itemIndent); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (f *Framing) item(text []byte) error {
 	return err
 }
 
-// Close ends the output.
+// Close writes the end of the output.
 func (f *Framing) Close() error {
 	if f.Format != manifest.JSON {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Names writes a line for each object, as kubectl does with -o name: jobset.jobset.x-k8s.io/llm. If only the cluster names
-// an object, the line ends with the prefix of its name.
+// Names writes a line for each object, like kubectl with -o name: jobset.jobset.x-k8s.io/llm. If the cluster generates the
+// name, the line ends with its prefix. It returns the errors of w and of the objects.
 func Names(w io.Writer, objects iter.Seq2[any, error]) error {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	for o, err := range objects {

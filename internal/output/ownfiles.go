@@ -15,12 +15,12 @@ import (
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
-// OwnFilesName is the list of the files that trainweld has written into a directory, which --prune keeps there.
-// It is what sha256sum writes and, with -c, checks: a line for each file, sorted by name, of the SHA-256 sum of
-// what was written, two spaces and the name. Nothing in it changes from run to run unless the files do.
+// OwnFilesName is the list of the files that trainweld has written into a directory. The flag --prune maintains it, and
+// sha256sum -c can check it. Each line has the SHA-256 sum of the written content, two spaces and the name, sorted by name.
+// The list changes only when files do.
 const OwnFilesName = ".trainweld-files"
 
-// ownFiles are the sums of the files by their names; nil if a directory has no such list.
+// ownFiles maps names to sums. It is nil if a directory has no list.
 type ownFiles map[string]string
 
 func readOwnFiles(dir *transaction.Dir, at string) (ownFiles, error) {
@@ -46,7 +46,7 @@ func readOwnFiles(dir *transaction.Dir, at string) (ownFiles, error) {
 	return own, nil
 }
 
-// text is the list as it stands in the directory.
+// text returns the content of the list's file.
 func (o ownFiles) text() []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(o)) {
@@ -55,9 +55,8 @@ func (o ownFiles) text() []byte {
 	return b.Bytes()
 }
 
-// next is the list after a run that makes other files, with what is to be removed: what is in the list, no
-// longer made, and as it was written. What somebody has edited stays, in the list, too; what is gone is
-// forgotten. Without pruning, everything stays.
+// next returns the list after a run, the files to remove and the edited files. It removes the listed files that the run no
+// longer makes. Edited files stay, also in the list, and missing ones leave the list. Without prune, all stay.
 func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ownFiles, remove map[string]string, edited []string) {
 	list, remove = maps.Clone(made), map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(o)) {

@@ -7,25 +7,24 @@ import (
 	"os"
 )
 
-// Spool keeps what is encoded until every input has rendered, since nothing is written when one has not: a
-// little of it in memory, more in a temporary file, so that the memory does not grow with the output. The zero
-// value is empty and ready for use.
+// Spool keeps encoded objects until all inputs have rendered, because an error must prevent all output. It uses some memory,
+// then a temporary file, so that memory does not grow with the output. The zero value is ready for use.
 type Spool struct {
 	memory []byte
-	file   *os.File // what no longer had room in memory
-	size   int64    // of the file
-	// limit is how much is held in memory; 0 stands for spoolLimit.
+	file   *os.File // the sections beyond the limit of memory
+	size   int64    // the size of the file
+	// limit is the limit of memory in bytes. Zero stands for spoolLimit.
 	limit int
 }
 
-// spoolLimit holds what some hundred TrainJobs become, so that most runs need no file.
+// spoolLimit is enough for some hundred TrainJobs, so most runs need no file.
 const spoolLimit = 4 << 20
 
-// Section is a text in a spool.
+// Section is the position of a text in a spool.
 type Section struct{ start, length int64 }
 
-// Add keeps a text. The file is readable by nobody else, and gone when the program is: where the system allows
-// it, the file has lost its name before anything is written to it.
+// Add stores a text. Other users cannot read the temporary file. If the system allows it, the file loses its name before the
+// first write, so it vanishes with the program. Add returns the errors of that file.
 func (s *Spool) Add(text []byte) (Section, error) {
 	if s.limit == 0 {
 		s.limit = spoolLimit
@@ -41,7 +40,7 @@ func (s *Spool) Add(text []byte) (Section, error) {
 			return at, fmt.Errorf("the output is held in a temporary file until all inputs have rendered: %w; let TMPDIR name a directory with room", err)
 		}
 		s.file = file
-		_ = os.Remove(file.Name()) // where an open file keeps its name, close removes it
+		_ = os.Remove(file.Name()) // a system that keeps the name removes it in Close
 	}
 	if _, err := s.file.WriteAt(text, s.size); err != nil {
 		return at, fmt.Errorf("the output is held in a temporary file until all inputs have rendered: %w; let TMPDIR name a directory with room", err)
@@ -50,7 +49,7 @@ func (s *Spool) Add(text []byte) (Section, error) {
 	return at, nil
 }
 
-// Text returns a text that was added. It is safe to call from several goroutines once all is added.
+// Text returns a stored text. It is safe for concurrent use after the last Add.
 func (s *Spool) Text(at Section) ([]byte, error) {
 	inMemory := int64(len(s.memory))
 	if at.start < inMemory {
@@ -63,12 +62,12 @@ func (s *Spool) Text(at Section) ([]byte, error) {
 	return text, nil
 }
 
-// Close gives the room back.
+// Close removes the temporary file.
 func (s *Spool) Close() {
 	if s.file == nil {
 		return
 	}
-	// Nothing that matters is in it any more.
+	// Ignore errors, because the content has been used.
 	_ = s.file.Close()
 	_ = os.Remove(s.file.Name())
 }

@@ -1,4 +1,4 @@
-// Package output writes what commands make: streams of objects, directories as a whole or not at all, and files in place.
+// Package output writes the results of commands: streams of objects, whole directories, and files in place.
 package output
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Commented is an object with a comment before it. JSON has no comments, and drops it.
+// Commented is an object with a comment before it. JSON drops the comment.
 type Commented struct {
 	Object  any
 	Comment string
 }
 
-// Encode writes objects as they come, and holds one at a time.
+// Encode writes a sequence of objects, and holds one at a time.
 func Encode(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) error {
 	out := NewStream(w, format)
 	var encoder manifest.Encoder
@@ -32,19 +32,19 @@ func Encode(w io.Writer, format manifest.Format, objects iter.Seq2[any, error]) 
 	return out.Close()
 }
 
-// Stream is a framing that writes large pieces.
+// Stream is a Framing with a buffer.
 type Stream struct {
 	Framing
 	buffer *bufio.Writer
 }
 
-// NewStream returns a stream to an output.
+// NewStream returns a stream that writes to w.
 func NewStream(w io.Writer, format manifest.Format) *Stream {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	return &Stream{Framing{W: buffer, Format: format}, buffer}
 }
 
-// Close ends the output.
+// Close writes the end of the output.
 func (o *Stream) Close() error {
 	if err := o.Framing.Close(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (o *Stream) Close() error {
 	return o.buffer.Flush()
 }
 
-// Encoded yields the text of each object, which is valid until the next one.
+// Encoded yields the encoding of each object, which is valid until the next one.
 func Encoded(encoder *manifest.Encoder, format manifest.Format, objects iter.Seq2[any, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var b bytes.Buffer
@@ -85,7 +85,7 @@ func Each(objects []any) iter.Seq2[any, error] {
 	}
 }
 
-// Chain yields the objects of several streams, one after the other.
+// Chain yields the objects of several streams in order.
 func Chain(streams []iter.Seq2[any, error]) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		for _, stream := range streams {

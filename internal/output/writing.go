@@ -14,14 +14,14 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Writing are changes to the files of several directories, all or none of which are made.
+// Writing collects changes to files of several directories. They apply as a whole or not at all.
 type Writing struct {
 	Interrupted func() error
 	dirs        []*transaction.Changes
 	byName      map[string]*transaction.Changes
 }
 
-// WriteAll makes the changes that add gathers. A signal undoes them as long as it can.
+// WriteAll applies the changes that add collects. A signal undoes them until the commit.
 func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
 	w := &Writing{byName: map[string]*transaction.Changes{}}
 	var end func()
@@ -44,7 +44,7 @@ func WriteAll(p *host.Program, add func(*Writing) error) (err error) {
 	return transaction.Write(all, w.Interrupted, func(int, int) {})
 }
 
-// In returns the changes to a directory.
+// In returns the changes to a directory. It opens a new directory.
 func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	if c := w.byName[dir]; c != nil {
 		return c, nil
@@ -64,7 +64,7 @@ func (w *Writing) In(dir string) (*transaction.Changes, error) {
 	return c, nil
 }
 
-// Recover ends what killed runs began in directories.
+// Recover completes or undoes the changes of killed runs in directories.
 func Recover(p *host.Program, dirs []string) error {
 	interrupted, end := p.Listen()
 	defer end()
@@ -76,11 +76,11 @@ func Recover(p *host.Program, dirs []string) error {
 	return nil
 }
 
-// Places are the directories, without links, in which a run rewrites files: those that its paths name, and those of the
-// files that stand elsewhere. They depend on no file's content, so the run after a killed one finds its journals.
+// Places are the directories, without links, in which a run rewrites files. They are the directories that its paths name, and
+// the parents of other files. They do not depend on file contents, so the run after a killed one finds its journals.
 type Places []string
 
-// PlacesOf returns the directories of the files that flags name.
+// PlacesOf returns the directories for the files that flags name.
 func PlacesOf(p *host.Program, flags workspace.Flags) Places {
 	var all Places
 	for _, path := range flags.Files {
@@ -91,8 +91,8 @@ func PlacesOf(p *host.Program, flags workspace.Flags) Places {
 			all = append(all, real)
 		}
 	}
-	slices.Sort(all)                                                  // outer ones first
-	files, _ := manifest.Files(p.Files, flags.Files, flags.Recursive) // reading finds the same
+	slices.Sort(all)                                                  // parents first
+	files, _ := manifest.Files(p.Files, flags.Files, flags.Recursive) // reading reports the findings
 	for _, file := range files {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			if dir, _ := all.find(real); dir == "" {
@@ -104,7 +104,7 @@ func PlacesOf(p *host.Program, flags workspace.Flags) Places {
 	return slices.Compact(all)
 }
 
-// find returns the directory of a file, and the file's name in it with slashes.
+// find returns the directory of a file, and the file's slash-separated name in it.
 func (p Places) find(file string) (dir, name string) {
 	for _, dir := range p {
 		rel, err := filepath.Rel(dir, file)
@@ -115,7 +115,7 @@ func (p Places) find(file string) (dir, name string) {
 	return "", ""
 }
 
-// WriteInPlace writes the files that change.
+// WriteInPlace writes the changed files. It returns an error if another program changed one since it was read.
 func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 	return WriteAll(p, func(w *Writing) error {
 		for _, f := range files {
@@ -141,7 +141,7 @@ func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 			switch {
 			case bytes.Equal(now, f.Old):
 				changes.Put(name, f.New)
-			case !bytes.Equal(now, f.New): // another run did the same
+			case !bytes.Equal(now, f.New): // another run made the same change
 				return fmt.Errorf("%s was changed while it was read", f.Name)
 			}
 		}
@@ -149,11 +149,11 @@ func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 	})
 }
 
-// Rewritten is one file before and after.
+// Rewritten is a file with its old and its new content.
 type Rewritten struct {
 	Name     string
 	Old, New []byte
 }
 
-// Changed reports whether the file has other text than before.
+// Changed reports whether the content differs.
 func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }

@@ -1,4 +1,4 @@
-// Package outputname answers: what is the file called that a TrainJob is rendered to?
+// Package outputname returns the name of the file that a TrainJob is rendered to.
 //
 //	if found := outputname.Unsafe(id, document); len(found) > 0 {
 //		return found // the names may lead out of the directory
@@ -16,14 +16,13 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Of is the name of a TrainJob's file: no namespace and no name holds an underscore, so two TrainJobs
-// never share one.
+// Of returns the name of a TrainJob's file. Names and namespaces hold no underscore, so two TrainJobs never share a file.
 func Of(trainJob fieldpath.Object, format manifest.Format) string {
 	return trainJob.Namespace + "_" + trainJob.Name + "." + format.String()
 }
 
-// Unsafe refuses a TrainJob whose names would make a path of the file's name; the document is the one it comes from.
-// A cluster takes no such names either, but they come from a file, and the file may come from anywhere.
+// Unsafe returns an error finding for a name that is not a valid DNS subdomain. The cluster rejects such names, but a file
+// from any source may hold one. It could lead out of the directory.
 func Unsafe(trainJob fieldpath.Object, document *manifest.Document) finding.List {
 	var found finding.List
 	for _, part := range []struct{ field, value string }{{"name", trainJob.Name}, {"namespace", trainJob.Namespace}} {

@@ -2,5 +2,5 @@
 
 package ownfile
 
-// NoFollow is empty: an [os.Root] and a second look at the file have to do.
+// NoFollow is empty on this system. [os.Root] and a second look at the file protect from links.
 const NoFollow = 0

@@ -4,5 +4,5 @@ package ownfile
 
 import "syscall"
 
-// NoFollow are the flags with which a file is opened that might have become a link or a pipe since it was looked at.
+// NoFollow holds the flags for opening a file that may have become a link or a pipe meanwhile.
 const NoFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK

@@ -1,6 +1,5 @@
-// Package ownfile answers: what does a file of trainweld's own hold? Journals, lists, options and goldens are such files:
-// trainweld opens them by names that it knows, in directories that others write to. So it opens only regular files there,
-// follows no link, and reads no more than [Limit].
+// Package ownfile reads trainweld's own files: journals, lists, options and goldens. They have known names in directories that
+// others write to. So the package opens regular files only, follows no link, and reads at most [Limit] bytes.
 //
 //	data, err := ownfile.Read(root, ".trainweld-files")
 package ownfile
@@ -16,7 +15,8 @@ import (
 // Limit is the size of the largest file that is read, in bytes, as for manifests.
 const Limit = 64 << 20
 
-// Open opens a regular file of the directory, without waiting: neither for the writer of a named pipe nor for a device.
+// Open opens a regular file of the directory, or returns an error. It never waits for the writer of a named pipe or for a
+// device.
 func Open(root *os.Root, name string) (*os.File, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func Open(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Check returns an error for anything but a regular file.
+// Check returns an error for any file that is not regular.
 func Check(name string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -61,17 +61,17 @@ func Check(name string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("is a %s: must be a regular file", kind)}
 }
 
-// Read reads a regular file of the directory.
+// Read reads a regular file of the directory. It returns an error for a larger file than Limit.
 func Read(root *os.Root, name string) ([]byte, error) {
 	f, err := Open(root, name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // reading only
 	return read(name, f)
 }
 
-// ReadFS reads a regular file of a file system. One that does not implement fs.ReadLinkFS has no links.
+// ReadFS reads a regular file of a file system. It assumes no links if the file system does not implement fs.ReadLinkFS.
 func ReadFS(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
@@ -83,13 +83,13 @@ func ReadFS(fsys fs.FS, name string) ([]byte, error) {
 	return ReadInput(fsys, name)
 }
 
-// ReadInput reads a file that need not be regular, such as an input that links to one.
+// ReadInput reads any file, such as an input that is a link.
 func ReadInput(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // nothing was written
+	defer f.Close() // reading only
 	return read(name, f)
 }
 

@@ -1,4 +1,4 @@
-// Package parallel does pieces of work on all cores. It hands out the results in the order of the pieces.
+// Package parallel runs work on all cores, and passes on the results in order.
 package parallel
 
 import (
@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// Ordered does n pieces of work on all cores and takes the results in their order, each as soon as it and
-// those before it are there. Few results wait at any time, however many there are.
+// Ordered runs work for 0 to n-1 on all cores. It passes each result to take in order, as soon as the earlier ones are done.
+// Few results wait at any time.
 func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 	indexes := func(yield func(int) bool) {
 		for i := range n {
@@ -23,8 +23,8 @@ func Ordered[T any](n int, work func(int) T, take func(int, T)) {
 	})
 }
 
-// Stream does the pieces of work of a sequence on all cores, as ordered does. The sequence is gone through in
-// a goroutine of its own, only as fast as its pieces are worked on.
+// Stream runs work for each piece on all cores, and passes the results to take in order. A goroutine of its own reads pieces,
+// only as fast as work is done.
 func Stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, take func(Result)) {
 	workers := runtime.GOMAXPROCS(0)
 	if workers == 1 {
@@ -37,7 +37,7 @@ func Stream[Piece, Result any](pieces iter.Seq[Piece], work func(Piece) Result, 
 		piece  Piece
 		result chan Result
 	}
-	const ahead = 4 // pieces a worker may be in front of the one that is taken
+	const ahead = 4 // the pieces a worker may be ahead of take
 	todo := make(chan task)
 	waiting := make(chan task, ahead*workers)
 	for range workers {

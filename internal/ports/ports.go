@@ -1,4 +1,4 @@
-// Package ports answers which ports of a runtime spell their protocol out.
+// Package ports finds the ports of a runtime without an explicit protocol.
 //
 //	plain := ports.Plain(&runtime.Spec)
 //	render.DefaultRuntime(&runtime.Spec, nil)
@@ -8,9 +8,8 @@
 //	// ... and what the runtime renders to:
 //	ports.Spell(out.JobSet, &runtime.Spec)
 //
-// The CRDs of runtimes and JobSets fill in the protocol of every port. In a JobSet that shows; in Jobs
-// and Pods it is a default like any other, which says nothing, and is left out unless the runtime
-// spells it out.
+// The CRDs of runtimes and JobSets set the protocol of every port. A JobSet shows it. In Jobs and Pods it is a default without
+// information, and is omitted unless the runtime sets it.
 package ports
 
 import (
@@ -20,8 +19,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// Plain returns the ports of a runtime that name no protocol. They are the runtime's own: to be asked for before
-// its defaults are filled in.
+// Plain returns the ports of a runtime without a protocol. They point into spec. Call it before setting the runtime's
+// defaults.
 func Plain(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	var plain []*corev1.ContainerPort
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(_ portKey, p *corev1.ContainerPort) {
@@ -32,8 +31,8 @@ func Plain(spec *trainer.TrainingRuntimeSpec) []*corev1.ContainerPort {
 	return plain
 }
 
-// Spell gives TCP to the JobSet's ports without a protocol where the runtime spells out a protocol for a port of that number,
-// which a policy has replaced: the JobSet's CRD fills it in.
+// Spell sets TCP on a JobSet's port without a protocol if the runtime sets one for that port number. A policy has replaced
+// that port, and the JobSet's CRD sets the protocol.
 func Spell(js *jobset.JobSet, spec *trainer.TrainingRuntimeSpec) {
 	spelled := map[portKey]bool{}
 	eachPort(spec.Template.Spec.ReplicatedJobs, func(key portKey, p *corev1.ContainerPort) {

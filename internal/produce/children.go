@@ -14,16 +14,16 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Family is what the controllers make of one JobSet, as it was asked for.
+// Family holds the generated objects of one JobSet.
 type Family struct {
 	Findings finding.List
 	Objects  iter.Seq2[any, error]
 	Table    PodTable
-	Pods     int64 // how many are made, to be written or for their claims
+	Pods     int64 // the number of Pods, counted for writing or for their claims
 }
 
-// Children are the Jobs or the Pods of a JobSet as a stream, and what there is to say about them.
-// Errors come as findings, and there is then no stream.
+// Children returns the Jobs or the Pods of a JobSet as a stream, with their findings. Errors are findings, and leave the
+// stream nil.
 func Children(js *jobset.JobSet, companions []runtime.Object, flags option.Render, opts render.PodsOptions) Family {
 	opts.Companions = companions
 	out, err := render.Jobs(js, opts.JobsOptions)
@@ -37,10 +37,10 @@ func Children(js *jobset.JobSet, companions []runtime.Object, flags option.Rende
 	f.Table = PodTable{jobSet: js, opts: opts, waits: waitsFor(out), wide: flags.Format == option.WideFormat}
 	if flags.To == "pods" || opts.Stored && render.HasEphemeralVolumes(js) {
 		if f.Pods, err = render.CountPods(js, opts); err != nil {
-			f.Pods = 0 // the stream says why
+			f.Pods = 0 // the stream returns the error
 		}
 		if flags.AsTable() {
-			f.Pods = 0 // it counts Pods that are alike
+			f.Pods = 0 // the table groups equal Pods
 		}
 		if found := render.TooManyPods(fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, f.Pods, flags.Children.MaxPods.Count()); found != nil {
 			f.Findings, f.Pods = append(f.Findings, found...), 0
@@ -76,7 +76,7 @@ func Children(js *jobset.JobSet, companions []runtime.Object, flags option.Rende
 	return f
 }
 
-// explained is the Job, with a comment on what it waits for where that is asked for.
+// explained returns the Job. If explain is set, a comment states its dependencies.
 func explained(child render.ChildJob, explain bool) any {
 	if !explain {
 		return child.Job
@@ -88,12 +88,12 @@ func explained(child render.ChildJob, explain bool) any {
 	return output.Commented{Object: child.Job, Comment: text}
 }
 
-// randomSuffix stands for the suffix that a cluster gives to a Pod's name, and that nobody else can
-// know. It is no valid name on purpose: an object that carries it cannot be applied by mistake.
+// randomSuffix replaces the random suffix of a Pod's name. It makes the name invalid, so that nobody can apply the object by
+// mistake.
 const randomSuffix = "RAND"
 
-// ephemeralClaims are the claims that the cluster makes of the Pods' ephemeral volumes. They belong to
-// what is stored, though no controller of this chain applies them.
+// ephemeralClaims returns the claims that the cluster creates for ephemeral volumes of the Pods. The cluster stores them, but
+// no rendered controller applies them.
 func ephemeralClaims(js *jobset.JobSet, opts render.PodsOptions) ([]any, finding.List) {
 	var claims []any
 	for pod, err := range render.Pods(js, opts) {

@@ -20,8 +20,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// PodTable is the table of a JobSet's Pods. It goes over them twice, once for the widths of the columns, and so holds
-// one at a time. Of more Pods than mostPodRows it has one row for each Job: they differ in their index alone.
+// PodTable is the table of a JobSet's Pods. It generates them twice, first to measure the columns, and so holds one at a time.
+// Beyond mostPodRows Pods, it has one row for each Job, because only their indexes differ.
 type PodTable struct {
 	jobSet *jobset.JobSet
 	opts   render.PodsOptions
@@ -31,10 +31,10 @@ type PodTable struct {
 
 var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR", "REQUESTS", "GPUS", "WAITS FOR"}
 
-// mostPodRows is how many Pods of a JobSet have a row each.
+// mostPodRows is the largest number of Pods of a JobSet with a row each.
 const mostPodRows = 1000
 
-// Write writes the rows of every Pod and a line with the totals.
+// Write writes a row for every Pod and a line with the totals. It returns the errors of w and of the Pods.
 func (t PodTable) Write(w io.Writer) error {
 	header := podColumns
 	if t.wide {
@@ -88,7 +88,7 @@ func countOf(n *big.Int, what string) string {
 	return n.String() + " " + what + "s"
 }
 
-// pods yields each Pod as a range of its own.
+// pods yields each Pod as a range of one.
 func (t PodTable) pods() iter.Seq2[render.PodRange, error] {
 	return func(yield func(render.PodRange, error) bool) {
 		for pod, err := range render.Pods(t.jobSet, t.opts) {
@@ -158,8 +158,8 @@ func orDash(text string) string {
 	return text
 }
 
-// requests are what the scheduler counts for the Pod. An API server copies limits that have no
-// request, so they count here.
+// requests returns the requests that the scheduler counts for the Pod. An API server copies limits to missing requests, so
+// they count.
 func requests(pod *corev1.Pod) corev1.ResourceList {
 	counted := pod.DeepCopy()
 	for _, list := range [][]corev1.Container{counted.Spec.InitContainers, counted.Spec.Containers} {
@@ -198,7 +198,7 @@ func resourcesText(list corev1.ResourceList) string {
 
 func quantity(q resource.Quantity) string { return q.String() }
 
-// pairs writes a map as kubectl does: key=value, sorted.
+// pairs formats a map like kubectl: key=value, sorted.
 func pairs(m map[string]string) string {
 	list := make([]string, 0, len(m))
 	for key, value := range m {
@@ -208,7 +208,7 @@ func pairs(m map[string]string) string {
 	return strings.Join(list, ",")
 }
 
-// waitsFor says what each Job of the JobSet waits for.
+// waitsFor returns the dependencies of each Job of the JobSet.
 func waitsFor(out *render.JobsOutput) map[string]string {
 	waits := map[string]string{}
 	for _, child := range slices.Concat(out.Jobs, out.Later) {

@@ -1,4 +1,4 @@
-// Package produce answers what one TrainJob becomes: its objects, their owners, and the findings with their places.
+// Package produce renders one TrainJob to its objects, their owners, and findings with positions.
 package produce
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Made is what the library made of one TrainJob.
+// Made holds the rendered objects of one TrainJob.
 type Made struct {
 	JobSet     *jobset.JobSet
 	Companions []runtime.Object
-	Owners     *merge.Ownership // where they were asked for
+	Owners     *merge.Ownership // nil unless requested
 }
 
-// Objects are the JobSet and its companions.
+// Objects returns the JobSet and its companions.
 func (m Made) Objects() []any {
 	var objects []any
 	if m.JobSet != nil {
@@ -34,7 +34,7 @@ func (m Made) Objects() []any {
 	return objects
 }
 
-// TrainJob renders one TrainJob and says where its findings stand.
+// TrainJob renders one TrainJob and sets the positions of its findings.
 func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
 	spec, missing := in.RuntimeOf(j.TrainJob)
 	if spec == nil {
@@ -46,7 +46,7 @@ func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts ren
 		return findings, Made{}
 	}
 	input.Runtime, input.Layers = spec, j.Layers()
-	// The error is the findings once more.
+	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
 	if in.NoNotes {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })

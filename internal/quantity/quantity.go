@@ -1,5 +1,5 @@
-// Package quantity answers whether a quantity is safe to parse. The parser of Kubernetes computes the value, and an
-// exponent of eight digits keeps it busy for hours.
+// Package quantity checks whether a quantity is safe to parse. The parser of Kubernetes computes the value, and an exponent of
+// eight digits takes it hours.
 package quantity
 
 import (
@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// MaxLength is the number of characters that a quantity may have.
+	// MaxLength is the largest number of characters in a quantity.
 	MaxLength = 64
-	// MaxExponent is the largest exponent, and the smallest one below zero.
+	// MaxExponent is the largest exponent, positive or negative.
 	MaxExponent = 999
 )
 
-// Check refuses the text of a quantity that is too long, or whose exponent is too large, to be parsed. It says nothing
-// of any other text.
+// Check returns an error for a quantity that is too long, or whose exponent is too large. It accepts all other strings,
+// including invalid quantities.
 func Check(text string) error {
 	text = strings.TrimSpace(text)
 	if len(text) > MaxLength {
@@ -36,7 +36,7 @@ func Check(text string) error {
 	return nil
 }
 
-// Parse parses a quantity that Check accepts.
+// Parse parses a quantity. It returns the error of Check or of the parser.
 func Parse(text string) (resource.Quantity, error) {
 	if err := Check(text); err != nil {
 		return resource.Quantity{}, err
@@ -44,8 +44,8 @@ func Parse(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// MayExceed reports whether JSON or YAML may hold a quantity that Check refuses. It looks at the text alone, and so is
-// quick; a true may be false.
+// MayExceed reports whether JSON or YAML may hold a quantity that Check rejects. It scans the text only, so it is fast. A true
+// may be wrong, a false never is.
 func MayExceed(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if !isNumber(text[i]) {
@@ -77,7 +77,7 @@ func MayExceed(text []byte) bool {
 
 func isNumber(c byte) bool { return '0' <= c && c <= '9' || c == '.' || c == '+' || c == '-' }
 
-// isWithin reports whether what follows the text goes on with a word, such as the digest of an image.
+// isWithin reports whether a number directly behind the text belongs to a word, such as the digest of an image.
 func isWithin(before []byte) bool {
 	if len(before) == 0 {
 		return false
@@ -89,11 +89,11 @@ func isWithin(before []byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '/' || c == '@'
 }
 
-// Decodable refuses a value as encoding/json reads it that holds, where the type has a quantity, one that Check
-// refuses. Each value must pass before JSON is decoded into the type.
+// Decodable returns an error if a value in the form of encoding/json holds a quantity that Check rejects. Check each value
+// before decoding JSON into the type.
 func Decodable(value any, t reflect.Type) error { return decoding{}.check(value, t) }
 
-// decoding holds the fields of the struct types that were met, by the names in JSON.
+// decoding maps struct types to the types of their fields by JSON name.
 type decoding map[reflect.Type]map[string]reflect.Type
 
 func (d decoding) check(value any, t reflect.Type) error {
@@ -168,7 +168,7 @@ func (d decoding) of(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// Unmarshal decodes JSON that MayExceed accepts, or of which Decodable does, with the function.
+// Unmarshal decodes JSON with the function decode. It returns the error of Decodable if MayExceed is true.
 func Unmarshal(text []byte, into any, decode func([]byte, any) error) error {
 	if MayExceed(text) {
 		var value any

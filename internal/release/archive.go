@@ -17,11 +17,10 @@ type entry struct {
 	data []byte
 }
 
-// written is the time of every file in an archive, so that archives differ only where files do. It is the
-// first that zip knows.
+// written is the time of every file in an archive, so equal files give equal archives. It is the earliest time of zip.
 var written = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// pack makes an archive of the form that a platform's users expect.
+// pack returns an archive in the usual format of a platform.
 func pack(p platform, entries []entry) ([]byte, error) {
 	if p.os == "windows" {
 		return zipped(entries)

@@ -3,8 +3,8 @@
 //
 //	go run ./internal/release -version v0.1.0 -revision "$(git rev-parse HEAD)" -output dist
 //
-// It writes one archive for each platform and their checksums. The same sources, version, revision and
-// toolchain give the same bytes, wherever and whenever it runs.
+// It writes one archive for each platform and their checksums. The same sources, version, revision and toolchain always give
+// the same bytes.
 package main
 
 import (
@@ -19,17 +19,17 @@ import (
 	"strings"
 )
 
-// platform is what a binary runs on, in Go's words, which are also krew's.
+// platform is the operating system and architecture of a binary, in the names of Go and krew.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// archive is the name of the platform's archive: people on Windows open zip files.
+// archive returns the name of the platform's archive. Windows users get a zip file.
 func (p platform) archive() string {
 	return fmt.Sprintf("trainweld-%s-%s%s", p.os, p.arch, map[bool]string{true: ".zip", false: ".tar.gz"}[p.os == "windows"])
 }
 
-// binary is the name of the program in the archive.
+// binary returns the name of the program in the archive.
 func (p platform) binary() string {
 	if p.os == "windows" {
 		return "trainweld.exe"
@@ -43,10 +43,10 @@ var platforms = []platform{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// checksums is the file that `sha256sum --check` reads.
+// checksums names the file for `sha256sum --check`.
 const checksums = "SHA256SUMS"
 
-// release is what is built, from which sources, and where it goes.
+// release is a build with its sources and its output.
 type release struct {
 	version, revision string
 	// sources is the root of the repository, and output the directory for the archives.
@@ -74,7 +74,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// limit leaves the platforms of a list, and refuses one that nothing is released for.
+// limit selects the platforms of a list. It returns an error for an unknown platform.
 func (r *release) limit(list string) error {
 	if list == "" {
 		return nil
@@ -94,7 +94,7 @@ func (r *release) limit(list string) error {
 	return nil
 }
 
-// make builds and packs every platform, and writes the checksums last: they are there only when all else is.
+// make builds and packs every platform. It writes the checksums last, so they exist only after a complete build.
 func (r release) make() error {
 	if r.version == "" {
 		return errors.New("a release has a version: give -version v1.2.3")
@@ -127,8 +127,7 @@ func (r release) make() error {
 	return os.WriteFile(filepath.Join(r.output, checksums), []byte(sums.String()), 0o666)
 }
 
-// build returns the program's binary. It is static, and says nothing of the machine that built it: no
-// paths, and of the repository only what is handed in.
+// build returns the program's static binary. It contains no paths of this machine, and no other version information than r.
 func (r release) build(p platform) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "release")
 	if err != nil {
@@ -139,7 +138,7 @@ func (r release) build(p platform) ([]byte, error) {
 	stamp := "-s -w -X main.tag=" + r.version + " -X main.revision=" + cmp.Or(r.revision, "unknown")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", file, "./cmd/trainweld")
 	cmd.Dir = r.sources
-	// GOFLAGS, GOEXPERIMENT and the levels of instructions would make another binary of the same sources.
+	// GOFLAGS, GOEXPERIMENT and instruction levels would change the binary.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr

@@ -9,13 +9,12 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// place is the object and the field of a finding, as text.
+// place returns the object and the field of a finding.
 func place(f finding.Finding) string {
 	return strings.TrimSpace(f.Object.String() + " " + f.Path.String())
 }
 
-// claims are the claims that say more than the finding does: one of no manager that only stands where
-// the finding does is left out of what people read.
+// claims returns the claims to show. It omits a single claim without a manager that only repeats the finding's position.
 func claims(f finding.Finding) []engine.Claim {
 	if len(f.Claims) != 1 {
 		return f.Claims
@@ -27,7 +26,7 @@ func claims(f finding.Finding) []engine.Claim {
 	return f.Claims
 }
 
-// value is a claim's value as text; of a union it is led by the member, which tells the claims apart.
+// value formats a claim's value. For a union, it starts with the member, which distinguishes the claims.
 func (o Options) value(f finding.Finding, c engine.Claim) string {
 	text := merge.FormatClaim(pathOf(f, c), c, o.ShowValues)
 	if tail := tailOf(f, c); len(tail) > 0 {
@@ -36,19 +35,19 @@ func (o Options) value(f finding.Finding, c engine.Claim) string {
 	return text
 }
 
-// pathOf is the field of a claim, by which its value is shown or masked.
+// pathOf returns the field that decides whether a claim's value is masked.
 func pathOf(f finding.Finding, c engine.Claim) fieldpath.Path {
-	if len(c.Source) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is none
+	if len(c.Source) == 0 || finding.IsSecret(f.Path) { // a variable's value may come from a field that is not secret
 		return f.Path
 	}
 	return c.Source
 }
 
-// tailOf is how the claim's source goes on from where all claims of the finding are together.
+// tailOf returns the part of the claim's source behind the steps that all claims of the finding share.
 func tailOf(f finding.Finding, c engine.Claim) fieldpath.Path {
 	switch f.Code {
 	case finding.CodeUnion, finding.CodeTwoSources, finding.CodeValueAndValueFrom:
-		// The path may lead to the one member that the cluster will name.
+		// The cluster may report a path to one member only.
 		if common, ok := together(f.Claims); ok {
 			return inTemplate(c)[common:]
 		}
@@ -65,8 +64,8 @@ func tailOf(f finding.Finding, c engine.Claim) fieldpath.Path {
 	return nil
 }
 
-// together is how many steps the sources of several claims share, counted in the template; false where
-// one of them is not of a template.
+// together returns the number of steps in the template that the claims' sources share. It returns false if a source lies
+// outside a template.
 func together(claims []engine.Claim) (int, bool) {
 	if len(claims) < 2 {
 		return 0, false
@@ -87,7 +86,7 @@ func together(claims []engine.Claim) (int, bool) {
 	return common, true
 }
 
-// inTemplate is where the source of a claim stands in the runtime's template, nil where it stands elsewhere.
+// inTemplate returns the path of a claim's source in the runtime's template, or nil if the source lies elsewhere.
 func inTemplate(c engine.Claim) fieldpath.Path {
 	root := fieldpath.Fields("spec", "template")
 	if name, ok := c.Layer.Manager(); ok {
@@ -99,7 +98,7 @@ func inTemplate(c engine.Claim) fieldpath.Path {
 	return c.Source[len(root):]
 }
 
-// mark says of the claim that wins why it does, "" of others: it is the last one.
+// mark returns the reason why the last claim wins, and "" for other claims.
 func mark(f finding.Finding, claim int) string {
 	switch {
 	case claim < len(f.Claims)-1:

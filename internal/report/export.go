@@ -2,17 +2,16 @@ package report
 
 import "io"
 
-// Printable makes text safe for a terminal and for a line of a log, as every report here does: control
-// characters, ends of lines and what turns the direction of writing are written as the escapes of Go,
-// and bytes that are no UTF-8 as U+FFFD.
+// Printable makes a string safe for a terminal and for a line of a log, as all reports do. It writes control characters, line
+// ends and characters that change the writing direction as Go escapes. It writes invalid UTF-8 as U+FFFD.
 func Printable(text string) string { return printable(text) }
 
-// Line is Printable for text with which a line begins: runners of workflows take some for a command.
+// Line is Printable for the start of a line, where workflow runners recognize commands.
 func Line(text string) string { return line(text) }
 
-// Width returns how many columns of a terminal a text takes that is printable.
+// Width returns the number of terminal columns that a printable string takes.
 func Width(text string) int { return width(text) }
 
-// EncodeJSON writes a value as the JSON reports are written: indented, nothing escaped for HTML, and
-// characters that a terminal would act on as JSON's escapes.
+// EncodeJSON writes a value like the JSON reports: indented and without HTML escapes. It escapes characters that a terminal
+// interprets.
 func EncodeJSON(w io.Writer, value any) error { return encodeJSON(w, value) }

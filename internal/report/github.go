@@ -11,11 +11,11 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// githubShows is how many annotations of each severity GitHub takes of one step.
+// githubShows is the number of annotations of each severity that GitHub shows for a step.
 const githubShows = 10
 
-// writeGitHub writes a workflow command for each finding, errors first: of each severity GitHub shows
-// the first ten of a step beside the lines that they are about, and the rest in the log only.
+// writeGitHub writes a workflow command for each finding, errors first. GitHub shows the first ten of each severity at their
+// lines, and the rest in the log only.
 func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	ordered := slices.Clone(findings)
 	slices.SortStableFunc(ordered, func(a, b finding.Finding) int { return -cmp.Compare(a.Severity, b.Severity) })
@@ -59,13 +59,13 @@ func githubCommand(s finding.Severity) string {
 	}
 }
 
-// The escapes of workflow commands, in their text and in their properties.
+// The escapes in the messages and in the properties of workflow commands.
 var (
 	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// githubRest says how many findings GitHub does not show beside their lines, "" when it shows all.
+// githubRest counts the findings that GitHub does not show at their lines. It returns "" if GitHub shows all.
 func githubRest(count map[finding.Severity]int) string {
 	var parts []string
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// jsonFinding is a finding as a program reads it. A place that is not known has line 0 and column 0.
+// jsonFinding is a finding for programs. An unknown position has line 0 and column 0.
 type jsonFinding struct {
 	Code     finding.Code     `json:"code"`
 	Severity finding.Severity `json:"severity"`
@@ -25,9 +25,9 @@ type jsonFinding struct {
 	jsonPosition
 }
 
-// jsonClaim has the value as it stands in the object, null where the layer emptied the field. Present is set instead where
-// the layer only named an item or an empty struct, and Masked where the value is a mask. Field leads from the path of the
-// finding to the field of the claim, where that is another one.
+// jsonClaim holds the value of a claim: null if the layer emptied the field. Present is set instead if the layer only named an
+// item or an empty struct. Masked is set if the value is a mask. Field is the path from the finding to the claim's field, if
+// they differ.
 type jsonClaim struct {
 	Layer   engine.Layer `json:"layer"`
 	Value   any          `json:"value"`
@@ -75,8 +75,7 @@ func (o Options) jsonClaim(f finding.Finding, c engine.Claim) jsonClaim {
 	return claim
 }
 
-// encodeJSON writes a value as indented JSON. Its texts stay what they are; characters that a terminal
-// would act on are written as JSON's escapes.
+// encodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.
 func encodeJSON(w io.Writer, value any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -89,8 +88,8 @@ func encodeJSON(w io.Writer, value any) error {
 	return err
 }
 
-// escapeJSON escapes what the encoder leaves as it is and what does not show: DEL, the control
-// characters above ASCII, and what turns the direction of writing.
+// escapeJSON escapes the invisible characters that the encoder keeps: DEL, control characters above ASCII, and characters that
+// change the writing direction.
 func escapeJSON(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {

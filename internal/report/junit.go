@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The types are the elements of JUnit's reports that continuous integration reads. There is no time:
-// the same input gives the same report.
+// The types are the elements of JUnit reports that continuous integration reads. They have no time: the same input gives the
+// same report.
 type junitReport struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -48,13 +48,12 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// noFile is the name of the suite of findings on the inputs as a whole.
+// noFile names the suite of findings on the inputs as a whole.
 const noFile = "inputs"
 
-// writeJUnit writes a suite for each file, in the order of Options.Files and then of the findings, with
-// a case for each finding. An error is a failure. A warning is skipped: that is what viewers count and
-// show without failing anything; under Options.Strict it is a failure, too. A note passes. A file
-// without findings is one case that passes.
+// writeJUnit writes a suite for each file, with a case for each finding. Suites have the order of Options.Files, then of the
+// findings. An error is a failure. A warning is skipped, because viewers count and show it without failing; Options.Strict
+// makes it a failure. A note passes. A file without findings is one case that passes.
 func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 	report := junitReport{Name: "trainweld"}
 	for _, file := range opts.Files {
@@ -69,7 +68,7 @@ func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 	return report.write(w)
 }
 
-// suite is the suite of that name, a new one where there is none.
+// suite returns the suite with a name. It adds a missing one.
 func (r *junitReport) suite(name string) *junitSuite {
 	i, ok := r.index[name]
 	if !ok {
@@ -83,7 +82,7 @@ func (r *junitReport) suite(name string) *junitSuite {
 	return &r.Suites[i]
 }
 
-// write sums up the suites and writes the report.
+// write counts the cases of the suites and writes the report.
 func (r *junitReport) write(w io.Writer) error {
 	for i := range r.Suites {
 		s := &r.Suites[i]
@@ -131,7 +130,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 	case f.Severity >= finding.Error, f.Severity == finding.Warning && o.Strict:
 		c.Failure = &outcome
 	case f.Severity == finding.Warning:
-		// The attribute is all that some viewers show, the text all that others do.
+		// Some viewers show only the attribute, others only the text.
 		c.SystemOut, outcome.Text, outcome.Type = outcome.Text, "", ""
 		c.Skipped = &outcome
 	default:
@@ -140,7 +139,7 @@ func (o Options) junitCase(f finding.Finding) junitCase {
 	return c
 }
 
-// plainText is the finding as the text report has it, without colours.
+// plainText formats a finding like the text report, without colors.
 func (o Options) plainText(f finding.Finding) string {
 	var b bytes.Buffer
 	o.Color = false

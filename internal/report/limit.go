@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// MaxFindings is the number of findings of a run that a report holds.
+	// MaxFindings is the largest number of findings in a report.
 	MaxFindings = 100_000
-	// MaxShown is the number of findings of one code in one file that text and workflow commands show.
+	// MaxShown is the largest number of findings of one code in one file that text and workflow commands show.
 	MaxShown = 100
 )
 
-// limited returns the first MaxFindings findings, and one that counts the others.
+// limited returns the first MaxFindings findings, and a finding that counts the others.
 func limited(findings finding.List) finding.List {
 	if len(findings) <= MaxFindings {
 		return findings
@@ -29,13 +29,12 @@ func limited(findings finding.List) finding.List {
 	return append(findings[:MaxFindings:MaxFindings], rest)
 }
 
-// kind is a code in a file.
 type kind struct {
 	file string
 	code finding.Code
 }
 
-// rest counts the findings of a kind that are not shown.
+// rest counts the hidden findings of a kind.
 type rest struct {
 	kind
 	count int
@@ -43,7 +42,7 @@ type rest struct {
 
 func (r rest) String() string { return Count(r.count, "more finding") + " of " + string(r.code) }
 
-// forPerson returns the findings without those beyond MaxShown of one code in one file, and how many these are.
+// forPerson returns at most MaxShown findings of one code in one file, and counts the rest.
 func forPerson(findings finding.List) (shown finding.List, left []rest) {
 	count := map[kind]int{}
 	at := map[kind]int{}

@@ -7,7 +7,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// InOrder sorts findings by the order of the files, and within a file by place.
+// InOrder sorts findings by the order of the files, then by position.
 func InOrder(found finding.List, files []string) finding.List {
 	rank := map[string]int{}
 	for i, file := range files {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// printable makes text safe for a terminal and for a line of a log: control and invisible characters, ends of
-// lines and what turns the direction of writing are written as the escapes of Go, and bytes that are not
-// UTF-8 as U+FFFD. The marks that runners of workflows take for a command anywhere in a line are broken.
+// printable makes a string safe for a terminal and for a line of a log. It writes control characters, invisible ones, line
+// ends and characters that change the writing direction as Go escapes. It writes invalid UTF-8 as U+FFFD. It breaks the marks
+// that workflow runners recognize anywhere in a line.
 func printable(text string) string {
 	if !isPrintable(text) {
 		var b strings.Builder
@@ -28,10 +28,10 @@ func printable(text string) string {
 	return text
 }
 
-// marks begin commands of GitHub, Azure Pipelines and TeamCity wherever they stand.
+// marks start commands of GitHub, Azure Pipelines and TeamCity anywhere in a line.
 var marks = [...]string{"##[", "##vso[", "##teamcity["}
 
-// line makes text safe for the beginning of a line, too: runners skip blanks before the colons of a command.
+// line is printable for the start of a line. Runners skip blanks before the colons of a command.
 func line(text string) string {
 	text = printable(text)
 	if trimmed := strings.TrimLeftFunc(text, unicode.IsSpace); strings.HasPrefix(trimmed, "::") {
@@ -44,7 +44,7 @@ func isPrintable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !shows(r) }) < 0
 }
 
-// shows reports whether a character may be written as it is.
+// shows reports whether a character may be written unchanged.
 func shows(r rune) bool { return unicode.IsGraphic(r) }
 
 func escape(r rune) string {

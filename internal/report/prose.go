@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// prose is what there is to say of a finding besides its place, a line each, for formats that have a
-// field for a text: the message, the object and the field, every claim, and what to do.
+// prose returns the lines of a finding for formats with a text field. They hold the message, the object and the field, every
+// claim, and the help.
 func (o Options) prose(f finding.Finding) []string {
 	lines := []string{printable(f.Message)}
 	if where := place(f); where != "" {
@@ -38,7 +38,7 @@ func (o Options) help(f finding.Finding) string {
 	return Help(f)
 }
 
-// Help returns what to do about a finding: its remedy, and the flag or the command that does it.
+// Help returns the remedy of a finding, with the flag or the command that applies it.
 func Help(f finding.Finding) string {
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
@@ -55,7 +55,7 @@ func Help(f finding.Finding) string {
 	}
 }
 
-// provide says of a kind of object how it is given.
+// provide maps a kind of object to the flag that provides it.
 var provide = map[string]string{
 	"ClusterTrainingRuntime": " with -r FILE",
 	"TrainingRuntime":        " with -r FILE",
@@ -64,7 +64,7 @@ var provide = map[string]string{
 	"ConfigMap":              " with --flux-templates",
 }
 
-// title is the code with what it means in a few words.
+// title returns the code with its short description.
 func title(code finding.Code) string {
 	page, ok := docs.Of(code)
 	if !ok {

@@ -1,5 +1,4 @@
-// Package report answers how findings are shown: to a person on a terminal, to a program, and to what
-// continuous integration makes annotations and test results of.
+// Package report writes findings for people, for programs, and for the annotations and test results of continuous integration.
 //
 //	opts := report.Options{Version: version, Files: files}
 //	if err := report.Write(os.Stdout, "sarif", findings, opts); err != nil {
@@ -7,7 +6,7 @@
 //	}
 //	fmt.Fprintln(os.Stderr, report.Summary("sarif", findings))
 //
-// The formats, each in a file of its own:
+// Each format has a file of its own:
 //
 //	text    the place, the message, the source line, every claim, and what to do
 //	json    the same as data
@@ -15,9 +14,8 @@
 //	github  workflow commands, which GitHub shows beside the lines of a pull request
 //	junit   a test suite for each file that was read
 //
-// Values of environment variables are masked in all of them unless Options.ShowValues is set. What
-// comes from the input can hold anything: control characters, invalid UTF-8, the syntax of the format.
-// None of it reaches a terminal or changes what the report says.
+// All formats mask values of environment variables, unless Options.ShowValues is set. The input may hold control characters,
+// invalid UTF-8 or the syntax of the format. A report escapes all of these.
 package report
 
 import (
@@ -30,32 +28,30 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Options says what to show. The zero value shows errors and warnings, masks values, and knows
-// nothing but the findings.
+// Options controls the content of a report. The zero value shows errors and warnings only, and masks values.
 type Options struct {
 	// ShowValues shows the values of environment variables.
 	ShowValues bool
-	// ShowNotes shows notes, too.
+	// ShowNotes shows notes.
 	ShowNotes bool
-	// Color colours text with ANSI escapes. The other formats have no colours.
+	// Color colors the text format with ANSI escapes.
 	Color bool
-	// Strict counts warnings as errors, where a format passes or fails.
+	// Strict counts warnings as errors in formats with passes and failures.
 	Strict bool
-	// Help returns what to do about a finding. Nil is the function Help, in words of the command line.
+	// Help returns the help of a finding. Nil selects the function Help, which names flags of the command line.
 	Help func(finding.Finding) string
-	// Line returns the line of a file in which a position is, without its end, and "" where it is not
-	// known. It is measured, and never written.
+	// Line returns the line of a position without its end, or "" if it is unknown. A report measures it and never writes it.
 	Line func(fieldpath.Position) string
-	// Quote returns as much of that line as may be written, with or without the values of secrets, and false where
-	// nothing may. Nil leaves source lines out.
+	// Quote returns the part of that line that a report may write, with or without secret values. It returns false if nothing
+	// may be written. Nil omits source lines.
 	Quote func(p fieldpath.Position, values bool) (string, bool)
-	// Version is the version of this program, for formats that name it.
+	// Version is the version of this program.
 	Version string
-	// Files are the files that were read, as positions name them, in the order of reading.
+	// Files are the files of the input, named as in positions, in the order of reading.
 	Files []string
 }
 
-// formats are the formats by their names, in the order in which help lists them.
+// formats lists the formats in the order of the help.
 var formats = []struct {
 	name  string
 	write func(io.Writer, finding.List, Options) error
@@ -67,7 +63,7 @@ var formats = []struct {
 	{"junit", writeJUnit},
 }
 
-// Formats returns the names of the formats; the first is the one for a person.
+// Formats returns the names of the formats. The first one is for people.
 func Formats() []string {
 	names := make([]string, len(formats))
 	for i, f := range formats {
@@ -76,12 +72,11 @@ func Formats() []string {
 	return names
 }
 
-// Write writes the findings that opts asks for in the named format, in their order but where a format
-// says otherwise. A format that it does not have is an error, before anything is written; the other
-// errors are those of w.
+// Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
+// returns an error for an unknown format, before it writes, and the errors of w.
 //
-// A report holds at most MaxFindings, and what a person reads at most MaxShown of one code in one file: it counts the
-// rest.
+// A report holds at most MaxFindings findings. Formats for people show at most MaxShown of one code in one file. Both count
+// the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	for _, f := range formats {
 		if f.name == format {
@@ -91,8 +86,8 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 	return fmt.Errorf("unknown format %q: it is one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Summary says how many errors and warnings there are, "" when there is neither. It is for a line of
-// its own, beside a report in the named format.
+// Summary counts the errors and warnings, or returns "" without any. It is a line of its own, next to a report in the named
+// format.
 func Summary(format string, findings finding.List) string {
 	count := countBySeverity(findings)
 	var parts []string
@@ -116,7 +111,7 @@ func countBySeverity(findings finding.List) map[finding.Severity]int {
 	return count
 }
 
-// Count is a number of things in words: "1 error", "2 errors".
+// Count formats a number of things: "1 error", "2 errors".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -124,15 +119,15 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// shown leaves out the notes that nobody asked for.
+// shown returns the findings, without notes unless ShowNotes is set.
 func (o Options) shown(findings finding.List) finding.List {
 	return slices.DeleteFunc(slices.Clone(findings), func(f finding.Finding) bool {
 		return f.Severity <= finding.Note && !o.ShowNotes
 	})
 }
 
-// WriteBeside writes findings and their summary to standard error, as text. They stand beside objects on standard output,
-// so they go without source lines.
+// WriteBeside writes findings and their summary as text, without source lines. Use it on standard error, with objects on
+// standard output.
 func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	const format = "text"
 	if err := Write(w, format, findings, opts); err != nil {

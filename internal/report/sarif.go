@@ -15,8 +15,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The types are the part of SARIF 2.1.0 that is used. What may be empty is left out when it is: GitHub
-// refuses files with empty objects.
+// The types are the part of SARIF 2.1.0 that this package writes. They omit empty values, because GitHub rejects files with
+// empty objects.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -93,7 +93,7 @@ type sarifLogicalLocation struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
-// writeSARIF writes one run, with the rules that occur, by their codes.
+// writeSARIF writes one run with the rules that occur, sorted by their codes.
 func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	s := sarif{opts: opts, rules: rulesOf(findings), seen: map[string]int{}}
 	run := sarifRun{
@@ -111,7 +111,7 @@ func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	})
 }
 
-// rulesOf are the codes that occur, each with its page and the worst severity that it occurs with.
+// rulesOf returns the codes that occur, each with its page and its worst severity.
 func rulesOf(findings finding.List) []sarifRule {
 	worst := map[finding.Code]finding.Severity{}
 	for _, f := range findings {
@@ -149,7 +149,7 @@ func sarifLevel(s finding.Severity) string {
 type sarif struct {
 	opts  Options
 	rules []sarifRule
-	seen  map[string]int // how often a fingerprint occurred
+	seen  map[string]int // the number of findings with a fingerprint
 }
 
 func (s sarif) result(f finding.Finding) sarifResult {
@@ -178,7 +178,7 @@ func (s sarif) result(f finding.Finding) sarifResult {
 	return r
 }
 
-// physical is a position as a region that reaches to the end of its line, where that is known.
+// physical returns a position as a region. The region reaches to the end of the line if the line is known.
 func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	region := sarifRegion{StartLine: max(p.Line, 1), StartColumn: max(p.Column, 1), EndLine: max(p.Line, 1)}
 	if s.opts.Line != nil && p.Line > 0 {
@@ -192,8 +192,8 @@ func (s sarif) physical(p fieldpath.Position) sarifPhysicalLocation {
 	return sarifPhysicalLocation{sarifArtifact{uri(p.File)}, region}
 }
 
-// somewhere is the position, or, for a finding on the inputs as a whole, the beginning of the first of
-// them: GitHub shows no result without a location.
+// somewhere returns the position. A finding on the inputs as a whole gets the first file, because GitHub ignores results
+// without a location.
 func (o Options) somewhere(p fieldpath.Position) fieldpath.Position {
 	switch {
 	case p.File != "":
@@ -205,9 +205,9 @@ func (o Options) somewhere(p fieldpath.Position) fieldpath.Position {
 	}
 }
 
-// fingerprint tells a finding from others, and does not change when lines move. It is of the file, the
-// code, the object, the field and who claims it; findings that have all that in common are numbered.
-// GitHub makes its own fingerprint from the line besides, and warns of one that is not the same.
+// fingerprint identifies a finding, and does not change when lines move. It covers the file, the code, the object, the field
+// and the claiming layers, and numbers duplicates. GitHub computes its own fingerprint from the line and warns of a different
+// one.
 func (s sarif) fingerprint(f finding.Finding) string {
 	parts := []string{slashed(f.Position.File), string(f.Code), f.Object.String(), f.Path.String()}
 	for _, c := range f.Claims {
@@ -222,7 +222,7 @@ func (s sarif) fingerprint(f finding.Finding) string {
 	return fmt.Sprintf("%s:%d", hash, s.seen[hash])
 }
 
-// withoutLinks escapes the brackets of a text in which something would pass for a link.
+// withoutLinks escapes the brackets of a string that contains a Markdown link.
 func withoutLinks(text string) string {
 	if !strings.Contains(text, "](") {
 		return text

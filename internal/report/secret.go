@@ -6,11 +6,11 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// longestLine is the longest line of which a part is shown, in bytes. Longer ones are no text for a
-// person, and not worth the time to go through for each finding.
+// longestLine is the longest line that is shown in part, in bytes. A longer one is not text for people, and too slow to
+// process for each finding.
 const longestLine = 1 << 16
 
-// source returns as much of the line of a position as may be shown, and whether the position is on it.
+// source returns the part of a position's line that may be shown, and whether the position lies in it.
 func (o Options) source(p fieldpath.Position) (string, bool) {
 	if o.Quote == nil || p.Line <= 0 {
 		return "", false
@@ -19,7 +19,7 @@ func (o Options) source(p fieldpath.Position) (string, bool) {
 	if !ok || len(line) > longestLine || strings.TrimSpace(line) == "" {
 		return "", false
 	}
-	// Behind a masked value there is nothing to point at.
+	// Behind a masked value, a caret would point at nothing.
 	masked := strings.HasSuffix(line, " ***")
 	return line, !masked || p.Column <= len([]rune(line))
 }

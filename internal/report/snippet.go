@@ -11,17 +11,15 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// The longest part of a source line that is shown, in columns of a terminal, and how much of it
-// stands before the place that is meant.
+// The widths of a snippet, and of its part before the caret, in terminal columns.
 const (
 	longestSnippet = 100
 	beforeCaret    = 60
-	nearCaret      = 4 * longestSnippet // characters on either side that are measured: a long line may have many findings
+	nearCaret      = 4 * longestSnippet // the characters measured on either side, since a long line may have many findings
 )
 
-// snippet writes the source line of a finding with a caret under its column. The number of the line
-// stands in front so that no line of a file can pass for one of the report, or, in the log of a
-// workflow, for a command.
+// snippet writes the source line of a finding with a caret under its column. The line starts with its number, so that it
+// cannot imitate a line of the report or a workflow command.
 func (t text) snippet(f finding.Finding) {
 	line, ok := t.opts.source(f.Position)
 	if !ok {
@@ -38,8 +36,8 @@ func (t text) snippet(f finding.Finding) {
 	}
 }
 
-// visible replaces each character that a terminal would act on by one that shows, so that columns
-// stay what they are. Tabs stay: the line of the caret repeats them.
+// visible replaces each character that a terminal interprets by a visible one, and so keeps the columns. It keeps tabs,
+// because the line of the caret repeats them.
 func visible(runes []rune) []rune {
 	for i, r := range runes {
 		switch {
@@ -60,8 +58,8 @@ func visible(runes []rune) []rune {
 	return runes
 }
 
-// cut returns a line, or the part of a long one around the character at, and blanks as wide as what
-// stands before that character.
+// cut returns the line, or the part of a long one around the character at. It also returns blanks as wide as the part before
+// that character.
 func cut(line []rune, at int) (shown, under string) {
 	from, to := 0, len(line)
 	if columns(line) > longestSnippet {
@@ -92,7 +90,7 @@ func cut(line []rune, at int) (shown, under string) {
 	return strings.TrimRight(shown, " \t"), b.String()
 }
 
-// width is how many columns of a terminal a text takes.
+// width returns the number of terminal columns of a string.
 func width(text string) int { return columns([]rune(text)) }
 
 func columns(runes []rune) int {
@@ -103,8 +101,8 @@ func columns(runes []rune) int {
 	return n
 }
 
-// columnsOf is how many columns a character takes: two for those of East Asia and for emoji, none for
-// marks that go onto the one before. A tab counts as if it took all that it can.
+// columnsOf returns the columns of a character: two for East Asian characters and emoji, none for combining marks. A tab
+// counts with its largest width.
 func columnsOf(r rune) int {
 	switch {
 	case ' ' <= r && r <= '~':

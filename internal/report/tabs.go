@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// PrintableTabs is report.Line for a text that may have tabs.
+// PrintableTabs is Line for a string that may have tabs.
 func PrintableTabs(text string) string {
 	parts := strings.Split(text, "\t")
 	for i := range parts {

@@ -9,28 +9,28 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Test is one test and how it ended.
+// Test is the outcome of a test.
 type Test struct {
-	// Suite is what the test belongs to, and Name what it is called there.
+	// Suite is the suite of the test, and Name its name there.
 	Suite, Name string
-	// Failures are all that failed; a test without any has passed.
+	// Failures holds all failures. A test without any has passed.
 	Failures []TestFailure
 }
 
-// TestFailure is something that failed in a test.
+// TestFailure is a failure of a test.
 type TestFailure struct {
-	// Position is the file that it is about, and the place there if it has one; Message is what is wrong.
+	// Position is the file of the failure, with its line if known. Message states the problem.
 	Position fieldpath.Position
 	Message  string
-	// Lines say more.
+	// Lines hold details.
 	Lines []string
 }
 
 // TestFormats returns the names of the formats of WriteTests.
 func TestFormats() []string { return []string{"github", "junit"} }
 
-// WriteTests writes the outcome of tests: as a JUnit report with a suite for each Suite, in the order of the tests, or
-// as a workflow command for each failure. A format that it does not have is an error.
+// WriteTests writes the outcome of tests. JUnit gets a suite for each Suite, in the order of the tests. GitHub gets a workflow
+// command for each failure. It returns an error for an unknown format, and the errors of w.
 func WriteTests(w io.Writer, format string, tests []Test) error {
 	switch format {
 	case "github":
@@ -56,7 +56,7 @@ func testsGitHub(w io.Writer, tests []Test) error {
 	return out.Flush()
 }
 
-// text is all that there is to say, line by line.
+// text returns the message and the lines, safe for a log.
 func (f TestFailure) text() string {
 	lines := []string{printable(f.Message)}
 	for _, l := range f.Lines {

@@ -9,8 +9,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// writeText writes for a person: the place and what is wrong on the first line, then the object and
-// the field, the source line, every claim with its value and its place, and what to do.
+// writeText writes findings for people. The position and the message come first. The object and the field, the source line,
+// the claims and the help follow.
 func writeText(w io.Writer, findings finding.List, opts Options) error {
 	t := text{w: bufio.NewWriter(w), opts: opts}
 	shown, left := forPerson(findings)
@@ -46,7 +46,7 @@ func (t text) finding(f finding.Finding) {
 	}
 }
 
-// claims writes a table of who set what, and where.
+// claims writes a table of the claims with their layers, values and positions.
 func (t text) claims(f finding.Finding) {
 	all := claims(f)
 	rows := make([][]string, len(all))
@@ -69,7 +69,7 @@ func (t text) claims(f finding.Finding) {
 	}
 }
 
-// The ANSI escapes of what is coloured.
+// The ANSI escapes of the colors.
 const (
 	bold   = "1"
 	red    = "1;31"

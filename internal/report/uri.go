@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// slashed is a path with forward slashes and without what means nothing at its beginning.
+// slashed returns a path with forward slashes and without a leading "./".
 func slashed(file string) string {
 	file = filepath.ToSlash(file)
 	if short := strings.TrimPrefix(file, "./"); short != "" {
@@ -15,8 +15,7 @@ func slashed(file string) string {
 	return file
 }
 
-// uri is a path as a URI reference: relative paths stay relative, to the directory that the program
-// runs in.
+// uri returns a path as a URI reference. A relative path stays relative to the working directory.
 func uri(file string) string {
 	u := url.URL{Path: slashed(file)}
 	if filepath.IsAbs(file) {

@@ -11,10 +11,10 @@ import (
 // Item is one object of a list.
 type Item struct{ node *yaml.Node }
 
-// ID tells objects of one list apart.
+// ID identifies an object of a list.
 type ID struct{ APIVersion, Kind, Namespace, Name string }
 
-// NewItem is an item with the object of a YAML document.
+// NewItem returns an item with the object of a YAML document. It returns an error unless the document holds an object.
 func NewItem(document []byte) (*Item, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(document, &n); err != nil {
@@ -26,7 +26,7 @@ func NewItem(document []byte) (*Item, error) {
 	return &Item{n.Content[0]}, nil
 }
 
-// ID is the item's names as it says them; what it does not say is empty.
+// ID returns the names in the item; missing ones are empty.
 func (i *Item) ID() ID {
 	metadata := follow(field(i.node, "metadata"))
 	return ID{
@@ -35,7 +35,7 @@ func (i *Item) ID() ID {
 	}
 }
 
-// YAML is the item as a document of its own.
+// YAML returns the item as a YAML document.
 func (i *Item) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
@@ -44,7 +44,7 @@ func (i *Item) YAML() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Data is the text of every field of data, as a ConfigMap has it, and the keys whose values are no texts.
+// Data returns the strings in the data field, as in a ConfigMap, and the keys of other values.
 func (i *Item) Data() (data map[string]string, bad []string) {
 	node := follow(field(i.node, "data"))
 	if node == nil || node.Kind != yaml.MappingNode {
@@ -62,8 +62,8 @@ func (i *Item) Data() (data map[string]string, bad []string) {
 	return data, bad
 }
 
-// The annotations by which an orchestrator knows the file of an item and its place in there, the second
-// prefix being the older one, which kustomize and kpt keep beside the first.
+// The annotations in which an orchestrator stores an item's file and its index. The second prefix is the older one; kustomize
+// and kpt write both.
 const (
 	pathAnnotation  = "path"
 	indexAnnotation = "index"
@@ -71,25 +71,25 @@ const (
 
 var annotationPrefixes = []string{"internal.config.kubernetes.io/", "config.kubernetes.io/"}
 
-// File is the file of an item, and the item's index in there.
+// File is the file of an item, with the item's index in it.
 type File struct {
 	Path  string `yaml:"path"`
 	Index int    `yaml:"index,omitempty"`
 }
 
-// File returns the file that the item's annotations name, false where they name none.
+// File returns the file in the item's annotations, or false without one.
 func (i *Item) File() (File, bool) {
 	annotations := i.annotations()
 	for _, prefix := range annotationPrefixes {
 		if path := text(field(annotations, prefix+pathAnnotation)); path != "" {
-			index, _ := strconv.Atoi(text(field(annotations, prefix+indexAnnotation))) // none is the first
+			index, _ := strconv.Atoi(text(field(annotations, prefix+indexAnnotation))) // the index defaults to 0
 			return File{path, index}, true
 		}
 	}
 	return File{}, false
 }
 
-// SetFile annotates the item with its file, under the prefixes that an item of the same orchestrator has.
+// SetFile annotates the item with its file, using the prefixes of the annotations of like.
 func (i *Item) SetFile(file File, like *Item) {
 	theirs := like.annotations()
 	for _, prefix := range annotationPrefixes {
@@ -109,7 +109,7 @@ func (i *Item) annotate(key, value string) {
 	setField(child(metadata, "annotations"), key, scalar(value))
 }
 
-// child is the mapping at the key, which is made where there is none.
+// child returns the mapping at the key. It adds a missing one.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if c := follow(field(n, key)); c != nil && c.Kind == yaml.MappingNode {
 		return c

@@ -1,5 +1,4 @@
-// Package resourcelist answers what a KRM function is given, and how it answers: it reads and writes
-// ResourceLists, as kustomize and kpt exchange them with a function (kustomize
+// Package resourcelist reads and writes ResourceLists, the input and output of KRM functions in kustomize and kpt (kustomize
 // cmd/config/docs/api-conventions/functions-spec.md).
 //
 //	list, err := resourcelist.Read(data)
@@ -10,8 +9,7 @@
 //	list.Results = results
 //	return list.Write(os.Stdout)
 //
-// An item that nobody touches is written as it was read: with its comments, the order of its fields and
-// fields that no Go type has.
+// Unchanged items keep their comments, the order of their fields, and fields without a Go type.
 package resourcelist
 
 import (
@@ -32,20 +30,18 @@ const (
 
 // List is a ResourceList.
 type List struct {
-	// Config is the functionConfig, nil where there is none.
+	// Config is the functionConfig, or nil.
 	Config *Item
 	// Items are the objects, in order.
 	Items []*Item
-	// Results are what the function has to say. Those of the input are not read: they are another
-	// function's.
+	// Results are the results of this function. Read ignores results in the input, which belong to another function.
 	Results []Result
 
 	root *yaml.Node
 }
 
-// Read reads one ResourceList of any version, as YAML or JSON. It refuses what is none, and items that are
-// no objects. Anchors that one item defines and another one uses are resolved, so that each item stands
-// for itself.
+// Read reads one ResourceList of any version, as YAML or JSON. It returns an error for other input, and for items that are not
+// objects. It resolves anchors between items, so that each item stands alone.
 func Read(data []byte) (*List, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -53,7 +49,7 @@ func Read(data []byte) (*List, error) {
 	case errors.Is(err, io.EOF), err == nil && len(document.Content) == 0:
 		return nil, errors.New("the input is empty; a ResourceList of " + listGroup + "v1 is expected")
 	case err != nil:
-		// The library repeats what it cannot read, which may be a password.
+		// The library's message quotes the input, which may hold a password.
 		return nil, errors.New(regexp.MustCompile("(?s)(unknown anchor|!!\\w+) ['`].*['`]").ReplaceAllString(err.Error(), "$1"))
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
@@ -93,8 +89,7 @@ func Read(data []byte) (*List, error) {
 	return l, l.read(items, "items", &budget)
 }
 
-// read adds the items of a sequence. Those of a List among them stand for themselves, as kustomize and kpt
-// have them.
+// read adds the items of a sequence. Like kustomize and kpt, it replaces a List by its items.
 func (l *List) read(items *yaml.Node, at string, budget *int) error {
 	for i, node := range items.Content {
 		at := fmt.Sprintf("%s[%d]", at, i)
@@ -123,7 +118,7 @@ func (l *List) read(items *yaml.Node, at string, budget *int) error {
 	return nil
 }
 
-// Write writes the list as YAML, with the apiVersion and the fields that it was read with.
+// Write writes the list as YAML, with the apiVersion and the fields of its input.
 func (l *List) Write(w io.Writer) error {
 	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for _, item := range l.Items {
@@ -141,7 +136,7 @@ func (l *List) Write(w io.Writer) error {
 		}
 		setField(l.root, "results", results)
 	}
-	l.root.Style = 0 // what came as JSON may get items that YAML writes better
+	l.root.Style = 0 // JSON input may get items that YAML formats better
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)

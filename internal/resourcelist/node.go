@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// follow is the node that an alias stands for.
+// follow returns the node that an alias refers to.
 func follow(n *yaml.Node) *yaml.Node {
 	for n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -15,7 +15,7 @@ func follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// field is the value of a mapping's key, nil where there is none.
+// field returns the value of a mapping's key, or nil.
 func field(n *yaml.Node, key string) *yaml.Node {
 	if i := fieldIndex(n, key); i >= 0 {
 		return n.Content[i+1]
@@ -49,14 +49,14 @@ func removeField(n *yaml.Node, key string) {
 	}
 }
 
-// scalar is a string, which the encoder quotes where it has to.
+// scalar returns a string node. The encoder quotes it if necessary.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)
 	return n
 }
 
-// text is the text of a scalar, "" of anything else.
+// text returns the value of a scalar, or "" for other nodes.
 func text(n *yaml.Node) string {
 	if n = follow(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
@@ -64,11 +64,10 @@ func text(n *yaml.Node) string {
 	return n.Value
 }
 
-// maxResolved is how many nodes aliases may stand for in one list: few lines can stand for billions.
+// maxResolved limits the nodes that aliases expand to in one list. A few lines may expand to billions.
 const maxResolved = 1 << 20
 
-// resolve replaces aliases of what stands outside of the node by what they stand for. Aliases of what is
-// inside stay.
+// resolve replaces aliases of nodes outside n by copies. It keeps aliases of nodes inside.
 func resolve(n *yaml.Node, budget *int) error {
 	inside := map[*yaml.Node]bool{}
 	var collect func(n *yaml.Node)
@@ -99,7 +98,7 @@ func replaceAliases(n *yaml.Node, outside func(*yaml.Node) bool, budget *int) er
 	return nil
 }
 
-// expanded is a copy of the node without any anchors and aliases.
+// expanded returns a copy of the node without anchors and aliases.
 func expanded(n *yaml.Node, budget *int) (*yaml.Node, error) {
 	if *budget--; *budget < 0 {
 		return nil, errors.New("its aliases stand for too much; write out what they mean")

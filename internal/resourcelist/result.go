@@ -1,6 +1,6 @@
 package resourcelist
 
-// Severity is how bad a result is.
+// Severity is the severity of a result.
 type Severity string
 
 // The severities of the specification.
@@ -10,7 +10,7 @@ const (
 	Info    Severity = "info"
 )
 
-// Result is one thing that a function has to say. Only the message is always there.
+// Result is one message of a function. Only Message is required.
 type Result struct {
 	Message     string            `yaml:"message"`
 	Severity    Severity          `yaml:"severity,omitempty"`
@@ -28,7 +28,7 @@ type ResourceRef struct {
 	Name       string `yaml:"name"`
 }
 
-// Field is the field of a result, whose object must be named, too. Values that are nil are left out.
+// Field is the field of a result. The result must also name the object. Nil values are omitted.
 type Field struct {
 	Path          string `yaml:"path"`
 	CurrentValue  any    `yaml:"currentValue,omitempty"`

@@ -1,8 +1,8 @@
-// Package serverside answers: what would an API server make of these objects by server-side apply?
+// Package serverside performs server-side apply like an API server.
 //
-// It applies them by structured-merge-diff, JobSets by the schema of their custom resource definition, and records
-// what each manager owns. Package admission judges by it what a second apply makes of a JobSet; tests and benchmarks
-// compare package merge with it.
+// It applies objects with structured-merge-diff, and records the fields of each manager. For JobSets it uses the schema of
+// their custom resource definition. Package admission uses it for a second apply of a JobSet. Tests and benchmarks compare
+// package merge with it.
 //
 //	server, err := serverside.New(packedDefinition)
 //	live, err := server.Typed(map[string]any{"spec": spec})
@@ -24,12 +24,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Version is that of JobSets and of their managers' fields.
+// Version is the version of JobSets and of their managed fields.
 const Version = fieldpath.APIVersion("jobset.x-k8s.io/v1alpha2")
 
-// Server is the server's side of an apply of objects of one kind.
+// Server applies objects of one kind.
 type Server struct {
-	// Schema is that of JobSet's definition, nil for other kinds. It is only read.
+	// Schema is the schema of JobSet's definition, or nil for other kinds. It is read-only.
 	Schema *spec.Schema
 
 	version   fieldpath.APIVersion
@@ -38,14 +38,14 @@ type Server struct {
 	converter managedfields.TypeConverter
 }
 
-// New reads JobSet's definition as package admission embeds it: packed JSON. A test there compares it with the one
-// that JobSet ships.
+// New reads JobSet's definition in the form that package admission embeds: packed JSON. A test in that package compares it
+// with JobSet's own definition.
 func New(packed io.Reader) (*Server, error) {
 	schema, err := schemaIn(packed)
 	if err != nil {
 		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
-	// Under a definition the server knows the whole of metadata.
+	// Under a definition, the server knows all fields of metadata.
 	labels := spec.MapProperty(spec.StringProperty())
 	schema.Properties["metadata"] = spec.Schema{SchemaProps: spec.SchemaProps{
 		Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{"labels": *labels, "annotations": *labels},
@@ -61,7 +61,7 @@ func New(packed io.Reader) (*Server, error) {
 	return s, nil
 }
 
-// Of returns the server of a kind whose schema a converter knows.
+// Of returns the server of a kind in a converter's schemas.
 func Of(version fieldpath.APIVersion, kind string, converter managedfields.TypeConverter) *Server {
 	builder := smdmerge.UpdaterBuilder{Converter: oneVersion{}, ReturnInputOnNoop: true}
 	return &Server{version: version, kind: kind, updater: builder.BuildUpdater(), converter: converter}
@@ -90,8 +90,8 @@ func schemaIn(packed io.Reader) (*spec.Schema, error) {
 	return &definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// Typed is an object of these fields, by their encoding, as a manager applies it. It refuses what the schema
-// does not declare.
+// Typed returns an object with the given fields, by their JSON encoding, as a manager applies it. It returns an error for
+// fields that the schema does not declare.
 func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	object := maps.Clone(fields)
 	object["apiVersion"], object["kind"] = string(s.version), s.kind
@@ -106,14 +106,14 @@ func (s *Server) Typed(fields map[string]any, options ...typed.ValidationOptions
 	return s.converter.ObjectToTyped(u, options...)
 }
 
-// Apply applies by force what a manager says of the live object, and returns the object that becomes of it, with
-// what each manager owns. The owners that it was given count no longer: it may have written into them.
+// Apply applies a manager's config to the live object by force. It returns the new object and the fields of each manager. It
+// may modify owners, so do not use them afterwards.
 func (s *Server) Apply(live, config *typed.TypedValue, owners fieldpath.ManagedFields, manager string) (*typed.TypedValue, fieldpath.ManagedFields, error) {
 	return s.updater.Apply(live, config, s.version, owners, manager, true)
 }
 
-// Reapply returns the object that becomes of a live one when the manager of the config before applies the config
-// now, by force. Nobody else owns a field of the live object.
+// Reapply returns the live object after its manager replaces the config before by the config now, by force. It assumes no
+// other managers.
 func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, error) {
 	object, err := s.Typed(live, typed.AllowDuplicates)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Server) Reapply(live, before, now map[string]any) (map[string]any, erro
 	return fields, nil
 }
 
-// oneVersion is the conversion between versions where there is only one.
+// oneVersion converts between versions of a kind with a single version.
 type oneVersion struct{}
 
 func (oneVersion) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// WriteIn writes a file below a directory, and the folders on the way to it.
+// WriteIn writes a file below a directory, and creates missing folders.
 func WriteIn(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, filepath.FromSlash(name))
@@ -19,7 +19,7 @@ func WriteIn(t *testing.T, dir, name, text string) {
 	}
 }
 
-// Tree reads all files below a directory, by their paths with slashes.
+// Tree reads all files below a directory. Its keys are slash-separated paths.
 func Tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -2,5 +2,5 @@
 
 package testenv
 
-// Race says whether the race detector looks on: processes are slow under it, and share no memory with the test.
+// Race reports whether the race detector is active. Under it, processes are slow and share no memory with the test.
 const Race = true

@@ -1,6 +1,5 @@
-// Package testenv answers: what was this run of the tests asked for? It reads the numbers that the environment
-// gives, such as TRAINWELD_SEED, and knows whether the race detector looks on and where a module's source is. Only tests
-// import it.
+// Package testenv reads the settings of a test run. These are numbers in the environment such as TRAINWELD_SEED, the race
+// detector, and the source folders of modules. Only tests import it.
 //
 //	next := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //	if testenv.Race {
@@ -18,8 +17,8 @@ import (
 	"testing"
 )
 
-// Number is the number that a variable of the environment holds, and whether there is one. It ends the test where the
-// variable holds anything else.
+// Number returns the number in an environment variable, and whether it is set. It fails the test if the variable is not a
+// number.
 func Number(t testing.TB, variable string) (n uint64, ok bool) {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -33,7 +32,7 @@ func Number(t testing.TB, variable string) (n uint64, ok bool) {
 	return n, true
 }
 
-// NumberOr is Number, or where the variable is not set another number.
+// NumberOr returns the number in an environment variable, or otherwise if it is not set.
 func NumberOr(t testing.TB, variable string, otherwise uint64) uint64 {
 	t.Helper()
 	if n, ok := Number(t, variable); ok {
@@ -42,8 +41,8 @@ func NumberOr(t testing.TB, variable string, otherwise uint64) uint64 {
 	return otherwise
 }
 
-// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. TRAINWELD_SEED
-// gives the seed. Without it, a run of CI has the same seed each time, and every other run has a new one.
+// Seed returns and logs the seed of a random test, so that a failure shows how to repeat it. TRAINWELD_SEED sets the seed.
+// Otherwise CI has a fixed seed, and every other run a new one.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64N(1_000_000_000)
@@ -57,10 +56,10 @@ func Seed(t testing.TB) uint64 {
 
 const fixedSeed = 1
 
-// moduleDirs holds the answers of ModuleDir by module: each costs a run of the go command.
+// moduleDirs caches the results of ModuleDir by module, because each runs the go command.
 var moduleDirs sync.Map
 
-// ModuleDir returns the folder of the source of a module that this one requires.
+// ModuleDir returns the source folder of a module that this module requires.
 func ModuleDir(t testing.TB, module string) string {
 	t.Helper()
 	if dir, ok := moduleDirs.Load(module); ok {

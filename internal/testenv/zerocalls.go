@@ -19,12 +19,11 @@ import (
 	"testing/fstest"
 )
 
-// ZeroCalls calls the exported functions and methods of the package in the current directory with nil, zero and empty
-// arguments, in every combination, and fails for each that panics. It reads iterators to their end, and calls the
-// methods of what a function returns as well.
+// ZeroCalls calls the exported functions and methods of the package in the current directory. It passes every combination of
+// nil, zero and empty arguments, and fails for each panic. It reads iterators to their end, and calls the methods of results.
 //
-// all holds each exported function, and a pointer to each exported type that has methods. A test fails whose list
-// differs from the package's source. Functions named in except are not called; the value is the reason.
+// all holds each exported function, and a pointer to each exported type with methods. The test fails if the list differs from
+// the package's source. ZeroCalls skips the functions in except, whose values are the reasons.
 func ZeroCalls(t *testing.T, except map[string]string, all ...any) {
 	t.Helper()
 	declared := declarations(t)
@@ -62,8 +61,8 @@ func ZeroCalls(t *testing.T, except map[string]string, all ...any) {
 	}
 }
 
-// declarations returns the exported functions of the package in the current directory, and its exported types that
-// have exported methods, with the names of these.
+// declarations returns the exported functions of the package in the current directory. It also returns the exported types with
+// the names of their exported methods.
 func declarations(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -108,7 +107,7 @@ func declarations(t *testing.T) map[string][]string {
 	return names
 }
 
-// plainName is a name without the types of its parameters.
+// plainName returns a name without its type parameters.
 func plainName(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	return name
@@ -123,8 +122,8 @@ type zeroCaller struct {
 	inside   bool
 }
 
-// methods calls the methods that the package declares for a value, not those of embedded types. Those of the type
-// itself cannot be called on a nil pointer to it.
+// methods calls the methods that the package declares for a value, without methods of embedded types. A nil pointer has no
+// methods with a value receiver to call.
 func (c *zeroCaller) methods(value reflect.Value) {
 	isNil := value.Kind() == reflect.Pointer && value.IsNil()
 	of := value.Type()
@@ -145,7 +144,7 @@ func (c *zeroCaller) methods(value reflect.Value) {
 	}
 }
 
-// mostForms bounds the combinations of arguments of one function.
+// mostForms limits the combinations of arguments for one function.
 const mostForms = 4096
 
 func (c *zeroCaller) call(name string, f reflect.Value) {
@@ -177,7 +176,7 @@ func (c *zeroCaller) call(name string, f reflect.Value) {
 	}
 }
 
-// panics calls a function, and reads what it returns.
+// panics calls a function and reads its results.
 func (c *zeroCaller) panics(name string, f reflect.Value, arguments []reflect.Value) (panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -204,7 +203,7 @@ func shown(arguments []reflect.Value) string {
 	return "(" + strings.Join(texts, ", ") + ")"
 }
 
-// read reads a result: an iterator to its end, and of other values of the package each method once.
+// read reads a result: an iterator to its end, or each method of another value of the package once.
 func (c *zeroCaller) read(name string, result reflect.Value) {
 	of := result.Type()
 	switch {
@@ -228,7 +227,7 @@ func (c *zeroCaller) read(name string, result reflect.Value) {
 	}
 }
 
-// forms returns the values of a type to try: the zero value, which may be nil, and empty ones.
+// forms returns values of a type to try: the zero value, and empty ones.
 func forms(of reflect.Type) []reflect.Value {
 	all := []reflect.Value{reflect.Zero(of)}
 	switch of.Kind() {
@@ -248,7 +247,7 @@ func forms(of reflect.Type) []reflect.Value {
 	return all
 }
 
-// filled returns a value of the type whose pointers, lists and maps down to some depth hold one zero value each.
+// filled returns a value whose pointers, lists and maps, down to depth, hold one zero value each.
 func filled(of reflect.Type, depth int) reflect.Value {
 	if depth == 0 {
 		return reflect.Zero(of)

@@ -2,13 +2,12 @@ package transaction
 
 import "sync"
 
-// diskQueue is how many files are written at once. A disk that is asked to make one file safe after the other
-// does it slower than one that is asked for several.
+// diskQueue is the number of concurrent writes. A disk syncs several files faster than one file after another.
 const diskQueue = 8
 
-// concurrently does n pieces of work that wait for the disk, several at once. The error is that of the first
-// piece that fails; those behind it may be left out. Each time a piece is done, tell is told how many are, by one
-// goroutine at a time.
+// concurrently runs work for 0 to n-1, several at once, since each waits for the disk. It returns the error with the lowest
+// index, and may skip work behind it. After each piece, it calls tell with the number of finished ones, from one goroutine at
+// a time.
 func concurrently(n int, work func(int) error, tell func(done int)) error {
 	var (
 		mu     sync.Mutex

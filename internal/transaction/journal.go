@@ -20,33 +20,30 @@ import (
 	"github.com/trainweld/trainweld/internal/ownfile"
 )
 
-// The journal of a directory. While it exists, a run is under way or was killed; it is locked while a
-// run is under way, so that two runs never mix. Its lines are, in this order: the plan as JSON, before
-// the first file is touched, and "commit", once all files that are to be written lie complete beside
-// their places. A line counts once its line break is written.
+// The journal of a directory. While it exists, a run is active or was killed. An active run locks it, so two runs never mix.
+// Its first line is the plan as JSON, written before any file changes. Its second line is "commit", written once all new files
+// are complete under their staged names. A line counts once its line break is written.
 const (
 	journalName = ".trainweld-journal"
 	stageSuffix = ".trainweld-new"
 	commitLine  = "commit"
 )
 
-// plan is what a run does to a directory.
+// plan describes the changes of a run to a directory.
 type plan struct {
-	// Write are the files that are written beside their places and renamed, in this order.
+	// Write lists the files to write under staged names and then rename, in this order.
 	Write []string `json:"write"`
-	// Was are the sums of what is in their places, by their names: what somebody has changed since a run was killed,
-	// stays.
+	// Was maps names to the sums of the files to replace. Files that changed since a run was killed stay.
 	Was map[string]string `json:"was,omitempty"`
-	// Remove are the files that are removed after that, with the sums of their contents.
+	// Remove maps the files to remove afterwards to their sums.
 	Remove map[string]string `json:"remove,omitempty"`
-	// Make are the folders to be made for them, the outer ones first.
+	// Make lists the folders to create, parents first.
 	Make []string `json:"make,omitempty"`
-	// Stage is part of the names beside the places, so that runs into a directory and into a folder of it write
-	// different ones.
+	// Stage is part of the staged names. It differs between a run into a directory and a run into a folder of it.
 	Stage string `json:"stage,omitempty"`
 }
 
-// staged is the name beside the place of a file.
+// staged returns the staged name of a file.
 func (p plan) staged(name string) string {
 	if p.Stage == "" {
 		return name + stageSuffix
@@ -58,8 +55,7 @@ func (p plan) names() []string {
 	return slices.Concat(p.Write, p.Make, slices.Sorted(maps.Keys(p.Remove)))
 }
 
-// IsName reports whether a name leads to a file of the directory or of a folder in it, and to nowhere else. Hidden folders,
-// such as git's own, are nowhere.
+// IsName reports whether a name leads to a file below the directory, outside hidden folders such as git's.
 func IsName(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || name == "." || strings.Contains(name, `\`) && filepath.Separator == '\\' {
 		return false
@@ -68,8 +64,7 @@ func IsName(name string) bool {
 	return dir == "." || !strings.HasPrefix(dir, ".") && !strings.Contains(dir, "/.")
 }
 
-// lock opens and locks the journal. A run that waited for the lock may hold a journal that the other run has removed by
-// then, and opens the next one.
+// lock opens and locks the journal. While it waits, the other run may remove its journal; then lock opens the next one.
 func (d *Dir) lock(interrupted func() error) error {
 	for {
 		info, err := d.root.Lstat(journalName)
@@ -110,8 +105,8 @@ func (d *Dir) lock(interrupted func() error) error {
 	}
 }
 
-// wait opens the journal when no other run holds it. The open itself takes as long as the other run; an interruption
-// leaves it behind.
+// wait opens the journal once no other run holds it. The open blocks for as long as the other run, so an interruption abandons
+// it.
 func (d *Dir) wait(interrupted func() error) (*lockedfile.File, error) {
 	type opened struct {
 		journal *lockedfile.File
@@ -128,7 +123,7 @@ func (d *Dir) wait(interrupted func() error) (*lockedfile.File, error) {
 			}
 		}
 	}()
-	tick := time.NewTicker(100 * time.Millisecond) // a busy machine takes a while for a journal that is free
+	tick := time.NewTicker(100 * time.Millisecond) // on a busy machine, even a free journal takes a while
 	defer tick.Stop()
 	for {
 		select {
@@ -143,15 +138,14 @@ func (d *Dir) wait(interrupted func() error) (*lockedfile.File, error) {
 	}
 }
 
-// removeJournal takes the journal away, or, where an open file cannot be removed, leaves it empty,
-// which says the same.
+// removeJournal removes the journal. If an open file cannot be removed, the journal stays empty, with the same meaning.
 func (d *Dir) removeJournal() error {
 	err := d.journal.Truncate(0)
 	_ = d.root.Remove(journalName)
 	return err
 }
 
-// recover ends what a killed run began, and empties the journal.
+// recover completes or undoes the changes of a killed run, and empties the journal.
 func (d *Dir) recover() error {
 	lines, err := readJournal(d.journal)
 	if err != nil {
@@ -176,7 +170,7 @@ func (d *Dir) recover() error {
 	return d.emptyJournal(0)
 }
 
-// emptyJournal cuts the journal off, and goes on there.
+// emptyJournal truncates the journal to size, and continues there.
 func (d *Dir) emptyJournal(size int64) error {
 	if err := d.journal.Truncate(size); err != nil {
 		return err
@@ -185,7 +179,7 @@ func (d *Dir) emptyJournal(size int64) error {
 	return err
 }
 
-// parsePlan reads a plan, which may have been written by anybody.
+// parsePlan parses a plan, which may come from anyone.
 func parsePlan(line string) (plan, error) {
 	var p plan
 	decoder := json.NewDecoder(strings.NewReader(line))
@@ -219,7 +213,7 @@ func readJournal(journal io.Reader) ([]string, error) {
 	}
 }
 
-// begin writes the plan, and makes its folders. From here on, the next run clears up if this one cannot.
+// begin writes the plan and creates its folders. From now on, the next run cleans up if this one cannot.
 func (d *Dir) begin(p plan) error {
 	line, err := json.Marshal(p)
 	if err != nil {
@@ -239,7 +233,7 @@ func (d *Dir) begin(p plan) error {
 	return nil
 }
 
-// commit says that everything lies beside its place. Where it cannot, it leaves the journal as it was.
+// commit records that all staged files are complete. If it fails, it restores the journal.
 func (d *Dir) commit() error {
 	size, err := d.journal.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -258,8 +252,8 @@ func (d *Dir) appendLine(line string) error {
 	return d.journal.Sync()
 }
 
-// finish renames the written files into their places, and removes what is to go and is as it was. What is
-// not there any more was renamed or removed before.
+// finish renames the staged files, and removes unchanged files that the plan removes. A missing file was renamed or removed
+// before.
 func (p plan) finish(d *Dir) error {
 	for _, name := range p.Write {
 		if err := d.root.Rename(p.staged(name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -277,7 +271,7 @@ func (p plan) finish(d *Dir) error {
 	return nil
 }
 
-// forget removes the written files in whose places there is something else by now.
+// forget removes the staged files whose targets have changed meanwhile.
 func (p plan) forget(d *Dir) {
 	for _, name := range p.Write {
 		if was, ok := p.Was[name]; ok && d.Sum(name) != was {
@@ -286,8 +280,8 @@ func (p plan) forget(d *Dir) {
 	}
 }
 
-// undo removes the written files that never got into their places, and the folders made for them. One that cannot be
-// removed does no harm: it is no manifest, and a folder that holds something is to stay.
+// undo removes the staged files, and the folders created for them. It ignores errors: a staged file is not a manifest, and a
+// folder with content must stay.
 func (p plan) undo(root *os.Root) {
 	for _, name := range p.Write {
 		_ = root.Remove(p.staged(name))

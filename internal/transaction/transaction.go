@@ -1,16 +1,15 @@
-// Package transaction answers: how do files change, all or none? A transaction writes new files beside their places, says in
-// the journals of their directories that all is there, and renames them into place. Whoever is killed before that has
-// changed nothing, and the next transaction removes the rest; of one that is killed later, the next one does the rest. So
-// every file is complete at every moment.
+// Package transaction changes files as a whole or not at all. A transaction stages new files next to their targets. Then it
+// records in the directories' journals that all are complete, and renames them. If it is killed before the record, nothing has
+// changed, and the next transaction cleans up. If it is killed later, the next transaction completes it. So every file is
+// complete at every moment.
 //
 //	dir, err := transaction.Open("out", interrupted)
 //	...
 //	defer dir.Close()
 //	err = transaction.Write([]transaction.Changes{{Dir: dir, Write: files}}, interrupted, step)
 //
-// The path of the directory itself may lead through symbolic links. Nothing within it is followed: a link in the place of a
-// file is replaced, and one in the place of a folder or of the journal is an error. Files keep their permissions; another
-// name of a hard link keeps the old content.
+// The path of the directory may contain symbolic links. Below it, no link is followed. A link in place of a file is replaced.
+// A link in place of a folder or the journal is an error. Files keep their permissions. Other hard links keep the old content.
 package transaction
 
 import (
@@ -32,28 +31,28 @@ import (
 	"github.com/trainweld/trainweld/internal/ownfile"
 )
 
-// File is a file to be written.
+// File is a file to write.
 type File struct {
-	// Name is its path below the directory, with slashes.
+	// Name is its slash-separated path below the directory.
 	Name string
-	// Text returns its content, and is called more than once.
+	// Text returns its content. It may be called several times.
 	Text func() ([]byte, error)
 }
 
-// Changes are what happens to one directory.
+// Changes are the changes to one directory.
 type Changes struct {
 	Dir   *Dir
 	Write []File
-	// Remove are the files to be removed, with the sums of their contents: another content stays.
+	// Remove maps the files to remove to their sums. A file with another sum stays.
 	Remove map[string]string
 }
 
-// Put adds a file to be written.
+// Put adds a file to write.
 func (c *Changes) Put(name string, text []byte) {
 	c.Write = append(c.Write, File{name, func() ([]byte, error) { return text, nil }})
 }
 
-// Delete adds a file to be removed, if it is a regular one and stays as it is.
+// Delete adds a regular file to remove. The file stays if it changes before the removal.
 func (c *Changes) Delete(name string) {
 	if sum := c.Dir.Sum(name); len(sum) == hex.EncodedLen(sha256.Size) {
 		if c.Remove == nil {
@@ -63,18 +62,18 @@ func (c *Changes) Delete(name string) {
 	}
 }
 
-// Dir is an open directory. No other transaction writes to it before it is closed.
+// Dir is an open directory. No other transaction writes to it until Close.
 type Dir struct {
 	path    string
 	root    *os.Root
 	journal *lockedfile.File
-	made    []string // directories that were not there before
-	written bool     // the directories stay
-	left    bool     // the journal stays: there is something for the next run to do
+	made    []string // directories that Open has created
+	written bool     // the directories must stay
+	left    bool     // the journal must stay: the next run has work to do
 }
 
-// Open makes a directory, if it is missing, waits for other transactions on it to end, and ends what a killed one began.
-// An interruption, of which the function says by an error, ends the waiting; it may be nil.
+// Open opens a directory, and creates a missing one. It waits for other transactions on it, and completes or undoes the
+// changes of a killed one. An error of interrupted, which may be nil, ends the waiting and is returned.
 func Open(dir string, interrupted func() error) (_ *Dir, err error) {
 	if interrupted == nil {
 		interrupted = func() error { return nil }
@@ -103,10 +102,10 @@ func Open(dir string, interrupted func() error) (_ *Dir, err error) {
 	return d, nil
 }
 
-// Recover ends what a killed transaction began in a directory, if there is such.
+// Recover completes or undoes the changes of a killed transaction in a directory, if there is one.
 func Recover(dir string, interrupted func() error) error {
 	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
-		return nil // no journal, or a directory that is for others to complain of
+		return nil // no journal, or an invalid directory that other code reports
 	}
 	d, err := Open(dir, interrupted)
 	if err != nil {
@@ -115,7 +114,7 @@ func Recover(dir string, interrupted func() error) error {
 	return d.Close()
 }
 
-// Close lets others write to the directory. Unless something was written, it leaves no trace.
+// Close releases the directory. Unless something was written, it removes directories that Open has created.
 func (d *Dir) Close() error {
 	var err error
 	if !d.left {
@@ -128,7 +127,7 @@ func (d *Dir) Close() error {
 	return err
 }
 
-// Is reports whether it is the directory of that path.
+// Is reports whether d is the directory at a path.
 func (d *Dir) Is(dir string) bool {
 	own, err := d.root.Stat(".")
 	other, errOther := os.Stat(dir)
@@ -141,20 +140,19 @@ func (d *Dir) ReadFile(name string) ([]byte, error) {
 	return data, d.named(err)
 }
 
-// Exists reports whether there is anything of that name.
+// Exists reports whether any file has that name.
 func (d *Dir) Exists(name string) bool {
 	_, err := d.root.Lstat(name)
 	return err == nil
 }
 
-// Sum is the SHA-256 sum of a text, in hexadecimal.
+// Sum returns the SHA-256 sum of text in hexadecimal.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Sum is the sum of a regular file, "" if there is none of that name, and a word that is no sum if there is something
-// else.
+// Sum returns the sum of a regular file, and "" for a missing one. For other files it returns a word that is not a sum.
 func (d *Dir) Sum(name string) string {
 	text, err := ownfile.Read(d.root, name)
 	switch {
@@ -166,8 +164,8 @@ func (d *Dir) Sum(name string) string {
 	return Sum(text)
 }
 
-// Changed returns the files whose content is not there already. It shows look the text of each, by its number and from
-// several goroutines.
+// Changed returns the files whose content differs. It calls look with the index and the content of each file, from several
+// goroutines.
 func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted func() error, step func(done, total int)) ([]File, error) {
 	same := make([]bool, len(files))
 	err := concurrently(len(files), func(i int) error {
@@ -192,8 +190,8 @@ func (d *Dir) Changed(files []File, look func(i int, text []byte), interrupted f
 	return changed, err
 }
 
-// Write makes the changes, all or none of them. What interrupted says before everything lies beside its place undoes
-// all. Killed after that, it may have changed some of the directories, and the next run into each does the rest there.
+// Write applies all changes or none. An error of interrupted undoes them until the staged files are complete. If the program
+// is killed later, some directories may be changed. The next run into each of them completes the changes.
 func Write(all []Changes, interrupted func() error, step func(done, total int)) error {
 	plans, err := plansFor(all)
 	if err == nil {
@@ -202,7 +200,7 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 	if err == nil {
 		err = interrupted()
 	}
-	// From the first journal that says so on there is no way back.
+	// The first committed journal is the point of no return.
 	committed := 0
 	for err == nil && committed < len(all) {
 		if err = all[committed].Dir.commit(); err == nil {
@@ -222,7 +220,7 @@ func Write(all []Changes, interrupted func() error, step func(done, total int)) 
 	return err
 }
 
-// finish does what has been committed.
+// finish applies a committed plan.
 func (d *Dir) finish(p plan) error {
 	d.written = true
 	err := p.finish(d)
@@ -230,9 +228,9 @@ func (d *Dir) finish(p plan) error {
 	return err
 }
 
-// plansFor are the plans of all directories.
+// plansFor returns the plans of all directories.
 func plansFor(all []Changes) ([]plan, error) {
-	plans := make([]plan, len(all)) // of those behind an error there is nothing to undo
+	plans := make([]plan, len(all)) // empty plans behind an error have nothing to undo
 	for i, c := range all {
 		c.Write = distinct(c.Write)
 		all[i].Write = c.Write
@@ -273,7 +271,7 @@ func plansFor(all []Changes) ([]plan, error) {
 	return plans, nil
 }
 
-// distinct are the files without those whose names came before.
+// distinct removes files with the name of an earlier one.
 func distinct(files []File) []File {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(files), func(f File) bool {
@@ -283,8 +281,7 @@ func distinct(files []File) []File {
 	})
 }
 
-// missing are the folders on the way to a folder that are to be made, the outermost first. A link in the place of one
-// is an error.
+// missing returns the missing parents of a folder, outermost first. A link in place of a folder is an error.
 func (d *Dir) missing(folder string) ([]string, error) {
 	var missing []string
 	for ; folder != "."; folder = path.Dir(folder) {
@@ -302,10 +299,10 @@ func (d *Dir) missing(folder string) ([]string, error) {
 	return missing, nil
 }
 
-// at is a path as messages have it.
+// at returns a path for messages.
 func (d *Dir) at(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 
-// named is an error of the root with the path as messages have it.
+// named returns an error of the root with the path for messages.
 func (d *Dir) named(err error) error {
 	if p, ok := err.(*fs.PathError); ok {
 		return &fs.PathError{Op: strings.TrimSuffix(p.Op, "at"), Path: d.at(p.Path), Err: p.Err}
@@ -313,8 +310,7 @@ func (d *Dir) named(err error) error {
 	return err
 }
 
-// stage writes all files beside their places. Most of the time goes by while the disk writes, so several are under way at
-// once.
+// stage writes all staged files, several at once, because most of the time is spent waiting for the disk.
 func stage(all []Changes, plans []plan, interrupted func() error, step func(done, total int)) error {
 	type piece struct{ dir, file int }
 	var pieces []piece
@@ -340,7 +336,7 @@ func stage(all []Changes, plans []plan, interrupted func() error, step func(done
 	}, func(done int) { step(done, len(pieces)) })
 }
 
-// writeNew writes the file that is to take the place of another, with the permissions of that.
+// writeNew writes a staged file with the permissions of the file that it replaces.
 func (d *Dir) writeNew(name, staged string, data []byte) error {
 	mode, replaces := fs.FileMode(0o666), false
 	switch old, err := d.root.Lstat(name); {
@@ -356,13 +352,13 @@ func (d *Dir) writeNew(name, staged string, data []byte) error {
 		return d.named(err)
 	}
 	if replaces {
-		err = f.Chmod(mode) // the process' mask was taken off it
+		err = f.Chmod(mode) // the umask has removed some permissions
 	}
 	_, errWrite := f.Write(data)
 	return errors.Join(err, errWrite, f.Sync(), f.Close())
 }
 
-// makeDirs makes a directory and those above it, and returns those that were not there, the innermost first.
+// makeDirs creates a directory with its parents, and returns the created ones, innermost first.
 func makeDirs(dir string) ([]string, error) {
 	var made []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
@@ -374,7 +370,7 @@ func makeDirs(dir string) ([]string, error) {
 	return made, os.MkdirAll(dir, 0o777)
 }
 
-// removeDirs removes directories that nobody has put anything into.
+// removeDirs removes empty directories.
 func removeDirs(dirs []string) {
 	for _, d := range dirs {
 		_ = os.Remove(d)

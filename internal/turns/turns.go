@@ -1,7 +1,6 @@
-// Package turns answers: how many times longer does one way take than another, on a busy machine? Only benchmarks
-// import it.
+// Package turns compares the speed of several ways on a busy machine. Only benchmarks import it.
 //
-// All sides take turns within one run, so that a machine that slows down slows all of them: read the ratios.
+// All sides take turns within one run, so a slow phase of the machine slows all of them. Read the ratios.
 //
 //	sides := []*turns.Side{{Name: "DeepCopy", Run: deepCopy}, {Name: "Apply", Run: apply}}
 //	turns.Compare(b, "a Pod", sides)
@@ -16,26 +15,26 @@ import (
 	"time"
 )
 
-// Side is one way to do what a benchmark compares.
+// Side is one of the ways that a benchmark compares.
 type Side struct {
 	Name string
 	Run  func() error
 
-	ns []float64 // of one run, a value each turn
+	ns []float64 // the time of one run, for each turn
 }
 
-// Quick returns the lower quartile of the turns, in nanoseconds a run: other programs only ever make a turn slower.
+// Quick returns the lower quartile of the turns, in nanoseconds per run. Other programs only make a turn slower.
 func (s *Side) Quick() float64 {
 	sorted := slices.Sorted(slices.Values(s.ns))
 	return sorted[len(sorted)/4]
 }
 
-// Allocations returns how many allocations one run makes.
+// Allocations returns the number of allocations per run.
 func (s *Side) Allocations() int {
 	return int(testing.AllocsPerRun(5, func() { _ = s.Run() }))
 }
 
-// Take gives every side forty turns of some milliseconds, one side after the other, in each round of the benchmark.
+// Take gives every side forty turns of some milliseconds in each round of the benchmark, in alternation.
 func Take(b *testing.B, sides []*Side) {
 	b.Helper()
 	const turns, turn = 40, 4 * time.Millisecond
@@ -52,10 +51,11 @@ func Take(b *testing.B, sides []*Side) {
 			s.ns = append(s.ns, float64(time.Since(start).Nanoseconds())/float64(n))
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of a round of all sides
+	b.ReportMetric(0, "ns/op") // hides the time of a round of all sides
 }
 
-// Compare takes the turns, reports every side as a multiple of the first one, and logs a table with the allocations.
+// Compare takes the turns and reports every side as a multiple of the first one. It logs a table with the allocations. It
+// fails the benchmark on an error of a side.
 func Compare(b *testing.B, title string, sides []*Side) {
 	b.Helper()
 	Take(b, sides)

@@ -1,5 +1,5 @@
-// Package unions is the table of the API types of which an object may set one field of several. Struct tags do not tell them;
-// the rules are those of the API server's validation (Kubernetes v1.36 pkg/apis).
+// Package unions is the table of the API types in which an object may set one of several fields. Struct tags do not declare
+// them. The rules come from the API server's validation (Kubernetes v1.36 pkg/apis).
 package unions
 
 import (
@@ -26,8 +26,8 @@ func Pod() map[reflect.Type][]schema.Union {
 	}
 }
 
-// All returns the unions of all kinds of Kubernetes that this table knows: those of Pod, handlers of probes and of the
-// lifecycle, strategies of updates, and the metrics of autoscalers.
+// All returns all unions of this table. It adds to Pod the handlers of probes and of the lifecycle, strategies of updates, and
+// the metrics of autoscalers.
 func All() map[reflect.Type][]schema.Union {
 	all := Pod()
 	handler := []schema.Union{{Name: "handler", Members: schema.FieldNames(reflect.TypeFor[corev1.ProbeHandler]())}}
@@ -48,7 +48,7 @@ func All() map[reflect.Type][]schema.Union {
 	return all
 }
 
-// chosen is a member that belongs to one value of the field type.
+// chosen returns the union of a member that belongs to one value of the field type.
 func chosen(when, member string) schema.Union {
 	return schema.Union{Name: member, Members: []string{member}, Discriminator: "type", When: when}
 }

@@ -16,47 +16,44 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Feed reads what render renders, however many files there are, and holds few of them at a time. A TrainJob
-// can be rendered when all runtimes are known, and one may stand in the very last file. So each file is
-// looked at twice: first all of them, for runtimes, of which most show none and are not parsed; then, for
-// TrainJobs, one after the other.
+// Feed reads the inputs of a rendering in two passes, and holds few files at a time. A TrainJob needs all runtimes, and one
+// may stand in the last file. The first pass collects runtimes: it skips the parsing of files that show none. The second pass
+// reads the TrainJobs in order.
 type Feed struct {
 	fsys  fs.FS
 	stdin io.Reader
 	in    *Input
 	files []feedFile
-	Jobs  int // how many of the files are looked at for TrainJobs: the first ones
-	held  int // how much text the first look has kept
+	Jobs  int // the number of files that may hold TrainJobs; they come first
+	held  int // the size of the data that the first pass keeps, in bytes
 	first map[fieldpath.Object]place
 	again []again
-	// What was found, in the order in which it is reported: of the files for TrainJobs, of those for runtimes
-	// only, and of the patches.
+	// The findings, in the order of the report: for the files of TrainJobs, the files of runtimes, and the patches.
 	listed, decoded, added [2]finding.List
 	patches                finding.List
 }
 
-// feedFile is a file between the two looks.
+// feedFile is a file between the two passes.
 type feedFile struct {
 	name    string
-	named   bool     // a path names it, and not only its directory
-	once    bool     // it cannot be read again
-	decoded *Decoded // what the first look has kept; nil if the file is to be read anew
+	named   bool     // the command line names the file itself, not only its directory
+	once    bool     // the file cannot be read again
+	decoded *Decoded // the result of the first pass; nil to read the file again
 }
 
-// place is where an object stands: the number of its file, and of the document within.
+// place is the position of an object: the number of its file, and of the document in that file.
 type place struct{ file, document int }
 
-// again is a TrainJob whose name another one had before.
+// again is a TrainJob with the name of an earlier one.
 type again struct {
 	finding *finding.Finding
 	first   place
 }
 
-// feedLimit is how much text of files with runtimes and TrainJobs is kept from the first look to the second, so
-// that one large stream is parsed once.
+// feedLimit is the most data, in bytes, that the first pass keeps for the second. One large stream is then parsed only once.
 const feedLimit = 8 << 20
 
-// NewFeed takes the first look. The input is complete then, but for the TrainJobs.
+// NewFeed runs the first pass. Then in is complete except for the TrainJobs.
 func NewFeed(s Source, in *Input) *Feed {
 	f := &Feed{in: in, first: map[fieldpath.Object]place{}}
 	f.fsys, f.stdin = s.Inputs()
@@ -78,7 +75,7 @@ func NewFeed(s Source, in *Input) *Feed {
 	return f
 }
 
-// look is what the first look saw: nothing, if the file has no runtime and can be read again.
+// look is the result of the first pass. It is empty for a file without a runtime that can be read again.
 type look struct {
 	*Decoded
 	once bool // the file cannot be read again
@@ -102,7 +99,7 @@ func (f *Feed) look(i int) look {
 	return look{&d, once}
 }
 
-// take takes in the runtimes of a file.
+// take adds the runtimes of a file to the input.
 func (f *Feed) take(i int, l look) {
 	if l.Decoded == nil {
 		return
@@ -133,15 +130,14 @@ func (f *Feed) take(i int, l look) {
 	}
 }
 
-// Fed is a TrainJob or a JobSet on its way, and the number of its file.
+// Fed is a TrainJob or a JobSet, with the number of its file.
 type Fed struct {
 	Job    Job
 	JobSet *JobSet // instead of a TrainJob
 	File   int
 }
 
-// Objects takes the second look, and yields the TrainJobs with their defaults filled in, and the JobSets if they
-// are asked for.
+// Objects runs the second pass. It yields the TrainJobs with their defaults, and the JobSets if jobSets is true.
 func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
 	return func(yield func(Fed) bool) {
 		parallel.Ordered(f.Jobs, f.read, func(i int, d Decoded) {
@@ -182,7 +178,7 @@ func (f *Feed) read(i int) Decoded {
 	return f.in.aliases.decode(f.in.flags, file.name, data, file.named)
 }
 
-// admit makes a TrainJob ready for rendering, or reports why it is none.
+// admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.
 func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	o.Namespace = f.in.flags.NamespaceOf(o.Namespace)
 	if o.Name == "" {
@@ -201,8 +197,8 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	return true
 }
 
-// sayTwice reports the TrainJobs whose names others had before. Where those stand was not kept, and they are
-// looked up together, file by file.
+// sayTwice reports the duplicate TrainJobs. Feed does not keep the positions of the first ones, so sayTwice reads their files
+// again, each once.
 func (f *Feed) sayTwice() {
 	found := slices.Clone(f.again)
 	slices.SortStableFunc(found, func(a, b again) int { return a.first.file - b.first.file })
@@ -220,7 +216,7 @@ func (f *Feed) sayTwice() {
 	}
 }
 
-// Findings are what reading found.
+// Findings returns the findings of both passes.
 func (f *Feed) Findings() finding.List {
 	return slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],

@@ -1,4 +1,4 @@
-// This file answers which flags say what to read, and in which namespace an object is.
+// This file reads the flags that select the input, and resolves the namespace of an object.
 
 package workspace
 
@@ -16,16 +16,16 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Flags are the flags that say what to read.
+// Flags are the flags that select the input.
 type Flags struct {
 	Files, Runtimes, Patches []string
 	Recursive                bool
 	Namespace                string
 	Spelled                  bool            // see Input.Spelled
-	Kinds                    []manifest.Kind // to read besides those of the Trainer
+	Kinds                    []manifest.Kind // to read in addition to the kinds of the Trainer
 }
 
-// CheckPaths refuses paths that can only be mistakes.
+// CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.
 func (flags Flags) CheckPaths() error {
 	stdin := 0
 	for _, path := range slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()) {
@@ -42,7 +42,7 @@ func (flags Flags) CheckPaths() error {
 	return CheckNamespace(flags.Namespace)
 }
 
-// ManagerOf reads a [NAME=]FILE: a manager, or "", and where its patch stands.
+// ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {
 	if manager, file, named := strings.Cut(patch, "="); named {
 		return manager, file
@@ -50,7 +50,7 @@ func ManagerOf(patch string) (manager, file string) {
 	return "", patch
 }
 
-// PatchFiles are the files of the patches.
+// PatchFiles returns the files of the patches.
 func (flags Flags) PatchFiles() []string {
 	files := make([]string, len(flags.Patches))
 	for i := range files {
@@ -59,7 +59,7 @@ func (flags Flags) PatchFiles() []string {
 	return files
 }
 
-// CheckNamespace refuses what cannot be the name of a namespace.
+// CheckNamespace returns an error if name is not empty and not a valid name of a namespace.
 func CheckNamespace(name string) error {
 	if name == "" || len(validation.IsDNS1123Label(name)) == 0 {
 		return nil
@@ -67,8 +67,8 @@ func CheckNamespace(name string) error {
 	return fmt.Errorf("-n: invalid value %q: must be a lower-case RFC 1123 label", name)
 }
 
-// InNamespace gives an object of the Trainer, or of a further kind, the namespace that it is in when it names none, so that
-// all findings call it by one name.
+// InNamespace sets the namespace of an object of the Trainer, or of a further kind, that names none. So all findings use one
+// name.
 func (flags Flags) InNamespace(o fieldpath.Object) fieldpath.Object {
 	further := slices.ContainsFunc(flags.Kinds, func(k manifest.Kind) bool { return k.Kind == o.Kind })
 	if o.Name != "" && (further || o.Kind == trainer.TrainJobKind || o.Kind == trainer.TrainingRuntimeKind) {
@@ -77,7 +77,7 @@ func (flags Flags) InNamespace(o fieldpath.Object) fieldpath.Object {
 	return o
 }
 
-// NamespaceOf is the namespace of an object that is in one.
+// NamespaceOf returns the namespace of a namespaced object: its own, the one of the flag, or the default.
 func (flags Flags) NamespaceOf(namespace string) string {
 	return cmp.Or(namespace, flags.Namespace, "default")
 }

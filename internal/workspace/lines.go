@@ -1,4 +1,4 @@
-// This file answers what one line of a file holds, and how much of it a report may show.
+// This file returns lines of the files, and the parts of them that a report may show.
 
 package workspace
 
@@ -8,13 +8,13 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// fileLines are the lines of a file: to be measured, and as far as they may be shown.
+// fileLines returns the lines of a file: complete ones to measure, and the part that a report may quote.
 type fileLines struct {
 	line  func(line int) string
 	quote func(line int, values bool) (string, bool)
 }
 
-// Open returns the text of a file, and notes its lines.
+// Open returns the data of a file and records its lines.
 func (in *Input) Open(s Source, file string) ([]byte, *finding.Finding) {
 	fsys, stdin := s.Inputs()
 	data, unreadable := manifest.Read(fsys, stdin, file)
@@ -31,7 +31,7 @@ func (in *Input) opened(file string, data []byte) {
 	}
 }
 
-// Learn takes over the lines of the files that another input has read.
+// Learn copies the lines of all files that another input has read.
 func (in *Input) Learn(other *Input) {
 	for _, file := range other.Order {
 		if _, known := in.lines[file]; !known {
@@ -41,7 +41,7 @@ func (in *Input) Learn(other *Input) {
 	}
 }
 
-// Line is the line of a file in which a position is.
+// Line returns the line of a position, or "" if the file is unknown.
 func (in *Input) Line(p fieldpath.Position) string {
 	if lines, ok := in.lines[p.File]; ok {
 		return lines.line(p.Line)
@@ -49,7 +49,7 @@ func (in *Input) Line(p fieldpath.Position) string {
 	return ""
 }
 
-// Quote is as much of that line as a report may show.
+// Quote returns the part of that line that a report may show.
 func (in *Input) Quote(p fieldpath.Position, values bool) (string, bool) {
 	if lines, ok := in.lines[p.File]; ok {
 		return lines.quote(p.Line, values)

@@ -11,8 +11,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Locate fills in where the findings of a TrainJob stand in the files: the finding itself, and the
-// claims that it names.
+// Locate sets the positions of the findings of a TrainJob, and of the claims in them.
 func (in *Input) Locate(j Job, findings finding.List) {
 	for i := range findings {
 		f := &findings[i]
@@ -27,11 +26,11 @@ func (in *Input) Locate(j Job, findings finding.List) {
 	}
 }
 
-// position is where a finding stands whose claims have their places. What is found in an object that a
-// controller makes comes from whoever set it last, or else from the TrainJob as a whole.
+// position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
+// the last claim, else the position of the TrainJob's name.
 func (in *Input) position(j Job, f finding.Finding) fieldpath.Position {
 	if f.Code == finding.CodeUnknownJob {
-		f.Path = toReplicatedJob(f.Path) // the cluster names a field that nobody wrote
+		f.Path = toReplicatedJob(f.Path) // the cluster reports a field that no file sets
 	}
 	if IsRuntime(f.Object) {
 		return in.RuntimePosition(j, f.Path)
@@ -49,7 +48,7 @@ func (in *Input) position(j Job, f finding.Finding) fieldpath.Position {
 	}
 }
 
-// toReplicatedJob is the part of a path that leads to an item of replicatedJobs.
+// toReplicatedJob cuts a path behind the item of replicatedJobs.
 func toReplicatedJob(path fieldpath.Path) fieldpath.Path {
 	for i := range path {
 		if path[i] == fieldpath.Field("replicatedJobs") && i+1 < len(path) {
@@ -64,11 +63,11 @@ func IsRuntime(o fieldpath.Object) bool {
 	return o.Kind == trainer.TrainingRuntimeKind || o.Kind == trainer.ClusterTrainingRuntimeKind
 }
 
-// JobSetKind is the kind of the objects of findings on what a TrainJob becomes.
+// JobSetKind is the kind in findings on the JobSet of a TrainJob.
 const JobSetKind = "JobSet"
 
-// resultPosition is where a field of the JobSet comes from: the last patch that sets it, or the
-// runtime's template, or else the TrainJob as a whole.
+// resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
+// returns the position of the TrainJob's name.
 func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	for _, p := range slices.Backward(in.Patches) {
 		if at := p.Base.Append(merge.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
@@ -93,7 +92,7 @@ func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	return j.Document.Position(fieldpath.Fields("metadata", "name"))
 }
 
-// disputed are the claims that a finding is about: not the one of the layer which replaces the others.
+// disputed returns the claims that a finding is about. It omits the layer that shadows the others.
 func disputed(f finding.Finding) []engine.Claim {
 	if f.Code != finding.CodeShadowed {
 		return f.Claims
@@ -102,8 +101,8 @@ func disputed(f finding.Finding) []engine.Claim {
 	return slices.DeleteFunc(slices.Clone(f.Claims), func(c engine.Claim) bool { return c.Layer == last })
 }
 
-// Origin is ClaimPosition, and nowhere, too, for what the API server fills into a runtime: not the
-// nearest field that the file has.
+// Origin returns ClaimPosition, but no position for a runtime's default from the API server. ClaimPosition would return the
+// position of the nearest field in the file.
 func (in *Input) Origin(j Job, c engine.Claim) fieldpath.Position {
 	if c.Layer == merge.RuntimeLayer && !in.runtimeHas(j, c.Source) {
 		return fieldpath.Position{}
@@ -111,8 +110,7 @@ func (in *Input) Origin(j Job, c engine.Claim) fieldpath.Position {
 	return in.ClaimPosition(j, c)
 }
 
-// LastPlace is where the last of the claims stands that stands anywhere: what claims disagree on is a
-// field of the result, and that one is to be looked at.
+// LastPlace returns the last known position of the claims. Claims disagree on a field of the result, and the last one sets it.
 func LastPlace(claims []engine.Claim) fieldpath.Position {
 	for _, c := range slices.Backward(claims) {
 		if c.Position != (fieldpath.Position{}) {
@@ -122,8 +120,7 @@ func LastPlace(claims []engine.Claim) fieldpath.Position {
 	return fieldpath.Position{}
 }
 
-// ClaimPosition is where a claim's source stands. What the API server fills into a TrainJob stands
-// nowhere.
+// ClaimPosition returns the position of a claim's source. A TrainJob's default from the API server has no position.
 func (in *Input) ClaimPosition(j Job, c engine.Claim) fieldpath.Position {
 	if len(c.Source) == 0 || c.Layer == merge.TrainJobLayer && !j.Document.Has(c.Source) {
 		return fieldpath.Position{}
@@ -139,7 +136,8 @@ func (in *Input) runtimeHas(j Job, path fieldpath.Path) bool {
 	return source != nil && (source.Snapshot != nil || source.Document.Has(path))
 }
 
-// RuntimePosition is where a field of a TrainJob's runtime stands, or where the TrainJob names it.
+// RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
+// runtimeRef.
 func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if source := in.SourceOf(j.TrainJob); source != nil {
 		return source.Position(path)
@@ -150,8 +148,7 @@ func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position 
 // patchDepth is the length of the path to an entry of .spec.runtimePatches.
 const patchDepth = 3
 
-// jobPosition is where a field of the TrainJob stands: in its own file, or, for a patch that was laid
-// over it, in that of the patch.
+// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a --patch.
 func (in *Input) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return j.Document.Position(path)

@@ -9,8 +9,7 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Outline is as much of a TrainJob as it takes to find its runtime and its findings' places: of a broken
-// one there is no more.
+// Outline returns the part of a broken TrainJob that locates its runtime and its findings.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	job := &trainer.TrainJob{}
 	meta, _ := fields["metadata"].(map[string]any)
@@ -35,7 +34,7 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	return job
 }
 
-// IsTrainer reports whether a document is of the Trainer's API.
+// IsTrainer reports whether a document belongs to the Trainer's API group.
 func IsTrainer(d *manifest.Document) bool {
 	group, _, _ := strings.Cut(d.APIVersion, "/")
 	return group == trainer.GroupVersion.Group

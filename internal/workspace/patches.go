@@ -1,4 +1,4 @@
-// This file answers which further patches there are, and whose.
+// This file reads the patches of --patch and their managers.
 
 package workspace
 
@@ -31,7 +31,7 @@ func (in *Input) ReadPatches(s Source) {
 	}
 }
 
-// readPatches reads the patches of a file, which are all of the manager that is named for it, if one is.
+// readPatches reads the patches of a file. If manager is set, all of them belong to it.
 func (in *Input) readPatches(s Source, manager, file string) {
 	data, unreadable := in.Open(s, file)
 	if unreadable != nil {
@@ -67,7 +67,7 @@ func (in *Input) readPatches(s Source, manager, file string) {
 	in.Findings = append(in.Findings, findings...)
 }
 
-// FurtherPatches are the patches of the --patch files, for the library.
+// FurtherPatches returns the patches of the --patch files, with their defaults.
 func (in *Input) FurtherPatches() []trainer.RuntimePatch {
 	patches := make([]trainer.RuntimePatch, len(in.Patches))
 	for i := range in.Patches {
@@ -77,8 +77,8 @@ func (in *Input) FurtherPatches() []trainer.RuntimePatch {
 	return patches
 }
 
-// UnknownManager returns the first of the managers who has no patch, and a hint at those who have. It returns "" where
-// something could not be read: such a patch may be there.
+// UnknownManager returns the first manager without a patch, and a hint at the known ones. It returns "" after an error in
+// reading: the patch may stand in the unread part.
 func (in *Input) UnknownManager(managers []string) (name, hint string) {
 	known := in.Managers()
 	for _, name := range managers {
@@ -96,7 +96,7 @@ func (in *Input) UnknownManager(managers []string) (name, hint string) {
 	return "", ""
 }
 
-// Managers are the names of all managers with a patch, each once, in order.
+// Managers returns the sorted names of all managers with a patch, without duplicates.
 func (in *Input) Managers() []string {
 	names := slices.Clone(in.patchers)
 	for i := range in.Patches {
@@ -106,7 +106,7 @@ func (in *Input) Managers() []string {
 	return slices.Compact(names)
 }
 
-// patchedBy notes the managers of a TrainJob.
+// patchedBy records the managers of a TrainJob.
 func (in *Input) patchedBy(job *trainer.TrainJob) {
 	for i := range job.Spec.RuntimePatches {
 		in.patchers = append(in.patchers, job.Spec.RuntimePatches[i].Manager)

@@ -1,4 +1,4 @@
-// This file answers which documents are in the files that paths name.
+// This file reads the documents of the files that the flags name.
 
 package workspace
 
@@ -16,20 +16,19 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// File is one file and what it holds.
+// File is a file with its documents.
 type File struct {
 	Name      string
 	Data      []byte
 	Documents []*manifest.Document
 }
 
-// Source gives files and a standard input: the machine's, or those of a git revision.
+// Source provides files and a standard input: of the machine, or of a git revision.
 type Source interface {
 	Inputs() (files fs.FS, stdin io.Reader)
 }
 
-// Read reads all inputs. It returns findings for all that it cannot read, and an error never: one
-// unreadable file is no reason to be silent about the next one.
+// Read reads all inputs. It reports each unreadable file as a finding and continues with the next one.
 func Read(s Source, flags Flags) *Input {
 	in := New(flags)
 	for _, d := range in.ReadDocuments(s, flags.Files) {
@@ -44,7 +43,7 @@ func Read(s Source, flags Flags) *Input {
 	return in
 }
 
-// Decoded is what one file holds.
+// Decoded is the content of one file.
 type Decoded struct {
 	file      string
 	data      []byte
@@ -53,13 +52,13 @@ type Decoded struct {
 	expanded  int // see manifest.DecodeExpanded
 }
 
-// aliases limits what the YAML aliases of all files of a run stand for, as manifest limits those of one.
+// aliases limits the expansion of YAML aliases in all files of a run, as manifest limits it in one file.
 type aliases struct {
 	expanded  int
-	exhausted atomic.Bool // by a file that was taken: those after it that have aliases need not be decoded
+	exhausted atomic.Bool // set by a file that take has counted: later files with aliases are not decoded
 }
 
-// decode decodes a file, unless the files before it have exhausted the limit.
+// decode decodes a file, unless earlier files have exhausted the limit.
 func (a *aliases) decode(flags Flags, file string, data []byte, named bool) Decoded {
 	if a.exhausted.Load() && manifest.HasAliases(data) {
 		return Decoded{file: file, data: data, expanded: 1}
@@ -67,7 +66,7 @@ func (a *aliases) decode(flags Flags, file string, data []byte, named bool) Deco
 	return flags.decode(file, data, named)
 }
 
-// take counts a decoded file, in the order of the files, and refuses it beyond the limit.
+// take counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
 func (a *aliases) take(d Decoded) Decoded {
 	if d.expanded == 0 {
 		return d
@@ -83,7 +82,7 @@ func (a *aliases) take(d Decoded) Decoded {
 	}}}
 }
 
-// ReadDocuments are the objects of the files that paths name; what reading finds goes to the input.
+// ReadDocuments returns the documents of the files that paths name. It records the files and the findings in the input.
 func (in *Input) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	var documents []*manifest.Document
 	in.ReadFiles(s, paths, func(d Decoded) {
@@ -94,9 +93,8 @@ func (in *Input) ReadDocuments(s Source, paths []string) []*manifest.Document {
 	return documents
 }
 
-// ReadFiles reads the files that paths name, on all cores, and hands them on in order. In a directory
-// there may well be files of another kind; in a file that is named itself, a document that is no object
-// is a mistake.
+// ReadFiles decodes the files that paths name on all cores, and passes them to take in order. A directory may hold files of
+// other kinds. In a file that paths names, a document that is not an object is a mistake.
 func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 	fsys, stdin := s.Inputs()
 	files := in.listFiles(fsys, paths)
@@ -115,7 +113,7 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 	})
 }
 
-// listFiles are the files that paths name and that were not listed before.
+// listFiles returns the files that paths name, without those listed before.
 func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 	files, findings := manifest.Files(fsys, paths, in.flags.Recursive)
 	in.Findings = append(in.Findings, findings...)
@@ -127,7 +125,7 @@ func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 	})
 }
 
-// decode decodes a file. One that a path names itself should hold objects only.
+// decode decodes a file. If paths names the file itself, it must hold objects only.
 func (flags Flags) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
 	d.Documents, d.Findings, d.expanded = manifest.DecodeExpanded(file, data, flags.Kinds)

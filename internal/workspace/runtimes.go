@@ -1,4 +1,4 @@
-// This file answers which runtimes there are, and where each stands.
+// This file collects the runtimes and their positions.
 
 package workspace
 
@@ -15,14 +15,14 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// RuntimeSource is where a runtime stands. A snapshot stands inside a ConfigMap as text, so only the
-// ConfigMap has a place.
+// RuntimeSource is the source of a runtime. A ConfigMap holds a snapshot as a string, so fields of a snapshot have the
+// position of that string.
 type RuntimeSource struct {
 	Document *manifest.Document
-	Snapshot any // the runtime, if it is one that the Trainer has kept for a TrainJob
+	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
 }
 
-// Position is where a field of the runtime stands.
+// Position returns the position of a field of the runtime.
 func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 	if s.Snapshot != nil {
 		path = fieldpath.Fields("data", "runtime")
@@ -30,8 +30,8 @@ func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 	return s.Document.Position(path)
 }
 
-// RuntimeOf returns the runtime of a TrainJob, or else why there is none. Both are nil for a broken runtime, whose own
-// findings say what is wrong with it.
+// RuntimeOf returns the runtime of a TrainJob, or a finding if it is missing. It returns nil for both if the runtime is
+// broken: then the runtime has its own findings.
 func (in *Input) RuntimeOf(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	spec, missing := in.Runtimes.Find(job)
 	if missing != nil && in.Broken[render.RuntimeOf(job)] {
@@ -40,7 +40,7 @@ func (in *Input) RuntimeOf(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec,
 	return spec, missing
 }
 
-// SourceOf is where the runtime of a TrainJob stands: its snapshot, or else the runtime itself; nil if there is none.
+// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
 func (in *Input) SourceOf(job *trainer.TrainJob) *RuntimeSource {
 	if snapshot := in.Sources[render.ObjectOf(job)]; snapshot != nil {
 		return snapshot
@@ -48,8 +48,8 @@ func (in *Input) SourceOf(job *trainer.TrainJob) *RuntimeSource {
 	return in.Sources[render.RuntimeOf(job)]
 }
 
-// AddRuntime adds a runtime, or the snapshot of one, and returns where it stands; nil for any other object. A second one
-// of a name is reported and not kept.
+// AddRuntime adds a runtime or a snapshot and returns its source, or nil for any other object. It reports a duplicate and does
+// not keep it.
 func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	source = &RuntimeSource{Document: d}
 	id, runtime, add := in.ID(d), d.Object, in.Runtimes.Add
@@ -70,7 +70,7 @@ func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept b
 	}
 	switch {
 	case in.Texts && id.Name == "":
-		return source, false // no TrainJob can name it
+		return source, false // no TrainJob can reference it
 	case in.Texts:
 		spec = &trainer.TrainingRuntimeSpec{}
 	case source.Snapshot == nil:
@@ -89,7 +89,7 @@ func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept b
 	return source, true
 }
 
-// setDefaults fills in what the API server fills into a runtime.
+// setDefaults sets the API server's defaults in a runtime.
 func (in *Input) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Document) {
 	plain := ports.Plain(spec)
 	render.DefaultRuntime(spec, d.Sets)
@@ -100,8 +100,8 @@ func (in *Input) setDefaults(spec *trainer.TrainingRuntimeSpec, d *manifest.Docu
 	}
 }
 
-// snapshotOf is the runtime that a ConfigMap holds, and the TrainJob for which the Trainer has kept it;
-// nil for any other ConfigMap, and for one that cannot be read, which is reported.
+// snapshotOf returns the runtime in a ConfigMap, and the TrainJob that the snapshot is for. It returns nil for any other
+// ConfigMap, and for an invalid one, which it reports.
 func (in *Input) snapshotOf(cm *corev1.ConfigMap, d *manifest.Document) (fieldpath.Object, any) {
 	name, runtime, err := manifest.Snapshot(cm)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package workspace holds what a command, a KRM function or a golden case starts from: TrainJobs, runtimes and their
-// snapshots, JobSets and patches. It finds the runtime of a TrainJob, and the line of each field.
+// Package workspace holds the input of a command, a KRM function or a golden case: TrainJobs, runtimes and their snapshots,
+// JobSets and patches. It finds the runtime of a TrainJob and the line of each field.
 package workspace
 
 import (
@@ -17,49 +17,48 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Input is everything that was read: the TrainJobs in the order of the files, the runtimes
-// that they can name, further managers' patches, and what reading found.
+// Input holds the input of a run and its findings. The TrainJobs have the order of the files.
 type Input struct {
 	Jobs     []Job
 	JobSets  []JobSet
 	Runtimes render.Runtimes
 	Sources  map[fieldpath.Object]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
 	Patches  []manifest.Patch
-	patchers []string                                // the managers of the TrainJobs' own patches
-	Broken   map[fieldpath.Object]bool               // runtimes that are there and cannot be read
+	patchers []string                                // the managers of patches in TrainJobs
+	Broken   map[fieldpath.Object]bool               // runtimes that exist but cannot be decoded
 	ByName   map[fieldpath.Object]*manifest.Document // the TrainJobs
-	read     map[string]bool                         // files of -f, which -r may name again
-	Order    []string                                // the files, as they were read
+	read     map[string]bool                         // files of -f; -r may name them again
+	Order    []string                                // the files, in the order of reading
 	lines    map[string]fileLines
 	Refused  []*manifest.Document // TrainJobs that cannot be decoded as a whole
-	Files    []File               // the files of -f, for those who rewrite them
+	Files    []File               // the files of -f, for commands that rewrite them
 	flags    Flags
-	// Spelled leaves out the protocol of ports that the runtime does not spell out. The runtime's CRD
-	// fills it in, so a JobSet shows it; in Jobs and Pods it is a plain default that says nothing.
+	// Spelled omits the protocol of ports that the runtime does not set. The runtime's CRD sets it, so a JobSet shows it. In
+	// Jobs and Pods it is a plain default without information.
 	Spelled  bool
 	Findings finding.List
 	aliases  aliases
-	// NoNotes leaves out what rendering finds worth a note. To say where a finding stands, its file is parsed
-	// once more, which is too much for what nobody sees.
+	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
+	// that stay hidden.
 	NoNotes bool
-	// Texts keeps places and no decoded objects: those are judged by their texts. Broken runtimes count then.
+	// Texts keeps positions and no decoded objects, for rules that judge the files' text. Broken runtimes count then.
 	Texts bool
-	// Last lets the last text of a runtime count, as after kubectl apply. A second one is else reported.
+	// Last lets the last of duplicate runtimes win, as after kubectl apply. Otherwise a duplicate is reported.
 	Last bool
-	// Steady names files in messages without their folders and lines, so that the messages can be recorded.
+	// Steady omits folders and lines from messages, so that golden files can record them.
 	Steady bool
-	// Step is told how many files are read; nil if nobody asks.
+	// Step receives the progress of reading; it may be nil.
 	Step func(verb string, done, total int)
 }
 
-// Job is a TrainJob and the document that it stands in.
+// Job is a TrainJob with its document.
 type Job struct {
 	*trainer.TrainJob
 	Document *manifest.Document
 }
 
-// Layers are what the TrainJob says in the fields of Trainer 2.1, as the API server stores it; nil for one of
-// today's.
+// Layers returns the TrainJob's overrides in the fields of Trainer 2.1, as the API server stores them. It returns nil for a
+// TrainJob of today's API.
 func (j Job) Layers() render.Layers {
 	if j.Document.Overrides == nil {
 		return nil
@@ -69,18 +68,18 @@ func (j Job) Layers() render.Layers {
 	return layers
 }
 
-// JobSet is a JobSet that was given itself, for a rendering of its Jobs and Pods.
+// JobSet is a JobSet of the input, for a rendering of its Jobs and Pods.
 type JobSet struct {
 	*jobset.JobSet
 	Document *manifest.Document
 }
 
-// AsTrainJob gives the JobSet's file the name that a TrainJob of its name has.
+// AsTrainJob returns a TrainJob with the JobSet's name, from which the output file gets its name.
 func (js JobSet) AsTrainJob() *trainer.TrainJob {
 	return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: js.Name, Namespace: js.Namespace}}
 }
 
-// New returns an input into which nothing was read yet.
+// New returns an empty input.
 func New(flags Flags) *Input {
 	return &Input{
 		flags:   flags,
@@ -99,8 +98,7 @@ func (in *Input) progress(verb string, done, total int) {
 	}
 }
 
-// Add takes what one document holds. TrainJobs of files that were named for their runtimes are left
-// aside.
+// Add adds the object of a document. Without jobs, it skips TrainJobs and JobSets: the file was named for its runtimes.
 func (in *Input) Add(d *manifest.Document, jobs bool) {
 	switch o := d.Object.(type) {
 	case *trainer.TrainJob:
@@ -136,8 +134,8 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	}
 }
 
-// AddName notes the name of a TrainJob, if it has one, and the managers of its patches. It reports a second TrainJob of
-// the name, and returns false.
+// AddName records the name of a TrainJob and the managers of its patches. It returns false without a name, and for a
+// duplicate, which it reports.
 func (in *Input) AddName(d *manifest.Document) bool {
 	if o, ok := d.Object.(*trainer.TrainJob); ok {
 		in.patchedBy(o)
@@ -154,7 +152,7 @@ func (in *Input) AddName(d *manifest.Document) bool {
 	return true
 }
 
-// ID is the kind, the namespace and the name of a document's object.
+// ID returns the kind, the namespace and the name of a document's object.
 func (in *Input) ID(d *manifest.Document) fieldpath.Object {
 	id := in.flags.InNamespace(d.ID)
 	switch id.Kind {
@@ -174,7 +172,7 @@ func noName(d *manifest.Document) finding.Finding {
 	}
 }
 
-// duplicate reports the second object of one kind, namespace and name. The other one may be told later.
+// duplicate reports an object with the identity of another one. Pass nil as other to add its position later.
 func (in *Input) duplicate(id fieldpath.Object, d, other *manifest.Document) finding.Finding {
 	at := fieldpath.Fields("metadata", "name")
 	f := finding.Finding{
@@ -185,7 +183,7 @@ func (in *Input) duplicate(id fieldpath.Object, d, other *manifest.Document) fin
 	return in.sayOther(f, other)
 }
 
-// sayOther adds where the first one stands to what duplicate found of the second.
+// sayOther adds the position of the first object to a finding of duplicate.
 func (in *Input) sayOther(f finding.Finding, other *manifest.Document) finding.Finding {
 	if other == nil {
 		return f

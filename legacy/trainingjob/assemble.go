@@ -17,7 +17,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// assemble makes the new objects of what the job's kind decided.
+// assemble returns the new objects by the decisions of the job's kind.
 func (c *conversion) assemble() *Result {
 	c.checkRunPolicy()
 	c.checkNames()
@@ -53,7 +53,7 @@ func (c *conversion) assemble() *Result {
 	return &Result{Runtime: runtime, TrainJob: job}
 }
 
-// trainerRole is the job with the trainer's label, nil where none has it.
+// trainerRole returns the job with the trainer's label, or nil.
 func (c *conversion) trainerRole() *role {
 	for _, r := range c.roles {
 		if r.trains {
@@ -63,7 +63,7 @@ func (c *conversion) trainerRole() *role {
 	return nil
 }
 
-// replicatedJob is one job of the runtime. What changes from run to run goes into the TrainJob.
+// replicatedJob returns a job of the runtime. It moves values that change between runs to the TrainJob.
 func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.ReplicatedJob {
 	out := jobset.ReplicatedJob{Name: r.name, Replicas: 1, Template: batchv1.JobTemplateSpec{Spec: c.jobSpec(r)}}
 	spec := &out.Template.Spec
@@ -108,14 +108,14 @@ func (c *conversion) replicatedJob(r *role, job *trainer.TrainJob) jobset.Replic
 	return out
 }
 
-// What spec.trainer of a TrainJob takes at most.
+// The limits of a TrainJob's spec.trainer.
 const (
 	maxItems = 128
 	maxImage = 500
 )
 
-// fillTrainer moves what changes from run to run from the container that trains into spec.trainer: command,
-// arguments, variables and resources; the image is in both. What a TrainJob does not take stays.
+// fillTrainer moves values that change between runs from the training container to spec.trainer: command, arguments, variables
+// and resources. It copies the image. Values beyond the limits of a TrainJob stay.
 func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container, injected []corev1.EnvVar, path fieldpath.Path) {
 	if len(container.Image) <= maxImage {
 		image := container.Image
@@ -129,7 +129,7 @@ func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container
 	fromFile := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil })
 	own := c.withEnv(c.withoutReserved(container.Env, path), injected, path)
 	if fromFile || len(own) > maxItems {
-		// A TrainJob has no room for them, or loses the file; the runtime does not.
+		// A TrainJob cannot hold them all, or loses the file. The runtime keeps them.
 		kept := len(own) - len(injected)
 		container.Env, own = own[:kept], own[kept:]
 	} else {
@@ -138,7 +138,7 @@ func (c *conversion) fillTrainer(t *trainer.Trainer, container *corev1.Container
 	t.Env = own
 }
 
-// withoutReserved drops the variables that the policy sets over them, as the old controller did.
+// withoutReserved drops the variables that the policy overwrites, as the old controller did.
 func (c *conversion) withoutReserved(env []corev1.EnvVar, path fieldpath.Path) []corev1.EnvVar {
 	if c.ml.Torch == nil {
 		return env
@@ -162,7 +162,7 @@ func (c *conversion) moveCommand(t *trainer.Trainer, container *corev1.Container
 	}
 }
 
-// trainJob is the TrainJob, without what comes from the Pods.
+// trainJob returns the TrainJob without values from the Pods.
 func (c *conversion) trainJob() *trainer.TrainJob {
 	group, kind := trainer.SchemeGroupVersion.Group, trainer.TrainingRuntimeKind
 	job := &trainer.TrainJob{
@@ -198,7 +198,7 @@ func (c *conversion) trainJob() *trainer.TrainJob {
 	return job
 }
 
-// checkMetadata reports what of the metadata stays behind.
+// checkMetadata reports the metadata that the new objects lack.
 func (c *conversion) checkMetadata() {
 	metadata := fieldpath.Fields("metadata")
 	if len(c.meta.OwnerReferences) > 0 {
@@ -214,14 +214,13 @@ func (c *conversion) checkMetadata() {
 	}
 }
 
-// maxLabel is the most that a DNS label takes, and randomSuffix what the Job controller adds to the name
-// of a Pod.
+// maxLabel is the limit of a DNS label. randomSuffix stands for the Job controller's suffix of a Pod's name.
 const (
 	maxLabel     = 63
 	randomSuffix = "-abcde"
 )
 
-// checkNames asks for names of Pods that JobSet takes: they are longer than those of the old controller.
+// checkNames reports names of Pods that are too long. JobSet's names are longer than the old controller's.
 func (c *conversion) checkNames() {
 	for _, r := range c.roles {
 		job, pod := int32(0), r.count-1

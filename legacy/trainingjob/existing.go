@@ -18,11 +18,10 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// defaultManager is whose patch fits the runtime to the job: the one of whoever writes TrainJobs.
+// defaultManager is the manager of the patch that adapts the runtime to the job: the SDK's, which writes TrainJobs.
 const defaultManager = "trainer.kubeflow.org/kubeflow-sdk"
 
-// useRuntime lets the TrainJob run on an existing runtime. What a TrainJob cannot say, and the runtime does
-// not, is reported.
+// useRuntime converts the job for an existing runtime. It reports fields that a TrainJob lacks and the runtime does not have.
 func (c *conversion) useRuntime(job *trainer.TrainJob) {
 	kind := cmp.Or(c.opts.RuntimeKind, trainer.ClusterTrainingRuntimeKind)
 	job.Spec.RuntimeRef.Name, job.Spec.RuntimeRef.Kind = c.opts.RuntimeName, &kind
@@ -46,7 +45,7 @@ func (c *conversion) useRuntime(job *trainer.TrainJob) {
 	template := c.template(r, true)
 	main := containerOf(&template.Spec, node)
 	if main == nil {
-		return // its name is taken, which is reported
+		return // the duplicate name is reported
 	}
 	path := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main))
 	c.fillTrainer(job.Spec.Trainer, main, r.env(r.main), path)
@@ -56,8 +55,7 @@ func (c *conversion) useRuntime(job *trainer.TrainJob) {
 	job.Spec.RuntimePatches = patches(cmp.Or(c.opts.Manager, defaultManager), found.job, template, main)
 }
 
-// found is what the existing runtime has for the Pods of a job; all but the name is empty where the
-// runtime is not known.
+// found holds the parts of the existing runtime for the Pods of a job. All but job are nil if the runtime is unknown.
 type found struct {
 	job       string
 	replicas  *jobset.ReplicatedJob
@@ -65,7 +63,7 @@ type found struct {
 	container *corev1.Container
 }
 
-// existing looks the trainer's job up, and asks for the right policy.
+// existing finds the trainer's job in the runtime, and checks the policy.
 func (c *conversion) existing() found {
 	if c.opts.Runtime == nil {
 		return found{job: node}
@@ -91,7 +89,7 @@ func (c *conversion) existing() found {
 	return f
 }
 
-// policyName is the name of a runtime's policy.
+// policyName returns the name of a runtime's policy.
 func policyName(p trainer.MLPolicySource) string {
 	v := reflect.ValueOf(p)
 	for i := range v.NumField() {
@@ -102,29 +100,29 @@ func policyName(p trainer.MLPolicySource) string {
 	return "none"
 }
 
-// onlyRuntime reports what only a runtime of the job's own can say.
+// onlyRuntime reports a field that only the job's own runtime can have.
 func (c *conversion) onlyRuntime(path fieldpath.Path, message string) {
 	c.add(finding.CodeRuntimeOnly, finding.Error, path, message, "leave the name of the runtime out, and have a runtime made for the job")
 }
 
-// decides reports what the existing runtime says, be it otherwise.
+// decides reports a field that the existing runtime decides, possibly with another value.
 func (c *conversion) decides(path fieldpath.Path, message string) {
 	c.add(finding.CodeRuntimeDecides, finding.Warning, path, message, "look at the runtime, or leave its name out and have one made for the job")
 }
 
-// fate says how a field of a Pod reaches one of an existing runtime.
+// fate is the way in which a Pod's field reaches the existing runtime.
 type fate int
 
 const (
-	runtimeOnly fate = iota // a runtime alone can say it
+	runtimeOnly fate = iota // only a runtime can have it
 	byPatch                 // in a patch of the TrainJob
 	byTrainer               // in its spec.trainer
-	harmless                // the runtime decides, and the program hardly sees it
-	elsewhere               // reported, or carried, in another way
+	harmless                // the runtime decides, and programs do not depend on it
+	elsewhere               // reported or converted in another way
 )
 
-// podFates are those of the fields of a PodSpec, containerFates those of the container that trains; a
-// field that is not here is one for a runtime.
+// podFates returns the fates of a PodSpec's fields, and containerFates the fates of the training container's fields. Other
+// fields are runtimeOnly.
 func podFates() map[string]fate {
 	return map[string]fate{
 		"serviceAccountName": byPatch, "volumes": byPatch, "imagePullSecrets": byPatch, "securityContext": byPatch,
@@ -141,8 +139,8 @@ func containerFates() map[string]fate {
 	}
 }
 
-// checkContainer reports what of the container that trains a TrainJob cannot say. What spec.trainer took is
-// out of it already, but for the image.
+// checkContainer reports fields of the training container that a TrainJob lacks. fillTrainer has moved the values of
+// spec.trainer, except the image.
 func (c *conversion) checkContainer(container, has *corev1.Container, path fieldpath.Path) {
 	rest := *container
 	if len(rest.Image) <= maxImage {
@@ -175,8 +173,8 @@ func containsEqual(pod *corev1.PodSpec, container *corev1.Container) bool {
 	return pod != nil && slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool { return reflect.DeepEqual(c, *container) })
 }
 
-// checkFields reports the fields that are not to be carried and that the runtime has otherwise, or that it
-// may have otherwise where it is not known. has is a nil pointer then.
+// checkFields reports unconvertible fields in which the runtime differs, or may differ if it is unknown. In that case has is a
+// nil pointer.
 func (c *conversion) checkFields(fields, has any, path fieldpath.Path, fates map[string]fate) {
 	mine, theirs := asMap(fields), asMap(has)
 	for _, name := range slices.Sorted(maps.Keys(mine)) {
@@ -193,11 +191,11 @@ func (c *conversion) checkFields(fields, has any, path fieldpath.Path, fates map
 	}
 }
 
-// asMap is the JSON object of a value, without empty fields.
+// asMap returns the JSON object of a value, without empty fields.
 func asMap(v any) map[string]any {
 	out := map[string]any{}
 	if text, err := json.Marshal(v); err == nil {
-		_ = json.Unmarshal(text, &out) // what was just encoded
+		_ = json.Unmarshal(text, &out) // decodes its own encoding
 	}
 	for name, value := range out {
 		if m, ok := value.(map[string]any); value == nil || ok && len(m) == 0 {
@@ -207,7 +205,7 @@ func asMap(v any) map[string]any {
 	return out
 }
 
-// checkRunsAlike compares how Jobs restart and end.
+// checkRunsAlike compares the restarts and the end of the Jobs.
 func (c *conversion) checkRunsAlike(r *role, f found) {
 	run := fieldpath.Fields("spec", "runPolicy")
 	if c.gangScheduler() != "" && (f.replicas == nil || c.opts.Runtime.PodGroupPolicy == nil) {
@@ -236,7 +234,7 @@ func (c *conversion) checkRunsAlike(r *role, f found) {
 	}
 }
 
-// orSix is a Job's backoff limit with its default.
+// orSix returns a Job's backoff limit with its default.
 func orSix(limit *int32) *int32 {
 	if six := int32(6); limit == nil {
 		return &six
@@ -255,7 +253,7 @@ func (c *conversion) limitText(r *role) string {
 	}
 }
 
-// patches are the job's patch of the runtime; none where nothing is to be patched.
+// patches returns the job's patch of the runtime, or nil for an empty patch.
 func patches(manager, job string, t corev1.PodTemplateSpec, main *corev1.Container) []trainer.RuntimePatch {
 	s := &t.Spec
 	pod := &trainer.PodSpecPatch{

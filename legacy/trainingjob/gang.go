@@ -11,11 +11,11 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// volcanoScheduler is how Pods name that scheduler.
+// volcanoScheduler is the name of Volcano in Pods.
 const volcanoScheduler = "volcano"
 
-// gangScheduler is the scheduler that starts the Pods together; empty where none does. The old operator
-// had one for all jobs, and read of a schedulingPolicy what that one knows.
+// gangScheduler returns the scheduler that starts the Pods together, or "". The old operator had one for all jobs, and read
+// only that scheduler's fields of a schedulingPolicy.
 func (c *conversion) gangScheduler() GangScheduler {
 	p := c.run.SchedulingPolicy
 	if c.opts.Gang != "" || p == nil {
@@ -32,7 +32,7 @@ func (c *conversion) gangScheduler() GangScheduler {
 	return Coscheduling
 }
 
-// gang is the runtime's gang policy, with what it takes beside it: the annotations of the JobSet.
+// gang returns the runtime's gang policy, and the annotations of the JobSet for it.
 func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[string]string) {
 	p := c.run.SchedulingPolicy
 	scheduler := c.gangScheduler()
@@ -92,7 +92,7 @@ func (c *conversion) gang() (policy *trainer.PodGroupPolicy, annotations map[str
 	return policy, annotations
 }
 
-// ganged gives the Pods of a gang their scheduler and priority class.
+// ganged sets the scheduler and the priority class of a gang's Pods.
 func (c *conversion) ganged(r *role, pod *corev1.PodSpec) {
 	if c.gangScheduler() == Coscheduling && pod.SchedulerName == "" {
 		c.changed(r.path(fieldpath.Field("schedulerName")), fmt.Sprintf("the old operator wrote the name of its gang scheduler into the Pods, and the Trainer leaves those of %s to the cluster's default scheduler", r.name),

@@ -7,8 +7,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// jax converts a JAXJob (training-operator v1.9.3 pkg/controller.v1/jax): it has workers only, and is done
-// when all of them are. Trainer's policy sets variables of other names beside these.
+// jax converts a JAXJob (training-operator v1.9.3 pkg/controller.v1/jax). It has workers only, and ends when all of them end.
+// Trainer's policy adds variables of other names.
 func (c *conversion) jax(job *kubeflow.JAXJob) {
 	c.read(framework{
 		kind: kubeflow.JAXJobKind, label: "jax", specs: "jaxReplicaSpecs", types: []kubeflow.ReplicaType{kubeflow.JAXJobReplicaTypeWorker},

@@ -14,7 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Labels of the Pods of a JobSet that say what those of the old controller said.
+// Labels of a JobSet's Pods that correspond to the old controller's labels.
 const (
 	jobSetName    = "jobset.sigs.k8s.io/jobset-name"
 	replicatedJob = "jobset.sigs.k8s.io/replicatedjob-name"
@@ -24,8 +24,8 @@ const (
 	oldPrefix = "training.kubeflow.org/"
 )
 
-// newLabel is the label that now says what the old one said; empty where none does. The number of a Pod
-// among those of its type is only said where a job has a single type.
+// newLabel returns the new label for an old one, or "". A Pod's number in its type has a label only in a job with a single
+// type.
 func (c *conversion) newLabel(old string) string {
 	switch old {
 	case kubeflow.JobNameLabel:
@@ -41,7 +41,7 @@ func (c *conversion) newLabel(old string) string {
 				return ""
 			}
 			if r.apart {
-				now = jobIndexLabel // which is 0 of the master, as its index
+				now = jobIndexLabel // 0 for the master, like its index
 			}
 		}
 		return now
@@ -49,7 +49,7 @@ func (c *conversion) newLabel(old string) string {
 	return ""
 }
 
-// newValue is the value of the new label where the old one had the given value.
+// newValue returns the value of the new label for a value of the old one.
 func (c *conversion) newValue(label, value string) (string, bool) {
 	if label != kubeflow.ReplicaTypeLabel {
 		return value, true
@@ -62,7 +62,7 @@ func (c *conversion) newValue(label, value string) (string, bool) {
 	return "", false
 }
 
-// labels takes the old controller's own labels off a template: it writes them over whatever stands there.
+// labels removes the old controller's labels from a template. The old controller overwrote them.
 func (c *conversion) labels(t *corev1.PodTemplateSpec, metadata fieldpath.Path) {
 	for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
 		if strings.HasPrefix(name, oldPrefix) {
@@ -83,7 +83,7 @@ func (c *conversion) labelHelp(name string) string {
 	return "remove it"
 }
 
-// relabelRef writes a field reference to a label of the old controller anew.
+// relabelRef replaces the label in a field reference to a label of the old controller.
 func (c *conversion) relabelRef(r *role, path *string) {
 	label, ok := strings.CutPrefix(*path, "metadata.labels['"+oldPrefix)
 	if !ok {
@@ -99,7 +99,7 @@ func (c *conversion) relabelRef(r *role, path *string) {
 	*path = "metadata.labels['" + now + "']"
 }
 
-// selectors writes the selectors of a Pod anew that choose Pods by the old controller's labels.
+// selectors replaces the old controller's labels in the selectors of a Pod.
 func (c *conversion) selectors(r *role, pod *corev1.PodSpec) {
 	if a := pod.Affinity; a != nil {
 		for _, terms := range []struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// What the launcher needs to reach the nodes by SSH, for the root of an image that has OpenSSH.
+// The SSH settings by which the launcher reaches the nodes, as root in an image with OpenSSH.
 const (
 	sshd    = "/usr/sbin/sshd"
 	sshPort = 22
 	sshHome = "/root/.ssh"
 )
 
-// mpi converts an MPIJob (training-operator v1.9.3 pkg/controller.v1/mpi). The old launcher started its
-// processes with kubectl exec, the new one starts them by SSH.
+// mpi converts an MPIJob (training-operator v1.9.3 pkg/controller.v1/mpi). The old launcher started its processes with kubectl
+// exec. The new one uses SSH.
 func (c *conversion) mpi(job *kubeflow.MPIJob) {
 	launcher, worker := kubeflow.MPIJobReplicaTypeLauncher, kubeflow.MPIJobReplicaTypeWorker
 	run := job.Spec.RunPolicy
@@ -58,8 +58,8 @@ func (c *conversion) mpi(job *kubeflow.MPIJob) {
 	c.checkSSH()
 }
 
-// mpiRoles are the nodes, where there are any, and the launcher, which waits for them as its old init
-// container did; the Pods of a gang must not wait for each other.
+// mpiRoles returns the nodes, if any, and the launcher. The launcher waits for them, as its old init container did. In a gang
+// it does not, since the Pods of a gang must not wait for each other.
 func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	l := &role{
 		name: launcherJob, replica: launcher, main: launcher.pod().Containers[0].Name, count: 1, trains: true,
@@ -86,8 +86,7 @@ func (c *conversion) mpiRoles(launcher, worker *replica, mainContainer string) {
 	c.serveSSH(n)
 }
 
-// mpiPolicy says how many processes run on how many nodes. The old controller counted the launcher as
-// a node where it has a GPU.
+// mpiPolicy sets the number of processes and of nodes. The old controller counted a launcher with a GPU as a node.
 func (c *conversion) mpiPolicy(slots *int32) {
 	implementation, home := trainer.MPIImplementationOpenMPI, sshHome
 	launcher := c.roles[len(c.roles)-1]
@@ -113,8 +112,8 @@ func (c *conversion) mpiPolicy(slots *int32) {
 	c.nodes = &nodes
 }
 
-// launcherEnv are the variables of the launcher that do not belong to kubectl exec: those that keep it off
-// GPUs that it did not ask for.
+// launcherEnv returns the variables of the launcher that do not belong to kubectl exec. They keep it off GPUs that it did not
+// request.
 func (c *conversion) launcherEnv(r *role, container string) []corev1.EnvVar {
 	if container != r.main || *c.ml.MPI.RunLauncherAsNode {
 		return nil
@@ -122,14 +121,14 @@ func (c *conversion) launcherEnv(r *role, container string) []corev1.EnvVar {
 	return []corev1.EnvVar{value("NVIDIA_VISIBLE_DEVICES", ""), value("NVIDIA_DRIVER_CAPABILITIES", "")}
 }
 
-// serveSSH lets the nodes run sshd, where the old controller let them sleep.
+// serveSSH makes the nodes run sshd. Under the old controller they slept.
 func (c *conversion) serveSSH(r *role) {
 	container := containerOf(r.replica.pod(), r.main)
 	if container == nil {
 		return
 	}
 	if first := &r.replica.pod().Containers[0]; first != container && len(first.Command) == 0 {
-		first.Command, first.Args = []string{"sleep"}, []string{"365d"} // as the old controller did
+		first.Command, first.Args = []string{"sleep"}, []string{"365d"} // like the old controller
 	}
 	field := r.path(fieldpath.Field("containers"), fieldpath.Item("name", r.main), fieldpath.Field("command"))
 	words := strings.Fields(strings.Join(slices.Concat(container.Command, container.Args), " "))
@@ -138,7 +137,7 @@ func (c *conversion) serveSSH(r *role) {
 	})
 	switch {
 	case slices.ContainsFunc(words, func(w string) bool { return path.Base(strings.Trim(w, `;&"'`)) == "sshd" }):
-		return // it serves already, in its own way
+		return // it already runs sshd in its own way
 	case len(container.Command) > 0 && (len(sleeps) != 2 || path.Base(sleeps[0]) != "sleep"):
 		c.refuse(field, fmt.Sprintf("the nodes run %q, and the launcher reaches them by SSH now, so that they must run sshd", words[0]),
 			fmt.Sprintf("remove the command, or let it end in %s -De", sshd))
@@ -153,16 +152,16 @@ func (c *conversion) serveSSH(r *role) {
 	}
 }
 
-// discoverHosts is the script that lists the nodes that run.
+// discoverHosts is the script that lists the running nodes.
 const discoverHosts = "/etc/mpi/discover_hosts.sh"
 
-// gone are the paths that the old controller mounted and that nothing replaces.
+// gone returns the paths that the old controller mounted and the Trainer does not.
 func gone() []string { return []string{discoverHosts, "/etc/mpi/kubexec.sh", "/opt/kube"} }
 
-// rshAgent is how Open MPI starts processes on other nodes.
+// rshAgent sets the program with which Open MPI starts processes on other nodes.
 const rshAgent = "OMPI_MCA_plm_rsh_agent"
 
-// checkMPIPod reports what in the Pods belongs to kubectl exec.
+// checkMPIPod reports the parts of the Pods that belong to kubectl exec.
 func (c *conversion) checkMPIPod(r *role) {
 	for i := range r.replica.pod().Containers {
 		container := &r.replica.pod().Containers[i]
@@ -206,7 +205,7 @@ func goneReason(name string) string {
 	return name + " is of the old way to start processes, by kubectl exec, and nothing mounts it now"
 }
 
-// checkSSH says what the images must have.
+// checkSSH reports the requirements on the images.
 func (c *conversion) checkSSH() {
 	if len(c.roles) == 1 && !*c.ml.MPI.RunLauncherAsNode {
 		return
@@ -227,7 +226,7 @@ func (c *conversion) checkSSH() {
 	}
 }
 
-// notRoot is the field by which the container runs as another user than root; nil where it does not.
+// notRoot returns the field that runs the container as a user other than root, or nil.
 func notRoot(pod *corev1.PodSpec, container *corev1.Container) fieldpath.Path {
 	other := func(user *int64, not *bool) bool {
 		return user != nil && *user != 0 || user == nil && not != nil && *not

@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer 2.3 has no
-// policy for it: it becomes plain replicated jobs.
+// paddle converts a PaddleJob (training-operator v1.9.3 pkg/controller.v1/paddlepaddle). Trainer 2.3 has no policy for it, so
+// it becomes plain replicated jobs.
 func (c *conversion) paddle(job *kubeflow.PaddleJob) {
 	c.read(framework{
 		kind: kubeflow.PaddleJobKind, label: "paddle", specs: "paddleReplicaSpecs",
@@ -36,8 +36,8 @@ func (c *conversion) paddle(job *kubeflow.PaddleJob) {
 	}
 }
 
-// paddleRoles gives the first Pod a job of its own where there are others: it is the rendezvous, and
-// knows itself by its own IP, where the others know it by its name.
+// paddleRoles puts the first of several Pods into its own job. This Pod is the rendezvous. It uses its own IP, while the
+// others use its name.
 func (c *conversion) paddleRoles() []*role {
 	if c.total() == 1 {
 		return []*role{c.one()}
@@ -61,8 +61,8 @@ func (c *conversion) paddleRoles() []*role {
 	return roles
 }
 
-// paddleEnv are the variables of Paddle's launcher: of the collective mode, or, with a Master, of the mode
-// with parameter servers.
+// paddleEnv returns the variables of Paddle's launcher. With a Master, these are for the mode with parameter servers,
+// otherwise for the collective mode.
 func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	first := c.replicas[0]
 	env := []corev1.EnvVar{unbuffered(), value("PADDLE_JOB_ID", c.meta.Name), number("PADDLE_NNODES", c.total())}
@@ -84,8 +84,8 @@ func (c *conversion) paddleEnv(r *role) []corev1.EnvVar {
 	}
 }
 
-// paddleElastic reports what of an elasticPolicy the Trainer cannot do. Without metrics the old controller
-// does nothing with it.
+// paddleElastic reports the parts of an elasticPolicy that the Trainer lacks. The old controller ignored a policy without
+// metrics.
 func (c *conversion) paddleElastic(policy *kubeflow.PaddleElasticPolicy) {
 	if policy == nil {
 		return

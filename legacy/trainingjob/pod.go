@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// template is the Pods' template of a job, with the names that changed written anew. Where rename is set,
-// the container that trains gets the name that the Trainer asks for.
+// template returns the Pod template of a job, with new names and addresses. If rename is set, the training container gets the
+// name that the Trainer requires.
 func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 	t := r.replica.spec.Template.DeepCopy()
 	metadata := r.replica.path.Append(fieldpath.Fields("template", "metadata")...)
@@ -40,7 +40,7 @@ func (c *conversion) template(r *role, rename bool) corev1.PodTemplateSpec {
 	return *t
 }
 
-// rename calls the container that trains node, as the Trainer asks, wherever its name stands.
+// rename renames the training container to node, as the Trainer requires, in all references.
 func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	old := r.main
 	if old == node {
@@ -73,7 +73,7 @@ func (c *conversion) rename(r *role, t *corev1.PodTemplateSpec) {
 	}
 }
 
-// nameBoth writes addresses and field references anew that name what the old controller made.
+// nameBoth replaces old names in addresses and field references.
 func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
 	for _, list := range []struct {
 		field      string
@@ -99,7 +99,7 @@ func (c *conversion) nameBoth(r *role, t *corev1.PodTemplateSpec) {
 	c.selectors(r, &t.Spec)
 }
 
-// oldName is the name that a container had.
+// oldName returns the original name of a container.
 func (c *conversion) oldName(r *role, name string) string {
 	if name == node && containerOf(r.replica.pod(), node) == nil {
 		return r.main
@@ -114,7 +114,7 @@ func (c *conversion) readdress(text *string, path fieldpath.Path) {
 	}
 }
 
-// eachFieldRef goes through the field references of a Pod.
+// eachFieldRef calls visit for the field references of a Pod.
 func eachFieldRef(pod *corev1.PodSpec, visit func(path *string)) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
@@ -132,7 +132,7 @@ func eachFieldRef(pod *corev1.PodSpec, visit func(path *string)) {
 	})
 }
 
-// eachResourceRef goes through the references to containers' resources.
+// eachResourceRef calls visit for the references to containers' resources.
 func eachResourceRef(pod *corev1.PodSpec, visit func(*corev1.ResourceFieldSelector)) {
 	for _, list := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range list {
@@ -171,8 +171,8 @@ func eachDownwardFile(pod *corev1.PodSpec, visit func(*corev1.DownwardAPIVolumeF
 	}
 }
 
-// namePorts gives the unnamed ports of a container names: Trainer 2.3 takes all unnamed ports for one, and
-// writes its own over it. Two ports of one number it takes for one as well.
+// namePorts names the unnamed ports of a container. Trainer 2.3 treats all unnamed ports as one, and overwrites them with its
+// own. It also treats two ports of one number as one.
 func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path) {
 	taken, numbers := map[string]bool{}, map[int32]bool{}
 	for _, p := range container.Ports {
@@ -195,8 +195,8 @@ func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path)
 	}
 }
 
-// withEnv appends the variables of the old controller to those of the container. A name that is there
-// twice keeps its last value, which is the one that a container sees.
+// withEnv appends the variables of the old controller to the container's own. A duplicate keeps its last value, which the
+// container sees.
 func (c *conversion) withEnv(own, injected []corev1.EnvVar, path fieldpath.Path) []corev1.EnvVar {
 	last := map[string]int{}
 	all := append(append([]corev1.EnvVar{}, own...), injected...)

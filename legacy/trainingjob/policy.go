@@ -12,12 +12,12 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// retryable is the first exit code that the restart policy ExitCode takes for retryable; those below are
-// permanent (training-operator v1.9.3 pkg/util/train).
+// retryable is the first exit code that the restart policy ExitCode retries. Smaller ones are permanent errors
+// (training-operator v1.9.3 pkg/util/train).
 const retryable = 128
 
-// podRestart is the restart policy of the Pods. Under ExitCode the old controller made the Pods anew
-// itself, as the Job controller does. A Job takes no Always.
+// podRestart returns the restart policy of the Pods. Under ExitCode the old controller recreated the Pods, as the Job
+// controller does. A Job does not support Always.
 func podRestart(p kubeflow.RestartPolicy) corev1.RestartPolicy {
 	switch p {
 	case kubeflow.RestartPolicyAlways, kubeflow.RestartPolicyOnFailure:
@@ -27,7 +27,7 @@ func podRestart(p kubeflow.RestartPolicy) corev1.RestartPolicy {
 	}
 }
 
-// checkRestarts reports restart policies that no Job has.
+// checkRestarts reports restart policies that Jobs lack.
 func (c *conversion) checkRestarts() {
 	for _, r := range c.replicas {
 		path := r.path.Append(fieldpath.Field("restartPolicy"))
@@ -42,7 +42,7 @@ func (c *conversion) checkRestarts() {
 	}
 }
 
-// jobSpec is what the restart policy and the run policy make of a Job, besides its Pods.
+// jobSpec returns the spec of a Job without its Pods, from the restart policy and the run policy.
 func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 	spec := batchv1.JobSpec{BackoffLimit: c.backoffLimit(r)}
 	if r.replica.spec.RestartPolicy == kubeflow.RestartPolicyExitCode {
@@ -62,7 +62,7 @@ func (c *conversion) jobSpec(r *role) batchv1.JobSpec {
 	return spec
 }
 
-// newName is the name of the container that trains.
+// newName returns the new name of the training container.
 func (c *conversion) newName(r *role) string {
 	if r.trains || c.ml.MPI != nil {
 		return node
@@ -70,8 +70,8 @@ func (c *conversion) newName(r *role) string {
 	return r.main
 }
 
-// backoffLimit is how often Pods may fail. Under Never the old job failed with its first Pod, whatever
-// the limit; without a limit it was tried for ever, where a Job has 6.
+// backoffLimit returns the number of failures of Pods that a Job accepts. Under Never the old job failed with its first Pod,
+// regardless of the limit. Without a limit it retried forever, where a Job's default is 6.
 func (c *conversion) backoffLimit(r *role) *int32 {
 	limit := int32(math.MaxInt32)
 	switch {
@@ -83,8 +83,7 @@ func (c *conversion) backoffLimit(r *role) *int32 {
 	return &limit
 }
 
-// exitCodes fails the job on the exit codes that ExitCode takes for permanent. The others count against
-// the backoff limit.
+// exitCodes fails the job on the permanent exit codes of ExitCode. Other codes count against the backoff limit.
 func exitCodes(container string) *batchv1.PodFailurePolicy {
 	var permanent []int32
 	for code := int32(1); code < retryable; code++ {
@@ -98,8 +97,8 @@ func exitCodes(container string) *batchv1.PodFailurePolicy {
 	}}}
 }
 
-// ends reports whether the end of a job is the end of the JobSet, so that the job may be deleted then: one
-// that is deleted earlier, the JobSet's controller makes anew.
+// ends reports whether the JobSet ends with a job, so that the job may be deleted then. The JobSet's controller recreates a
+// job that is deleted earlier.
 func (c *conversion) ends(r *role) bool {
 	if r.apart && r.count > 1 {
 		return false
@@ -107,13 +106,13 @@ func (c *conversion) ends(r *role) bool {
 	return len(c.roles) == 1 || len(c.targets) == 1 && c.targets[0] == r.name
 }
 
-// leastTTL is how long a finished Job stays at least. The JobSet's controller has to see that it
-// finished; a Job that goes before is made anew.
+// leastTTL is the least lifetime of a finished Job, in seconds. The JobSet's controller must see its end. It recreates a Job
+// that is deleted before.
 const leastTTL = 60
 
-// ttl is after how long finished Jobs are deleted, and their Pods with them; nil is never. The JobSet's own
-// ttlSecondsAfterFinished is not used: Trainer v2.3.0 makes the JobSet of a failed TrainJob anew when it
-// goes (pkg/controller/trainjob_controller.go), and the job runs again.
+// ttl returns the lifetime of finished Jobs and their Pods, or nil for no limit. It does not use the JobSet's own
+// ttlSecondsAfterFinished. Trainer v2.3.0 recreates the deleted JobSet of a failed TrainJob
+// (pkg/controller/trainjob_controller.go), and the job would run again.
 func (c *conversion) ttl() *int32 {
 	ttl := c.run.TTLSecondsAfterFinished
 	if c.cleanPods() == kubeflow.CleanPodPolicyAll {
@@ -134,7 +133,7 @@ func (c *conversion) cleanPods() kubeflow.CleanPodPolicy {
 	return *c.run.CleanPodPolicy
 }
 
-// checkRunPolicy reports what of the run policy is carried otherwise, and what is not.
+// checkRunPolicy reports the fields of the run policy that change or are lost.
 func (c *conversion) checkRunPolicy() {
 	run := fieldpath.Fields("spec", "runPolicy")
 	c.checkRestarts()
@@ -165,7 +164,7 @@ func (c *conversion) checkRunPolicy() {
 	}
 }
 
-// jobs is the number of Jobs.
+// jobs returns the number of Jobs.
 func (c *conversion) jobs() int {
 	n := 0
 	for _, r := range c.roles {
@@ -187,8 +186,8 @@ func (c *conversion) anyEnds() bool {
 	return false
 }
 
-// checkCleanPods reports what becomes of Pods when the job is done. JobSet v0.12.0 deletes those that
-// still run, which is the policy Running.
+// checkCleanPods reports changes in the deletion of Pods at the end of the job. JobSet v0.12.0 deletes running Pods, like the
+// policy Running.
 func (c *conversion) checkCleanPods(run fieldpath.Path) {
 	path := run.Append(fieldpath.Field("cleanPodPolicy"))
 	switch c.cleanPods() {

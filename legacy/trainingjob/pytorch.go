@@ -37,10 +37,10 @@ func (c *conversion) pyTorch(job *kubeflow.PyTorchJob) {
 type pyTorch struct {
 	*conversion
 	spec   *kubeflow.PyTorchJobSpec
-	master *replica // nil in a job of workers only
+	master *replica // nil without a master
 }
 
-// layout makes one job where master and worker agree, else two.
+// layout sets one job if master and worker agree, otherwise two.
 func (p *pyTorch) layout() {
 	if p.agree() {
 		r := p.one()
@@ -64,8 +64,7 @@ func (p *pyTorch) layout() {
 	p.targets = []string{p.roles[0].name}
 }
 
-// basics are the variables that Trainer's policy does not have. The policy has the rest under the names
-// that begin with PET_.
+// basics returns the variables that Trainer's policy lacks. The policy sets the others under names with the prefix PET_.
 func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	env := []corev1.EnvVar{unbuffered()}
 	if p.master == nil {
@@ -79,7 +78,7 @@ func (p *pyTorch) basics(r *role) []corev1.EnvVar {
 	)
 }
 
-// everything are all variables of the old controller, for Pods without a policy.
+// everything returns all variables of the old controller, for Pods without a policy.
 func (p *pyTorch) everything(r *role) []corev1.EnvVar {
 	env := p.basics(r)
 	if p.master != nil {
@@ -98,7 +97,7 @@ func (p *pyTorch) everything(r *role) []corev1.EnvVar {
 	return append(env, p.elastic()...)
 }
 
-// elastic are the variables of an elasticPolicy.
+// elastic returns the variables of an elasticPolicy.
 func (p *pyTorch) elastic() []corev1.EnvVar {
 	policy := p.spec.ElasticPolicy
 	worker := p.replica(kubeflow.PyTorchJobReplicaTypeWorker)
@@ -138,8 +137,8 @@ func (p *pyTorch) elastic() []corev1.EnvVar {
 	return env
 }
 
-// elasticRange is how many nodes torchrun goes on with: either bound, where it is not there, is the other
-// one, or the number of workers.
+// elasticRange returns the range of nodes for torchrun. A missing bound defaults to the other one, and both default to the
+// number of workers.
 func (p *pyTorch) elasticRange() (least, most int32) {
 	policy := p.spec.ElasticPolicy
 	workers := p.replica(kubeflow.PyTorchJobReplicaTypeWorker).count()
@@ -154,7 +153,7 @@ func (p *pyTorch) elasticRange() (least, most int32) {
 	return workers, workers
 }
 
-// checkElastic reports what of an elasticPolicy the Trainer cannot do.
+// checkElastic reports the parts of an elasticPolicy that the Trainer lacks.
 func (p *pyTorch) checkElastic() {
 	policy := p.spec.ElasticPolicy
 	if policy == nil {
@@ -179,7 +178,7 @@ func (p *pyTorch) checkElastic() {
 	}
 }
 
-// procsPerNode is what the old controller wrote as PET_NPROC_PER_NODE; empty where it did not.
+// procsPerNode returns the old controller's value of PET_NPROC_PER_NODE, or "".
 func (p *pyTorch) procsPerNode() string {
 	switch {
 	case p.spec.NprocPerNode != nil:
@@ -190,7 +189,7 @@ func (p *pyTorch) procsPerNode() string {
 	return kubeflow.DefaultNprocPerNode
 }
 
-// numProcs is the number of processes on a node, nil where it is to be found out there.
+// numProcs returns the number of processes on a node, or nil if the node determines it.
 func (p *pyTorch) numProcs() *int32 {
 	n, err := strconv.ParseInt(p.procsPerNode(), 10, 32)
 	if err != nil {
@@ -200,8 +199,8 @@ func (p *pyTorch) numProcs() *int32 {
 	return &procs
 }
 
-// procsForWorld is what the old controller multiplied the nodes by for WORLD_SIZE: the field of the
-// elasticPolicy plays no part.
+// procsForWorld returns the old controller's factor from nodes to WORLD_SIZE. The old controller ignored the field of the
+// elasticPolicy.
 func (p *pyTorch) procsForWorld() int {
 	if p.spec.NprocPerNode == nil {
 		return 1
@@ -218,22 +217,22 @@ func (p *pyTorch) checkProcs() {
 	}
 }
 
-// reserved are the variables that Trainer's torch policy sets and that a TrainJob must not.
+// reserved returns the variables that Trainer's torch policy sets and a TrainJob must not set.
 func reserved() []string {
 	return append(always(), "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 }
 
-// always are those of them that the old controller sets in jobs without a master as well.
+// always returns the reserved variables that the old controller also sets in jobs without a master.
 func always() []string { return []string{"PET_NNODES", "PET_NPROC_PER_NODE"} }
 
-// fitsPolicy tells whether the torch policy does as the old controller did: a fixed number of nodes, a
-// number of processes that it can say, and no variable of the job's own that it would write over.
+// fitsPolicy reports whether the torch policy acts like the old controller. It requires a fixed number of nodes and a
+// supported number of processes. The policy must not overwrite the job's own variables.
 func (p *pyTorch) fitsPolicy(r *role) bool {
 	if p.spec.ElasticPolicy != nil || p.numProcs() == nil && p.procsPerNode() != kubeflow.DefaultNprocPerNode || len(r.replica.pod().Containers) > maxTargets+1 {
 		return false
 	}
 	if p.master != nil {
-		return true // which sets them all itself
+		return true // the old controller overwrites them all
 	}
 	for _, container := range r.replica.pod().Containers {
 		for _, e := range container.Env {
@@ -245,8 +244,7 @@ func (p *pyTorch) fitsPolicy(r *role) bool {
 	return true
 }
 
-// checkAuto warns where the old controller left the number of processes to torchrun, and Trainer 2.3
-// counts it itself.
+// checkAuto warns if the old controller left the number of processes to torchrun and Trainer 2.3 counts it.
 func (p *pyTorch) checkAuto(r *role) {
 	if p.procs != nil || hasGPU(containerOf(r.replica.pod(), r.main)) {
 		return
@@ -256,7 +254,7 @@ func (p *pyTorch) checkAuto(r *role) {
 		"write the number as nprocPerNode, if the program is run by torchrun")
 }
 
-// hasGPU tells what the Trainer takes for a GPU: a resource with gpu in its name.
+// hasGPU reports whether the Trainer sees a GPU: a resource with gpu in its name.
 func hasGPU(container *corev1.Container) bool {
 	for _, list := range []corev1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
 		for name := range list {
@@ -268,10 +266,10 @@ func hasGPU(container *corev1.Container) bool {
 	return false
 }
 
-// maxTargets is how many containers an injection target may name.
+// maxTargets is the largest number of containers in an injection target.
 const maxTargets = 8
 
-// injection lets the policy write into the other containers as well, as the old controller did.
+// injection makes the policy set its variables in the other containers as well, like the old controller.
 func injection(r *role) *trainer.EnvInjection {
 	var others []string
 	for _, container := range r.replica.pod().Containers {

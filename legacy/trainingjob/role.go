@@ -10,7 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Names and marks of Trainer v2.3.0 (pkg/constants) and of JobSet v0.12.0.
+// Names of Trainer v2.3.0 (pkg/constants) and of JobSet v0.12.0.
 const (
 	node          = "node"
 	launcherJob   = "launcher"
@@ -21,37 +21,37 @@ const (
 	jobIndex        = "metadata.annotations['jobset.sigs.k8s.io/job-global-index']"
 )
 
-// role is one replicated job, made of Pods of the old job.
+// role is one replicated job for Pods of the old job.
 type role struct {
 	name    string
-	replica *replica // whose template its Pods have
-	main    string   // the container that trains, by its old name
+	replica *replica // the source of the Pods' template
+	main    string   // the old name of the training container
 	count   int32
-	// apart makes a Job of each Pod, so that the number of a Pod is one over all jobs: a Pod cannot
-	// add its own number to that of the Pods before it.
+	// apart creates a Job for each Pod, so that a Pod's number counts over all jobs. A Pod cannot add its own number to the
+	// number of earlier Pods.
 	apart bool
-	// members are the old Pods that are the Pods of this job, in order.
+	// members are the old Pods of this job, in order.
 	members []member
-	// env are the variables that the old controller sets in a container of these Pods.
+	// env returns the variables that the old controller sets in a container of these Pods.
 	env func(container string) []corev1.EnvVar
-	// firstDecides and anyDecides say that the job is done when its first, or any one, of its Pods is.
+	// firstDecides and anyDecides end the job with its first Pod, or with any Pod.
 	firstDecides, anyDecides bool
-	// after names a job whose Pods must be ready first.
+	// after names a job whose Pods must be ready before this job starts.
 	after string
-	// trains gives the job the trainer's label.
+	// trains adds the trainer's label to the job.
 	trains bool
 }
 
-// member is a run of Pods of one replica type.
+// member is a range of Pods of one replica type.
 type member struct {
 	replica      *replica
 	first, count int32
 }
 
-// path is the field of the old job with the Pods' template.
+// path returns the path of the Pods' template in the old job.
 func (r *role) path(steps ...fieldpath.Step) fieldpath.Path { return r.replica.podPath(steps...) }
 
-// one makes one job of all replica types, in their order.
+// one combines all replica types into one job, in their order.
 func (c *conversion) one() *role {
 	r := &role{name: node, replica: c.replicas[0], main: c.container, trains: true}
 	for _, replica := range c.replicas {
@@ -61,7 +61,7 @@ func (c *conversion) one() *role {
 	return r
 }
 
-// each makes a job of each replica type, called as the type in lower case.
+// each returns a job for each replica type, with the type's name in lower case.
 func (c *conversion) each() []*role {
 	var roles []*role
 	for _, replica := range c.replicas {
@@ -76,7 +76,7 @@ func (c *conversion) each() []*role {
 	return roles
 }
 
-// host is the address of the Pod with the given index.
+// host returns the address of the Pod with an index.
 func (c *conversion) host(r *role, index int32) string {
 	job, pod := int32(0), index
 	if r.apart {
@@ -85,7 +85,7 @@ func (c *conversion) host(r *role, index int32) string {
 	return fmt.Sprintf("%s-%s-%d-%d.%s", c.meta.Name, r.name, job, pod, c.meta.Name)
 }
 
-// hostOf is the new address of an old Pod.
+// hostOf returns the new address of an old Pod, and whether it exists.
 func (c *conversion) hostOf(replica *replica, index int32) (string, bool) {
 	for _, r := range c.roles {
 		before := int32(0)
@@ -99,14 +99,14 @@ func (c *conversion) hostOf(replica *replica, index int32) (string, bool) {
 	return "", false
 }
 
-// mustHost is hostOf an old Pod that there is.
+// mustHost is hostOf for an existing Pod.
 func (c *conversion) mustHost(replica *replica, index int32) string {
 	host, _ := c.hostOf(replica, index)
 	return host
 }
 
-// oldHost finds the addresses that the old controller gave: the job's name, the replica type and an index,
-// as the Pods and their Services were called. MPI's launcher has no index.
+// oldHost matches the addresses of the old controller's Pods and Services: the job's name, the replica type and an index.
+// MPI's launcher has no index.
 func (c *conversion) oldHost() *regexp.Regexp {
 	if c.hosts == nil {
 		c.hosts = regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(c.meta.Name) + `-([a-z]+)(?:-([0-9]+))?(?:$|[^A-Za-z0-9_-])`)
@@ -114,7 +114,7 @@ func (c *conversion) oldHost() *regexp.Regexp {
 	return c.hosts
 }
 
-// rehost writes the new addresses of Pods in place of the old ones.
+// rehost replaces old addresses of Pods by new ones.
 func (c *conversion) rehost(text string) string {
 	pattern := c.oldHost()
 	for at := 0; at < len(text); {
@@ -150,7 +150,7 @@ func fieldEnv(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// rank is a variable with the number of a Pod among all Pods.
+// rank returns a variable with the number of a Pod among all Pods.
 func (c *conversion) rank(r *role, name string) corev1.EnvVar {
 	switch {
 	case !r.apart && r == c.roles[0]:
@@ -163,5 +163,5 @@ func (c *conversion) rank(r *role, name string) corev1.EnvVar {
 	}
 }
 
-// unbuffered is what the old controller sets for Python in every container.
+// unbuffered returns the variable that the old controller sets for Python in every container.
 func unbuffered() corev1.EnvVar { return value("PYTHONUNBUFFERED", "1") }

@@ -18,26 +18,25 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// framework is what a kind of the old API says of itself.
+// framework describes a kind of the old API.
 type framework struct {
 	kind string
 	// label is the value of the runtime's label trainer.kubeflow.org/framework.
 	label string
-	// specs is the field with the replica types, types those that there are, in the order of their ranks.
+	// specs is the field of the replica types. types lists them in the order of their ranks.
 	specs string
 	types []kubeflow.ReplicaType
-	// container is the name that the container which trains must have; any where it is empty.
+	// container is the required name of the training container, or empty for any name.
 	container string
-	// portName and port are the port by which the Pods find each other.
+	// portName and port define the port by which the Pods find each other.
 	portName string
 	port     int32
-	// restart is the restart policy of a replica type that names none, replicas how many Pods one has
-	// that does not say.
+	// restart is the default restart policy of a replica type, and replicas returns its default number of Pods.
 	restart  kubeflow.RestartPolicy
 	replicas func(kubeflow.ReplicaType) int32
 }
 
-// conversion is one job on its way.
+// conversion is the conversion of one job.
 type conversion struct {
 	findings finding.List
 	opts     Options
@@ -48,15 +47,14 @@ type conversion struct {
 	replicas []*replica
 	hosts    *regexp.Regexp // see oldHost
 
-	// What the file of the job's kind decides.
+	// The decisions of the job's kind.
 
 	roles []*role
-	// ml is the policy of the runtime; none makes plain replicated jobs.
+	// ml is the policy of the runtime. An empty one makes plain replicated jobs.
 	ml trainer.MLPolicySource
-	// procs is spec.trainer.numProcPerNode, nodes spec.trainer.numNodes where it is not the count of the
-	// job node.
+	// procs is spec.trainer.numProcPerNode. nodes is spec.trainer.numNodes, if it differs from the count of the job node.
 	procs, nodes *int32
-	// targets are the replicated jobs whose success is that of the job; none means all.
+	// targets are the replicated jobs that must succeed. Empty stands for all.
 	targets []string
 }
 
@@ -75,10 +73,10 @@ func (r *replica) podPath(steps ...fieldpath.Step) fieldpath.Path {
 
 func (r *replica) count() int32 { return *r.spec.Replicas }
 
-// lower is how the old controller writes the type in the names of its Pods.
+// lower returns the type in the form of the old controller's Pod names.
 func (r *replica) lower() string { return strings.ToLower(string(r.typ)) }
 
-// read takes over what all kinds have, fills in the defaults of the old API and reports what it refuses
+// read stores the common parts of all kinds. It sets the defaults of the old API, and reports values that the old API rejects
 // (training-operator v1.9.3 pkg/apis/kubeflow.org/v1, pkg/webhooks).
 func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunPolicy, specs map[kubeflow.ReplicaType]*kubeflow.ReplicaSpec) {
 	c.framework, c.meta, c.run = f, meta, run
@@ -114,10 +112,10 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 	}
 }
 
-// maxReplicas is the most Pods that a Job with indexes takes.
+// maxReplicas is the largest number of Pods of an indexed Job.
 const maxReplicas = 100_000
 
-// defaults fills in what the old API fills in, and checks what is there.
+// defaults sets the defaults of a replica type and checks its values.
 func (c *conversion) defaults(r *replica) {
 	if r.spec.Replicas == nil {
 		n := int32(1)
@@ -148,7 +146,7 @@ func (c *conversion) defaults(r *replica) {
 	}
 }
 
-// checkName asks for a name of which the addresses of Pods can be made.
+// checkName requires a name that can be part of Pod addresses.
 func (c *conversion) checkName() {
 	path := fieldpath.Fields("metadata", "name")
 	switch {
@@ -162,14 +160,14 @@ func (c *conversion) checkName() {
 	}
 }
 
-// exactlyOne reports a replica type that must have one Pod.
+// exactlyOne reports a number of Pods other than one.
 func (c *conversion) exactlyOne(t kubeflow.ReplicaType) {
 	if r := c.replica(t); r != nil && r.count() != 1 {
 		c.invalid(r.path.Append(fieldpath.Field("replicas")), fmt.Sprintf("%d replicas of %s, which has exactly one", r.count(), t), "write replicas: 1")
 	}
 }
 
-// replica is the replica type, nil where the job does not have it.
+// replica returns a replica type, or nil if the job lacks it.
 func (c *conversion) replica(t kubeflow.ReplicaType) *replica {
 	for _, r := range c.replicas {
 		if r.typ == t {
@@ -179,7 +177,7 @@ func (c *conversion) replica(t kubeflow.ReplicaType) *replica {
 	return nil
 }
 
-// agree tells whether all replica types have the same Pods and restart alike.
+// agree reports whether all replica types have the same Pods and restart policy.
 func (c *conversion) agree() bool {
 	first := c.replicas[0].spec
 	for _, r := range c.replicas[1:] {
@@ -190,7 +188,7 @@ func (c *conversion) agree() bool {
 	return true
 }
 
-// podsOf is what of a template reaches the Pods.
+// podsOf returns the part of a template that affects the Pods.
 func podsOf(spec *kubeflow.ReplicaSpec) corev1.PodTemplateSpec {
 	t := spec.Template.DeepCopy()
 	t.ObjectMeta = metav1.ObjectMeta{Labels: t.Labels, Annotations: t.Annotations, Finalizers: t.Finalizers}
@@ -198,7 +196,7 @@ func podsOf(spec *kubeflow.ReplicaSpec) corev1.PodTemplateSpec {
 	return *t
 }
 
-// total is the number of Pods of all replica types.
+// total returns the number of Pods of all replica types.
 func (c *conversion) total() int32 {
 	n := int32(0)
 	for _, r := range c.replicas {
@@ -207,8 +205,7 @@ func (c *conversion) total() int32 {
 	return n
 }
 
-// portOf is the port by which Pods of the type are found: the one with the framework's name, else its
-// default.
+// portOf returns the port of the type's Pods: the port with the framework's name, or its default.
 func (c *conversion) portOf(r *replica) int32 {
 	if main := containerOf(r.pod(), c.container); main != nil {
 		for _, p := range main.Ports {
@@ -243,22 +240,22 @@ func (c *conversion) add(code finding.Code, severity finding.Severity, path fiel
 	})
 }
 
-// refuse reports what cannot be carried.
+// refuse reports a field that cannot be converted.
 func (c *conversion) refuse(path fieldpath.Path, message, help string) {
 	c.add(finding.CodeNotCarried, finding.Error, path, message, help)
 }
 
-// invalid reports what the old API refuses as well.
+// invalid reports a value that the old API also rejects.
 func (c *conversion) invalid(path fieldpath.Path, message, help string) {
 	c.add(finding.CodeOldInvalid, finding.Error, path, message, help)
 }
 
-// changed reports what is carried with another meaning.
+// changed reports a field that changes its meaning.
 func (c *conversion) changed(path fieldpath.Path, message, help string) {
 	c.add(finding.CodeMappedOtherwise, finding.Warning, path, message, help)
 }
 
-// dropped reports what is left out since it does nothing, or since the cluster writes it.
+// dropped reports a field that is omitted because it has no effect, or because the cluster sets it.
 func (c *conversion) dropped(severity finding.Severity, path fieldpath.Path, message, help string) {
 	c.add(finding.CodeDroppedField, severity, path, message, help)
 }

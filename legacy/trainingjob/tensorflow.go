@@ -10,8 +10,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3 has no
-// policy for it: each replica type becomes a plain replicated job.
+// tensorFlow converts a TFJob (training-operator v1.9.3 pkg/controller.v1/tensorflow). Trainer 2.3 has no policy for it, so
+// each replica type becomes a plain replicated job.
 func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 	chief, master, worker := kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker
 	c.read(framework{
@@ -48,8 +48,7 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 	}
 }
 
-// tensorFlowEnd decides which Pods' end is that of the job: the chief's; without one the first worker's, or
-// that of all workers.
+// tensorFlowEnd selects the Pods that end the job: the chief, or without one the first worker or all workers.
 func (c *conversion) tensorFlowEnd(allWorkers bool) {
 	for _, t := range []kubeflow.ReplicaType{kubeflow.TFJobReplicaTypeChief, kubeflow.TFJobReplicaTypeMaster, kubeflow.TFJobReplicaTypeWorker} {
 		for _, r := range c.roles {
@@ -65,12 +64,12 @@ func (c *conversion) tensorFlowEnd(allWorkers bool) {
 	}
 }
 
-// indexVariable has the number of the Pod among those of its job. The Job controller sets it after all
-// others, unless it is there; a variable that refers to it must come after it.
+// indexVariable holds the Pod's number in its job. By default, the Job controller adds it behind all others. A variable that
+// refers to it must follow it, so the conversion adds it explicitly.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// tensorFlowEnv is TF_CONFIG, in the one container that gets it, in jobs of several Pods. It differs from
-// Pod to Pod in the number of the task, for which it refers to another variable.
+// tensorFlowEnv returns TF_CONFIG for the training container in jobs of several Pods. It refers to another variable for the
+// number of the task, in which Pods differ.
 func (c *conversion) tensorFlowEnv(r *role, container string) []corev1.EnvVar {
 	if container != r.main || c.total() == 1 {
 		return nil

@@ -12,20 +12,20 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Group and Version are those of the old API.
+// Group and Version identify the old API.
 const (
 	Group   = "kubeflow.org"
 	Version = "v1"
 )
 
-// Kinds are the kinds that Convert takes.
+// Kinds returns the kinds that Convert accepts.
 func Kinds() []string {
 	return []string{
 		kubeflow.PyTorchJobKind, kubeflow.MPIJobKind, kubeflow.XGBoostJobKind, kubeflow.JAXJobKind, kubeflow.TFJobKind, kubeflow.PaddleJobKind,
 	}
 }
 
-// New is an empty object of one of the Kinds, for a decoder to fill; nil for any other kind.
+// New returns an empty object of one of the Kinds for a decoder, or nil for any other kind.
 func New(kind string) runtime.Object {
 	switch kind {
 	case kubeflow.PyTorchJobKind:
@@ -44,47 +44,43 @@ func New(kind string) runtime.Object {
 	return nil
 }
 
-// GangScheduler is the scheduler that starts the Pods of a job together. The old operator was told its
-// name on its command line, so no job says it.
+// GangScheduler is the scheduler that starts the Pods of a job together. The old operator got its name on the command line, so
+// jobs do not contain it.
 type GangScheduler string
 
 const (
-	// Coscheduling is the plugin of that name of scheduler-plugins.
+	// Coscheduling is that plugin of scheduler-plugins.
 	Coscheduling GangScheduler = "coscheduling"
-	// Volcano is the scheduler of that name.
+	// Volcano is the scheduler Volcano.
 	Volcano GangScheduler = "volcano"
 )
 
-// Options says how to convert. The zero value makes a runtime for the job.
+// Options controls the conversion. The zero value makes a runtime for the job.
 type Options struct {
-	// RuntimeName is an existing runtime to use instead of a new one. It must be made for the
-	// framework of the job, and all Pods of the job must be of one kind.
+	// RuntimeName is an existing runtime to use. It must support the framework of the job, and all Pods of the job must be of
+	// one kind.
 	RuntimeName string
-	// RuntimeKind is the kind of that runtime: ClusterTrainingRuntime, which is the default as in
-	// the API, or TrainingRuntime.
+	// RuntimeKind is the kind of that runtime: ClusterTrainingRuntime, the API's default, or TrainingRuntime.
 	RuntimeKind string
-	// Runtime is the spec of that runtime, where it is known. Convert then tells what the runtime
-	// does not do as the old job did; without it, what depends on the runtime is a warning.
+	// Runtime is the spec of that runtime, if known. Convert compares it with the old job. Without it, everything that depends
+	// on the runtime is a warning.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Manager is the manager of the patch with which the Pods of an existing runtime are made to fit.
-	// Empty is trainer.kubeflow.org/kubeflow-sdk.
+	// Manager is the manager of the patch that adapts an existing runtime. Empty stands for trainer.kubeflow.org/kubeflow-sdk.
 	Manager string
-	// Gang asks for gang scheduling also of a job without a schedulingPolicy, and says by which
-	// scheduler. Empty leaves it to the job: its scheduler's name, or the fields of its
-	// schedulingPolicy.
+	// Gang enables gang scheduling with this scheduler, even for a job without a schedulingPolicy. Empty leaves the choice to
+	// the job: its scheduler's name, or the fields of its schedulingPolicy.
 	Gang GangScheduler
 }
 
-// Result is what a job becomes.
+// Result holds the new objects.
 type Result struct {
-	// Runtime is the runtime that the TrainJob names; nil where Options name an existing one.
+	// Runtime is the new runtime of the TrainJob, or nil if Options name an existing one.
 	Runtime *trainer.TrainingRuntime
-	// TrainJob is the job.
+	// TrainJob is the new job.
 	TrainJob *trainer.TrainJob
 }
 
-// Objects are the objects in the order in which they are to be applied: the Trainer refuses a TrainJob
-// whose runtime is not there.
+// Objects returns the objects in the order to apply them. The Trainer rejects a TrainJob without its runtime.
 func (r *Result) Objects() []any {
 	if r == nil {
 		return nil
@@ -95,12 +91,10 @@ func (r *Result) Objects() []any {
 	return []any{r.Runtime, r.TrainJob}
 }
 
-// Convert turns a training job of kubeflow.org/v1 into what Trainer 2.3 runs in the same way. The job may
-// stand as its author wrote it; the defaults of the old API are filled in. It is never changed, and the
-// result shares no memory with it.
+// Convert converts a training job of kubeflow.org/v1 to objects that Trainer 2.3 runs in the same way. It sets the defaults of
+// the old API. It does not change job, and the result shares no memory with it.
 //
-// The result is nil where a finding is an error. All findings name the old job and a field of it, or of
-// what the field becomes.
+// The result is nil if a finding is an error. Each finding names the old job, and a field of it or of the new objects.
 func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 	c := &conversion{opts: opts}
 	switch job := job.(type) {

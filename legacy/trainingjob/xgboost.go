@@ -42,8 +42,8 @@ func (c *conversion) xgBoost(job *kubeflow.XGBoostJob) {
 	}
 }
 
-// xgBoostEnv are the variables of the Rabit tracker and, for LightGBM, of the workers. Trainer's policy
-// sets those of the DMLC tracker instead, which has other names.
+// xgBoostEnv returns the variables of the Rabit tracker and, for LightGBM, of the workers. Trainer's policy sets the variables
+// of the DMLC tracker instead, which have other names.
 func (c *conversion) xgBoostEnv(r *role, master, worker *replica) []corev1.EnvVar {
 	env := []corev1.EnvVar{
 		number("MASTER_PORT", c.portOf(master)),

@@ -1,4 +1,4 @@
-// Package blame is the command blame: who set each line of an object, and the history of a field.
+// Package blame implements the command blame. It shows the layer that set each line of an object, and the history of a field.
 package blame
 
 import (
@@ -29,14 +29,14 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// blameFlags are the flags of blame. Those that it shares with render mean the same.
+// blameFlags are the flags of blame. Flags shared with render have the same meaning.
 type blameFlags struct {
 	option.Render
 	option.Schema
 	shown authorship.Options
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
@@ -142,7 +142,8 @@ failed.`,
 	return cmd
 }
 
-// isPath reports whether an argument is a path and no field: it exists, is standard input, or ends as manifests do.
+// isPath reports whether an argument is a path and not a field. A path exists, is standard input, or has a manifest's
+// extension.
 func isPath(arg string) bool {
 	_, err := os.Lstat(arg)
 	return err == nil || arg == manifest.Stdin || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(arg))
@@ -178,7 +179,7 @@ func run(p *host.Program, flags blameFlags) error {
 	return exit.For(findings, false)
 }
 
-// blameAll blames the objects of every TrainJob of the inputs.
+// blameAll returns the blamed objects of all TrainJobs of the inputs.
 func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	shared := flags.Render
 	shared.Format = "yaml"
@@ -255,7 +256,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 	return objects, findings, nil
 }
 
-// blameOther blames an object that is not a TrainJob, and the patches to it.
+// blameOther returns the blamed result of patches to an object that is not a TrainJob.
 func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	m, found, err := merging.Read(p, workspace.New(flags.Flags), flags.Flags, flags.Schema)
 	if err != nil {
@@ -280,11 +281,10 @@ func blameOther(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding
 	return []authorship.Blamed{{ID: m.ID, Object: o}}, found, err
 }
 
-// maxBlamed is how many Jobs or Pods of one TrainJob are blamed: nobody reads more, and each takes the
-// memory of its whole history.
+// maxBlamed limits the Jobs or Pods of one TrainJob. Each takes the memory of its whole history, and readers need few.
 const maxBlamed = 1000
 
-// blamer blames what becomes of one TrainJob.
+// blamer blames the objects of one TrainJob.
 type blamer struct {
 	flags blameFlags
 	in    *workspace.Input
@@ -292,7 +292,7 @@ type blamer struct {
 	out   produce.Made
 	pods  render.PodsOptions
 	opts  blame.Options
-	found func(finding.List) // takes what is found about Jobs and Pods
+	found func(finding.List) // receives the findings on Jobs and Pods
 }
 
 func (b blamer) objects() ([]authorship.Blamed, error) {
@@ -364,7 +364,7 @@ func (b blamer) jobs(out *render.JobsOutput, owners *render.ChildOwners) ([]auth
 	return objects, nil
 }
 
-// selectFields finds the field in every object. A field that some of them do not have is no mistake.
+// selectFields finds the field in every object. It reports an unknown field only if every object lacks it.
 func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([]authorship.Selection, error) {
 	var selected []authorship.Selection
 	var failed error
@@ -398,7 +398,7 @@ func selectFields(p *host.Program, objects []authorship.Blamed, field string) ([
 	return selected, nil
 }
 
-// completeField are the paths of the rendered object that begin as the word does.
+// completeField returns the paths of the rendered objects that start with word.
 func completeField(p *host.Program, flags blameFlags, word string) []string {
 	objects, _, err := blameAll(p, flags)
 	if err != nil {

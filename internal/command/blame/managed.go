@@ -60,7 +60,7 @@ var managedFields = fieldpath.Fields("metadata", "managedFields")
 
 const readManaged = "read the object with kubectl get -o yaml --show-managed-fields"
 
-// withoutManaged refuses flags that have an effect on TrainJobs only.
+// withoutManaged returns an error for flags that affect TrainJobs only.
 func (flags blameFlags) withoutManaged() error {
 	for _, f := range []struct {
 		flag string
@@ -79,7 +79,7 @@ func (flags blameFlags) withoutManaged() error {
 	return nil
 }
 
-// managedDocuments returns the objects of -f that are not the Trainer's. It returns none if the inputs hold a TrainJob. live
+// managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob. live
 // reports whether an object has managed fields.
 func managedDocuments(in *workspace.Input) (documents []*manifest.Document, live bool) {
 	for _, text := range in.Files {
@@ -107,13 +107,13 @@ func managedDocuments(in *workspace.Input) (documents []*manifest.Document, live
 	return documents, live
 }
 
-// anyObject takes an object of any kind. Document.Fields returns its fields.
+// anyObject decodes an object of any kind. Document.Fields returns its fields.
 type anyObject struct{}
 
 // UnmarshalJSON accepts any JSON.
 func (*anyObject) UnmarshalJSON([]byte) error { return nil }
 
-// decodeAll decodes a file again, with the objects of all kinds. The decoder takes one version of a kind at a time.
+// decodeAll decodes a file again, including objects of other kinds. The decoder takes one version of a kind at a time.
 func decodeAll(t workspace.File) []*manifest.Document {
 	var rounds [][]manifest.Kind
 	versions := map[[2]string][]string{}
@@ -148,8 +148,8 @@ func decodeAll(t workspace.File) []*manifest.Document {
 	return documents
 }
 
-// maxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around it, and takes a multiple of
-// that in memory.
+// maxManaged limits the paths of a run, in bytes. Each path repeats the text of the fields around it. In memory it takes a
+// multiple of that size.
 const maxManaged = 64 << 20
 
 // blameManaged blames the managed fields of objects.
@@ -175,7 +175,7 @@ func blameManaged(documents []*manifest.Document) ([]authorship.Blamed, finding.
 	return objects, findings, nil
 }
 
-// managedReader holds what was read of one object.
+// managedReader reads the managed fields of one object.
 type managedReader struct {
 	document *manifest.Document
 	object   map[string]any
@@ -191,7 +191,7 @@ type managedReader struct {
 // managedField records the owners of a field.
 type managedField struct {
 	path   fieldpath.Path
-	places []int32 // of the items on its path
+	places []int32 // the indexes of the items on its path
 	claims []engine.Claim
 }
 
@@ -227,7 +227,7 @@ func (m *managedReader) read() bool {
 	return true
 }
 
-// entry reads one entry. It owns no field if it is invalid.
+// entry reads one entry. An invalid entry owns no field.
 func (m *managedReader) entry(i int, value any) {
 	at := managedFields.Append(fieldpath.Index(i))
 	entry, ok := value.(map[string]any)
@@ -280,7 +280,7 @@ func (m *managedReader) entry(i int, value any) {
 	}
 }
 
-// take reports whether there is room for so many bytes more. It reports the limit once.
+// take reserves room for bytes and reports whether there is enough. It reports the limit once.
 func (m *managedReader) take(at fieldpath.Path, bytes int) bool {
 	if *m.room < 0 {
 		return false
@@ -304,7 +304,7 @@ func (m *managedReader) own(i int, path fieldpath.Path, text string) {
 	field.claims = append(field.claims, engine.Claim{Layer: authorship.EntryLayer(i), Value: engine.Presence{}, Position: m.entries[i].Position})
 }
 
-// order sorts the fields by name, and the items of lists as the object has them.
+// order sorts the fields by name, and list items in the order of the object.
 func (m *managedReader) order() {
 	slices.SortFunc(m.fields, func(a, b *managedField) int {
 		for i := range min(len(a.path), len(b.path)) {
@@ -316,7 +316,7 @@ func (m *managedReader) order() {
 	})
 }
 
-// history yields the fields as package blame takes them.
+// history yields the fields in the form that package blame takes.
 func (m *managedReader) history() iter.Seq2[fieldpath.Path, []engine.Claim] {
 	return func(yield func(fieldpath.Path, []engine.Claim) bool) {
 		for _, field := range m.fields {

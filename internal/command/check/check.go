@@ -1,4 +1,4 @@
-// Package check is the command check: whether the cluster would take the objects, and run them.
+// Package check implements the command check. It reports whether the cluster would accept the objects and run them.
 package check
 
 import (
@@ -31,7 +31,7 @@ type checkFlags struct {
 	showNotes  bool
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
@@ -114,7 +114,7 @@ func run(p *host.Program, flags checkFlags) error {
 	return exit.For(found, flags.strict)
 }
 
-// parse reads the flags that have words for values.
+// parse parses the flags with a fixed set of values.
 func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if len(flags.Files) == 0 {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")

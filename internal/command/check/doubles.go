@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// withoutDoubles removes admission findings that repeat a finding of reading the document: both find unknown
-// fields and wrong types, and reading knows what was meant.
+// withoutDoubles removes admission findings that repeat a decoding finding. Both find unknown fields and wrong types, and
+// decoding suggests the intended field.
 func withoutDoubles(found finding.List, d *manifest.Document) finding.List {
 	var all finding.Set
 	all.Add(found...)
@@ -24,17 +24,17 @@ func withoutDoubles(found finding.List, d *manifest.Document) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Object.Kind == d.ID.Kind && r.holds(f) })
 }
 
-// readFindings holds the errors that reading found in a document, by their fields. Paths may name the items of a list by
-// their keys or by their positions, so each field is kept as text and by its place in the file.
+// readFindings holds the decoding errors of a document by their fields. A path may name a list item by key or by index, so
+// each field has its path and its position.
 type readFindings struct {
 	document *manifest.Document
 	errors   map[field]bool      // the fields of all errors
-	types    map[field]bool      // those of wrong types
-	around   map[field]bool      // what holds a wrong type
-	unknown  map[string][]string // the names of unknown fields, by the object that has them
+	types    map[field]bool      // the fields of wrong types
+	around   map[field]bool      // the fields that contain a wrong type
+	unknown  map[string][]string // the names of unknown fields, by their object
 }
 
-// field is a field of a document, by the length of its path and the path itself or its place.
+// field identifies a field by the length of its path, and by the path or the position.
 type field struct {
 	depth int
 	path  string
@@ -71,13 +71,13 @@ func (r *readFindings) note(fields map[field]bool, path fieldpath.Path) {
 	}
 }
 
-// at reports whether the field is among those noted.
+// at reports whether fields contains the field.
 func (r *readFindings) at(fields map[field]bool, path fieldpath.Path) bool {
 	return fields[field{depth: len(path), path: path.String()}] ||
 		r.document.Has(path) && fields[field{depth: len(path), place: r.document.Position(path)}]
 }
 
-// under reports whether the field, or one that holds it, is among those noted.
+// under reports whether fields contains the field or one of its parents.
 func (r *readFindings) under(fields map[field]bool, path fieldpath.Path) bool {
 	if len(fields) == 0 {
 		return false
@@ -90,27 +90,27 @@ func (r *readFindings) under(fields map[field]bool, path fieldpath.Path) bool {
 	return false
 }
 
-// holds reports whether reading the document has found what admission found.
+// holds reports whether decoding has reported an admission finding.
 func (r *readFindings) holds(f finding.Finding) bool {
 	switch f.Code {
 	case finding.CodeUnknownField:
 		return r.under(r.errors, f.Path)
 	case finding.CodeWrongType:
-		// A wrong type anywhere keeps all that is around it from being read.
+		// A wrong type keeps its parents from being decoded.
 		return r.under(r.errors, f.Path) || r.at(r.around, f.Path)
 	case finding.CodeMissingField:
 		return r.under(r.types, f.Path) || r.isMisspelt(f.Path)
 	case finding.CodeBadValue:
 		return r.under(r.types, f.Path)
 	case finding.CodeBrokenRule:
-		// The API server runs no rule on what holds a wrong type.
+		// The API server runs no rule on a field that contains a wrong type.
 		return r.under(r.types, f.Path) || r.at(r.around, f.Path)
 	default:
 		return false
 	}
 }
 
-// isMisspelt reports whether the missing field is there under nearly its own name.
+// isMisspelt reports whether an unknown field has nearly the name of the missing one.
 func (r *readFindings) isMisspelt(missing fieldpath.Path) bool {
 	last := len(missing) - 1
 	if last < 0 {
@@ -126,7 +126,7 @@ func isWrongType(code finding.Code) bool {
 	return code == finding.CodeWrongType || code == finding.CodeAmbiguousWord
 }
 
-// oncePerRuntime says once what a runtime does to all TrainJobs that name it.
+// oncePerRuntime combines findings that a runtime causes in several TrainJobs.
 func oncePerRuntime(found finding.List) finding.List {
 	first := map[finding.Key]int{}
 	others := map[int]int{}
@@ -150,8 +150,7 @@ func oncePerRuntime(found finding.List) finding.List {
 	return once
 }
 
-// comesFromRuntime says whether a finding is about an object that a controller makes, and its cause is in
-// the runtime.
+// comesFromRuntime reports whether a finding is about a generated object and caused by the runtime.
 func comesFromRuntime(f finding.Finding) bool {
 	if workspace.IsRuntime(f.Object) {
 		return false

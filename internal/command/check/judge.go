@@ -21,9 +21,8 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// judge sends what check reads through admission: first it reads everything, since a runtime may stand
-// behind the TrainJobs that name it, then it judges each document. Of a document that was read only its
-// text is kept.
+// judge runs the input of check through admission. It first reads everything, since a runtime may follow the TrainJobs that
+// name it. Then it judges each document. To save memory, it keeps only the text of a document after reading.
 type judge struct {
 	progress   *host.Progress
 	in         *workspace.Input
@@ -31,11 +30,11 @@ type judge struct {
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
 	runtimes   map[*workspace.RuntimeSource]*heldRuntime
-	aside      []*heldRuntime // those of -r
-	classes    []string       // the PriorityClasses
-	runClasses []string       // the RuntimeClasses
+	aside      []*heldRuntime // the runtimes of -r
+	classes    []string       // the names of the PriorityClasses
+	runClasses []string       // the names of the RuntimeClasses
 	verdicts   []verdict
-	reading    map[read]finding.List // what reading found in each object
+	reading    map[read]finding.List // the decoding findings of each object
 	past       *past
 	count      tally
 }
@@ -43,13 +42,13 @@ type judge struct {
 // verdict judges one document.
 type verdict func(ctx context.Context) finding.List
 
-// read is an object as a file names it.
+// read identifies an object of a file.
 type read struct{ file, kind, name string }
 
-// tally is how much there was to judge.
+// tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
-// String is "checked 2 TrainJobs and 1 runtime in 5 documents".
+// String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {
 	var parts []string
 	for _, part := range []struct {
@@ -71,7 +70,7 @@ func (t tally) String() string {
 	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
 }
 
-// newJudge reads everything.
+// newJudge returns a judge that has read all inputs.
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
@@ -85,7 +84,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 	})
 	j.in.ReadFiles(p, flags.Runtimes, func(d workspace.Decoded) {
 		for _, f := range d.Findings {
-			// What is wrong with an object counts where the object does.
+			// Findings on an object are reported with the object.
 			if f.Object.Name == "" {
 				j.in.Findings = append(j.in.Findings, f)
 			}
@@ -94,7 +93,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 	})
 	j.in.ReadPatches(p)
 	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
-		// A patch that is read as one, too, is no stray file of the directory.
+		// A patch that --patch reads is not a stray file of the directory.
 		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
 			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
 		})
@@ -106,7 +105,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 	return j
 }
 
-// take notes what one file holds. Of files that were named for their runtimes, all else is left aside.
+// take records the documents of a file. Unless all is set, it skips the TrainJobs and JobSets, and does not judge runtimes.
 func (j *judge) take(file workspace.Decoded, all bool) {
 	for _, f := range file.Findings {
 		key := read{f.Position.File, f.Object.Kind, f.Object.Name}
@@ -139,7 +138,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	}
 }
 
-// judge judges everything, and returns what was found in the order of the files and their lines.
+// judge judges all documents. It returns the findings in the order of the files and their lines.
 func (j *judge) judge(ctx context.Context) finding.List {
 	var found finding.List
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
@@ -178,7 +177,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
-		return nil // reading it has found out why
+		return nil // decoding has reported the error
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
@@ -211,18 +210,17 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	return found
 }
 
-// hasError says whether there is an error at the path or below it.
+// hasError reports whether found has an error at the path or below it.
 func hasError(found finding.List, path fieldpath.Path) bool {
 	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && f.Path.HasPrefix(path) })
 }
 
-// jobSet judges a JobSet that was given itself. Findings in what becomes of it have a claim with the field
-// of the JobSet that they come from.
+// jobSet judges a JobSet of the input. A finding on a generated object has a claim with the JobSet's field that causes it.
 func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	defer d.Release()
 	fields, err := d.Fields()
 	if err != nil {
-		return nil // reading it has found out why
+		return nil // decoding has reported the error
 	}
 	found := j.past.checkJobSet(ctx, j.in.ID(d), fields, j.flags.Namespace)
 	for i := range found {

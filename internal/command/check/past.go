@@ -15,19 +15,18 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// past is the state before a change, of --old. The nil past has nothing.
+// past holds the objects of --old, before a change. A nil past is empty.
 type past struct {
 	judge    *judge
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
 	runtimes map[*workspace.RuntimeSource]*heldRuntime
 	first    *manifest.Document
-	// met says that something of it is among the new objects.
+	// met is set once an old object is among the new objects.
 	met atomic.Bool
 }
 
-// readPast reads the old state. What is wrong with it was found when it was new; what cannot be read at
-// all is reported.
+// readPast reads the old state. It reports unreadable files only: other findings were reported when the state was new.
 func readPast(p *host.Program, j *judge) *past {
 	if j.flags.old == "" {
 		return nil
@@ -78,7 +77,7 @@ func (was *past) add(d *manifest.Document) {
 	}
 }
 
-// runtimeFields are those of the old state of a runtime, nil where there is none.
+// runtimeFields returns the fields of a runtime's old state, or nil if there is none.
 func (was *past) runtimeFields(id fieldpath.Object) map[string]any {
 	if was == nil || was.in.Sources[id] == nil {
 		return nil
@@ -91,7 +90,7 @@ func (was *past) runtimeFields(id fieldpath.Object) map[string]any {
 	return fields
 }
 
-// fieldsOf returns the old state of a TrainJob or a JobSet, nil if there is none.
+// fieldsOf returns the old state of a TrainJob or a JobSet, or nil if there is none.
 func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Document) {
 	if was == nil || was.objects[id] == nil {
 		return nil, nil
@@ -105,7 +104,7 @@ func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Docume
 	return fields, d
 }
 
-// checkJobSet judges a JobSet: as an update if its old state is known, else as it is created.
+// checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
 func (was *past) checkJobSet(ctx context.Context, id fieldpath.Object, fields map[string]any, namespace string) finding.List {
 	if old, _ := was.fieldsOf(id); old != nil {
 		return admission.UpdateJobSet(ctx, old, fields, namespace)
@@ -113,8 +112,8 @@ func (was *past) checkJobSet(ctx context.Context, id fieldpath.Object, fields ma
 	return admission.AdmitJobSet(ctx, fields, namespace)
 }
 
-// check judges a TrainJob: as an update where its old state is known, else as it is created. The patches
-// of other managers are taken to be there before and after.
+// check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
+// before and after the change.
 func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) finding.List {
 	fields, d := was.fieldsOf(render.ObjectOf(job))
 	if fields == nil {
@@ -129,7 +128,7 @@ func (was *past) check(ctx context.Context, in admission.Input, job *trainer.Tra
 	return admission.Update(ctx, old, in)
 }
 
-// admit admits an old runtime, as it was when it was created. What is found in it was found then.
+// admit admits an old runtime as a creation. It drops the findings, which were reported when the runtime was new.
 func (was *past) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) *admission.Runtime {
 	created := *was.judge
 	created.past = nil
@@ -137,7 +136,7 @@ func (was *past) admit(ctx context.Context, held *heldRuntime, named fieldpath.O
 	return runtime
 }
 
-// unrelated reports an old state of which nothing is among the new objects.
+// unrelated reports an old state without any of the new objects.
 func (was *past) unrelated() *finding.Finding {
 	if was == nil || was.first == nil || was.met.Load() {
 		return nil

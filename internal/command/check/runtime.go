@@ -15,18 +15,18 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// heldRuntime is a runtime that TrainJobs may name. It is admitted once, when it is first asked for.
+// heldRuntime is a runtime that TrainJobs may name. It is admitted once, on first use.
 type heldRuntime struct {
 	*workspace.RuntimeSource
-	// named says that a TrainJob has named it.
+	// named is set once a TrainJob names the runtime.
 	named atomic.Bool
 
 	once    sync.Once
-	runtime *admission.Runtime // nil where it cannot be read as one
+	runtime *admission.Runtime // nil if the fields are not a valid runtime
 	found   finding.List
 }
 
-// fields are those of the runtime itself.
+// fields returns the fields of the runtime itself.
 func (held *heldRuntime) fields() (map[string]any, error) {
 	if held.Snapshot != nil {
 		return admission.Encode(held.Snapshot)
@@ -34,8 +34,8 @@ func (held *heldRuntime) fields() (map[string]any, error) {
 	return held.Document.Fields()
 }
 
-// runtime notes a runtime or a snapshot. A runtime is judged itself if it was not only given for TrainJobs to name, a
-// snapshot where its TrainJob is.
+// runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
+// judged with its TrainJob.
 func (j *judge) runtime(d *manifest.Document, all bool) {
 	source, kept := j.in.AddRuntime(d)
 	if source == nil {
@@ -55,8 +55,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	}
 }
 
-// runtimeOf is the runtime of a TrainJob: its snapshot, or else the runtime that it names. The finding
-// says why there is none.
+// runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is missing.
 func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
 	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
@@ -64,13 +63,13 @@ func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding
 	return j.runtimes[j.in.SourceOf(job)], nil
 }
 
-// admit sends a runtime through admission, as an update where its old state is known. A snapshot is taken
-// for the runtime that its TrainJob names, as the Trainer does.
+// admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
+// the runtime that its TrainJob names.
 func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
 	held.once.Do(func() {
 		fields, err := held.fields()
 		if err != nil {
-			return // reading it has found out why
+			return // decoding has reported the error
 		}
 		if held.Snapshot != nil {
 			fields = renamed(fields, named)
@@ -83,7 +82,7 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 	return held.runtime, held.found
 }
 
-// renamed gives a runtime's fields the kind and the name.
+// renamed sets the kind and the name of a runtime's fields.
 func renamed(fields map[string]any, id fieldpath.Object) map[string]any {
 	meta, ok := fields["metadata"].(map[string]any)
 	if !ok {
@@ -98,7 +97,7 @@ func renamed(fields map[string]any, id fieldpath.Object) map[string]any {
 	return fields
 }
 
-// judgeRuntime is what is found in a runtime itself.
+// judgeRuntime returns the findings on a runtime itself, with their positions.
 func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.List {
 	runtime, all := j.admit(ctx, held, fieldpath.Object{})
 	found := make(finding.List, len(all))

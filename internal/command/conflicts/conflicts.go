@@ -1,4 +1,4 @@
-// Package conflicts is the command conflicts: what the managers of TrainJobs disagree on.
+// Package conflicts implements the command conflicts. It lists the disagreements between managers of TrainJobs.
 package conflicts
 
 import (
@@ -33,7 +33,7 @@ type conflictsFlags struct {
 	showValues bool
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
@@ -94,7 +94,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
 }
 
-// conflictsOfObject reports what managers disagree on in an object that is not a TrainJob.
+// conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
 		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
@@ -123,7 +123,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	return exit.For(found, false)
 }
 
-// check refuses what can only be a mistake.
+// check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
 	if len(flags.Files) == 0 {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
@@ -137,7 +137,7 @@ func (flags conflictsFlags) check() error {
 	return flags.CheckPaths()
 }
 
-// conflictsIn are the conflicts of all TrainJobs, and what kept one from being looked at.
+// conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
 func conflictsIn(in *workspace.Input, force []string, namespace string) finding.List {
 	var found finding.List
 	for _, f := range in.Findings {
@@ -163,8 +163,8 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 	return found
 }
 
-// salvaged is a TrainJob that cannot be decoded as a whole, with what can be decoded of its patches: managers may well
-// disagree there, too. It is nil where nothing can.
+// salvaged returns a TrainJob that fails to decode, with the decodable parts of its patches, since managers may disagree
+// there. It returns nil if nothing is decodable.
 func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *workspace.Job {
 	fields, err := d.Fields()
 	if err != nil {
@@ -173,7 +173,7 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 	of := workspace.Outline(fields, namespace)
 	entries, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
 	for i := range of.Spec.RuntimePatches {
-		// The error has been reported; what stands in front of it, and most of what is behind it, is decoded.
+		// The error is reported already. The fields before it, and most behind it, are decoded.
 		if data, err := json.Marshal(entries[i]); err == nil {
 			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &of.Spec.RuntimePatches[i])
 		}
@@ -182,8 +182,8 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
-// conflictsOf are the conflicts of one TrainJob, and why there may be more: a missing runtime, or a patch that cannot be
-// merged. What managers disagree on does not hang on the runtime, so that an empty one takes the place of a missing one.
+// conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
+// patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
 func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
 	spec, missing := in.RuntimeOf(j.TrainJob)
 	hasRuntime := spec != nil
@@ -202,7 +202,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 	return found
 }
 
-// disagreements are the findings on managers that disagree.
+// disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
 		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced

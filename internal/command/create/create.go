@@ -1,4 +1,4 @@
-// Package create is the command create: a TrainJob written from the options of the SDK.
+// Package create implements the command create. It writes a TrainJob from the options of the SDK.
 package create
 
 import (
@@ -35,7 +35,7 @@ type createFlags struct {
 	showValues           bool
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
@@ -124,7 +124,7 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	return manifest.Encode(p.Stdout, format, job)
 }
 
-// options are what the flags say.
+// options returns the SDK options that the flags set.
 func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, error) {
 	options := []trainjob.Option{trainjob.Name(flags.name), trainjob.Namespace(flags.Namespace)}
 	var errs []error
@@ -168,8 +168,7 @@ func (flags createFlags) options(changed func(string) bool) ([]trainjob.Option, 
 	return options, nil
 }
 
-// keyValues reads the values of a flag that have a name before an equals sign. A name that is given twice is a
-// mistake: the API keeps one.
+// keyValues parses the KEY=VALUE words of a flag. It returns an error for a duplicate key, because the API keeps one.
 func keyValues(flag, form string, words []string) (map[string]string, error) {
 	all := map[string]string{}
 	var errs []error
@@ -177,7 +176,7 @@ func keyValues(flag, form string, words []string) (map[string]string, error) {
 		key, value, ok := strings.Cut(word, "=")
 		switch _, twice := all[key]; {
 		case !ok || key == "":
-			// What is given may be a secret without its name.
+			// The word may be a secret without its name.
 			errs = append(errs, fmt.Errorf("--%s: invalid value: must be %s", flag, form))
 		case twice:
 			errs = append(errs, fmt.Errorf("--%s: %s is given twice", flag, key))
@@ -196,8 +195,8 @@ func commaSeparated(words []string) []string {
 	return all
 }
 
-// locatePatches says where the findings of a TrainJob that is written from patches stand in the files. The
-// patches are those of the TrainJob, in their order.
+// locatePatches sets the positions of findings on a TrainJob that is written from patches. The TrainJob's patches are the
+// patches of in, in their order.
 func locatePatches(in *workspace.Input, findings finding.List) {
 	count := map[string]int{}
 	for i := range in.Patches {
@@ -222,7 +221,7 @@ func locatePatches(in *workspace.Input, findings finding.List) {
 	}
 }
 
-// locatePatchClaim says where a claim stands that names its patch by its place among all.
+// locatePatchClaim sets the position of a claim whose source names a patch by index.
 func locatePatchClaim(in *workspace.Input, claim *engine.Claim) {
 	for i, patch := range in.Patches {
 		at := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i))
@@ -232,7 +231,7 @@ func locatePatchClaim(in *workspace.Input, claim *engine.Claim) {
 	}
 }
 
-// patchManager is the manager of a patch of the files: the SDK where it names none.
+// patchManager returns the manager of a patch in the files. The default is the SDK.
 func patchManager(in *workspace.Input, i int) string {
 	return cmp.Or(in.Patches[i].Patch.Manager, trainjob.SDKManager)
 }

@@ -1,4 +1,4 @@
-// Package diff is the command diff: what differs between two versions of the inputs.
+// Package diff implements the command diff. It shows the differences between two versions of the inputs.
 package diff
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// exitDiffers is diff's status for differences.
+// exitDiffers is diff's exit status for differences.
 const exitDiffers = 1
 
 // diffFlags are the flags of diff.
@@ -38,7 +38,7 @@ type diffFlags struct {
 	showValues bool
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
@@ -129,7 +129,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return err
 	}
 	for _, manager := range flags.force {
-		// One version may well lack the manager.
+		// One version may lack the manager.
 		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	return nil
 }
 
-// writeDiff writes the report, and returns the status that it asks for.
+// writeDiff writes the report, and returns the exit status.
 func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
 	status := exit.Done
 	if c.Differs() {
@@ -179,8 +179,8 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	}
 }
 
-// toldByDiff are the findings that diff tells: the errors of both versions, and what managers of the new one
-// disagree on or had to give way in. All else is for render and check to say.
+// toldByDiff returns the errors of both versions, and the overlaps and forced values of the new one. The commands render and
+// check report all others.
 func toldByDiff(old, new finding.List) finding.List {
 	var told finding.List
 	for _, f := range old {
@@ -196,7 +196,7 @@ func toldByDiff(old, new finding.List) finding.List {
 	return told.Distinct()
 }
 
-// options reads the flags that have words for values.
+// options parses the flags with a fixed set of values.
 func (flags *diffFlags) options() (render.Options, error) {
 	opts := render.Options{Owners: true, ForceManagers: flags.force}
 	for _, f := range []struct {
@@ -227,7 +227,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 	return opts, nil
 }
 
-// readVersions are the two versions of the inputs that the command line names.
+// readVersions returns the two versions that the command line names.
 func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	for _, path := range slices.Concat(args, flags.both()) {
 		if path == "" {
@@ -253,7 +253,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	return side(args[0]), side(args[1]), nil
 }
 
-// both are the paths that are read for both versions.
+// both returns the paths that both versions read.
 func (flags *diffFlags) both() []string {
 	return slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// externalDiff lets another program compare the objects that differ, as kubectl diff does: it gets two
-// directories that hold a file per object, and says with its status whether they differ.
+// externalDiff compares the differing objects with another program, like kubectl diff. The program gets two directories with a
+// file per object. Its exit status reports differences.
 func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (status int, err error) {
 	dirs := make([]string, 2)
 	for i, name := range []string{"OLD-", "NEW-"} {
 		if dirs[i], err = os.MkdirTemp("", name); err != nil {
 			return 0, err
 		}
-		defer os.RemoveAll(dirs[i]) // nothing to be done about what stays
+		defer os.RemoveAll(dirs[i]) // ignore files that cannot be removed
 	}
 	for _, j := range c.Jobs {
 		for _, o := range j.Objects {
@@ -48,7 +48,7 @@ func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (
 	}
 }
 
-// writeObject writes both versions of an object, where there are two.
+// writeObject writes the existing versions of an object.
 func writeObject(c *comparison.Comparison, j *comparison.JobDiff, o *comparison.ObjectDiff, dirs []string) error {
 	old, new, err := c.Shown(o)
 	if err != nil {
@@ -69,7 +69,7 @@ func writeObject(c *comparison.Comparison, j *comparison.JobDiff, o *comparison.
 	return nil
 }
 
-// fileName is the name that kubectl diff gives an object's file.
+// fileName returns the file name that kubectl diff gives an object.
 func fileName(o *comparison.ObjectDiff, j *comparison.JobDiff) string {
 	version := "v1"
 	for _, object := range []any{o.Old, o.New} {
@@ -82,6 +82,6 @@ func fileName(o *comparison.ObjectDiff, j *comparison.JobDiff) string {
 	if o.Key.Number > 0 {
 		name += fmt.Sprintf(".%d", o.Key.Number)
 	}
-	// A name that no cluster would take might lead elsewhere.
+	// A name that the cluster rejects could lead to another directory.
 	return strings.ReplaceAll(name, string(filepath.Separator), "_")
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// gitVersions are the paths as they are in a revision, and as they are in the working tree or in another
-// revision.
+// gitVersions returns two versions of the paths: a revision, and the working tree or another revision.
 func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
 	in := flags.Flags
 	in.Files = slices.Concat(args, flags.Files)
@@ -49,7 +48,7 @@ func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *ver
 	return old, new, nil
 }
 
-// mergeBase is the revision from which two others go apart, by its short name.
+// mergeBase returns the short name of the common ancestor of two revisions.
 func mergeBase(first, second string) (string, error) {
 	for _, rev := range []string{first, second} {
 		r, err := host.OpenRevision(rev)
@@ -75,8 +74,8 @@ func orHead(rev string) string {
 	return rev
 }
 
-// missingIsEmpty leaves out of each version the paths that it lacks and the other one has: they were added
-// or removed. What neither has stays, and so does what cannot be read; both are then reported.
+// missingIsEmpty removes from each version the paths that only this version lacks, since they were added or removed. It keeps
+// paths that both lack and unreadable ones, so that reading reports them.
 func missingIsEmpty(old, new *version) {
 	drop := func(paths func(*workspace.Flags) *[]string, file func(path string) string) {
 		var inOld, inNew []string
@@ -98,14 +97,14 @@ func missingIsEmpty(old, new *version) {
 	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(patch string) string { _, file := workspace.ManagerOf(patch); return file })
 }
 
-// lacks says whether the version has no file for a path, and not because it cannot be read.
+// lacks reports whether the version has no file for a path. An unreadable path is not lacking.
 func (v *version) lacks(path string) bool {
 	files := &watchedFiles{FS: v.files}
 	found, findings := manifest.Files(files, []string{path}, v.flags.Recursive)
 	return len(found) == 0 && len(findings) > 0 && !files.failed
 }
 
-// watchedFiles notes failures other than that something does not exist.
+// watchedFiles records errors other than fs.ErrNotExist.
 type watchedFiles struct {
 	fs.FS
 	failed bool
@@ -128,7 +127,7 @@ func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, w.note(err)
 }
 
-// gitVersion is the version of a revision.
+// gitVersion returns the version of a revision.
 func gitVersion(rev string, in workspace.Flags) (*version, error) {
 	files, err := host.OpenRevision(rev)
 	if err != nil {

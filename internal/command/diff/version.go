@@ -27,17 +27,17 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// version is one version of the inputs, and what they render to.
+// version is one version of the inputs, with its rendered objects.
 type version struct {
 	comparison.Version
 	files  fs.FS
 	flags  workspace.Flags
-	prefix string       // what goes before the names of files in the report: that of a revision
-	done   func() error // gives back what reading took; nil where there is nothing
+	prefix string       // the prefix of file names in the report, for a revision
+	done   func() error // releases the resources of reading; may be nil
 
 	in       *workspace.Input
 	findings finding.List
-	misused  error // flags that do not go with the object
+	misused  error // an error for flags that do not fit the object
 }
 
 func (v *version) close() {
@@ -46,7 +46,7 @@ func (v *version) close() {
 	}
 }
 
-// render reads and renders the version. What is wrong is among its findings.
+// render reads and renders the version. It adds errors to the findings.
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: opts.As == render.Stored}}
 	if flags.to != "jobset" {
@@ -90,7 +90,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.label()
 }
 
-// merge merges the object of a version that is not a TrainJob.
+// merge merges the patches of an object that is not a TrainJob.
 func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConflict) {
 	v.in = workspace.New(v.flags)
 	m, found, err := merging.Read(p, v.in, v.flags, how)
@@ -111,7 +111,7 @@ func (v *version) merge(p *host.Program, how option.Schema, rule render.OnConfli
 	v.Jobs = append(v.Jobs, comparison.Job{ID: m.ID, Objects: []comparison.Object{object}})
 }
 
-// withoutStatus is an object but for its status, which no manifest decides.
+// withoutStatus returns an object without its status, which manifests do not set.
 func withoutStatus(object any) any {
 	if fields, ok := object.(engine.Object); ok {
 		fields = maps.Clone(fields)
@@ -127,7 +127,7 @@ func withoutStatus(object any) any {
 	return copied.Interface()
 }
 
-// label puts the revision before the names of the files in findings.
+// label adds the revision to the file names in findings.
 func (v *version) label() {
 	for i := range v.findings {
 		f := &v.findings[i]
@@ -145,7 +145,7 @@ func (v *version) at(p fieldpath.Position) fieldpath.Position {
 	return p
 }
 
-// locator says where the claims of a TrainJob stand.
+// locator returns a function that returns the positions of a TrainJob's claims.
 func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position {
 	return func(c engine.Claim) fieldpath.Position {
 		if c.Position == (fieldpath.Position{}) {
@@ -155,7 +155,7 @@ func (v *version) locator(j workspace.Job) func(engine.Claim) fieldpath.Position
 	}
 }
 
-// jobSetOf are the JobSet and what is beside it.
+// jobSetOf returns the JobSet and its companions.
 func (v *version) jobSetOf(j workspace.Job, out produce.Made) []comparison.Object {
 	locate := v.locator(j)
 	objects := []comparison.Object{{
@@ -171,7 +171,7 @@ func (v *version) jobSetOf(j workspace.Job, out produce.Made) []comparison.Objec
 	return objects
 }
 
-// companionClaim says which policy of the runtime made an object beside the JobSet.
+// companionClaim returns the claim of the runtime's policy that creates a companion of the JobSet.
 func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engine.Claim {
 	claim := engine.Claim{Layer: merge.RuntimeLayer}
 	at := fieldpath.Fields("spec", "mlPolicy")
@@ -196,7 +196,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 	return claim
 }
 
-// childrenOf are the Jobs, or the Pods, that the JobSet becomes.
+// childrenOf returns the Jobs or the Pods of the JobSet.
 func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []comparison.Object {
 	f := produce.Children(out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
@@ -232,13 +232,13 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 	return objects
 }
 
-// childOwners returns a function that says who set the fields of what a JobSet becomes. Of a JobSet that was given
-// itself nobody knows, and all is the controllers'.
+// childOwners returns a function that returns the owners of a JobSet's Job or Pod. A JobSet of the input has no known owners,
+// so the controllers own all fields.
 func childOwners(out produce.Made, opts render.JobsOptions) func(child any) (*diff.Owners, error) {
 	ofChildren := sync.OnceValues(func() (*render.ChildOwners, error) {
 		return render.OwnersOfChildren(out.JobSet, out.Owners, opts)
 	})
-	var last *diff.Owners // those of a Pod are much like those of the one before it
+	var last *diff.Owners // a Pod's owners resemble the owners of the previous Pod
 	return func(child any) (*diff.Owners, error) {
 		job, isJob := child.(*batchv1.Job)
 		pod, isPod := child.(*corev1.Pod)
@@ -266,7 +266,7 @@ func childOwners(out produce.Made, opts render.JobsOptions) func(child any) (*di
 	}
 }
 
-// keyOf is the kind and the name of an object, or what its name begins with.
+// keyOf returns the kind and the name of an object, or its generateName.
 func keyOf(object any) comparison.Key {
 	var key comparison.Key
 	if o, ok := object.(runtime.Object); ok {

@@ -12,13 +12,13 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 )
 
-// isCode reports whether an argument is the code of a finding and no field.
+// isCode reports whether an argument is the code of a finding and not a field.
 func isCode(arg string) bool {
 	digits, ok := strings.CutPrefix(strings.ToUpper(arg), "TW")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeCode writes what a code means and what to do about it.
+// writeCode writes the meaning of a code and its remedy.
 func writeCode(w io.Writer, name, format string) error {
 	code := finding.Code(strings.ToUpper(name))
 	page, ok := docs.Of(code)
@@ -39,7 +39,7 @@ func writeCode(w io.Writer, name, format string) error {
 	return err
 }
 
-// codes are all codes that have a page.
+// codes returns all codes with a page.
 func codes() []string {
 	var names []string
 	for _, code := range docs.Codes() {

@@ -1,4 +1,4 @@
-// Package explain is the command explain: how patches to a field merge, and who writes it.
+// Package explain implements the command explain. It shows how patches to a field merge, and which layers write it.
 package explain
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/trainweld/trainweld/render/explain"
 )
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
@@ -76,8 +76,7 @@ Exit status: 0 done, 2 there is no such field or code.`,
 	return cmd
 }
 
-// fieldCompletions are the fields that go on from what was typed, one step further: all at once they
-// would be a thousand.
+// fieldCompletions returns the fields that continue the typed path by one step. All fields would be a thousand.
 func fieldCompletions(typed string) []string {
 	var found []string
 	dotted := strings.HasPrefix(typed, ".")
@@ -95,7 +94,7 @@ func fieldCompletions(typed string) []string {
 	return found
 }
 
-// writeRule writes a rule for a person.
+// writeRule writes a rule for people.
 func writeRule(w io.Writer, rule explain.Rule) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(what, text string) {
@@ -127,7 +126,7 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	return out.Flush()
 }
 
-// writersText says who writes over a field: a line for each layer and origin.
+// writersText returns the layers that write over a field, with a line for each layer and origin.
 func writersText(rule explain.Rule) []string {
 	var lines []string
 	var last explain.Writer
@@ -154,13 +153,13 @@ func writersText(rule explain.Rule) []string {
 	return lines
 }
 
-// isOpen says of a step that it stands for any item.
+// isOpen reports whether a step stands for any item.
 func isOpen(step fieldpath.Step) bool {
 	_, value, ok := step.Item()
 	return ok && value == ""
 }
 
-// ruleJSON is the form of a rule for programs.
+// ruleJSON is a rule for programs.
 type ruleJSON struct {
 	Path        string       `json:"path"`
 	Kind        string       `json:"kind"`

@@ -1,4 +1,4 @@
-// Package fn is the command fn: TrainJobs rendered in a pipeline of kustomize or kpt.
+// Package fn implements the command fn. It renders TrainJobs in a pipeline of kustomize or kpt.
 package fn
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
@@ -70,7 +70,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	}
 }
 
-// run answers one ResourceList. What is no ResourceList gets no answer.
+// run answers one ResourceList. It returns an error for other input.
 func run(p *host.Program) error {
 	data, unreadable := manifest.Read(p.Files, p.Stdin, manifest.Stdin)
 	if unreadable != nil {
@@ -94,7 +94,7 @@ func run(p *host.Program) error {
 		return err
 	}
 	failed := exit.For(findings, opts.Strict)
-	list.Results = f.results(findings) // these name items by their places in what came
+	list.Results = f.results(findings) // results identify items by their indexes in the input
 	if failed == nil {
 		list.Items = items
 	}
@@ -104,7 +104,7 @@ func run(p *host.Program) error {
 	return failed
 }
 
-// refuse answers with what is wrong with the options, and with the items as they came.
+// refuse answers with the errors of the options and with the unchanged items.
 func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 	for _, w := range wrong {
 		fmt.Fprintf(p.Stderr, "trainweld: %s\n", report.Printable(w.Error()))
@@ -116,19 +116,19 @@ func refuse(p *host.Program, list *resourcelist.List, wrong []misuse) error {
 	return exit.Status(exit.Failed)
 }
 
-// function is one run over a list.
+// function is a run over one list.
 type function struct {
 	list     *resourcelist.List
 	opts     *fnOptions
 	in       *workspace.Input
-	jobs     map[*manifest.Document]*resourcelist.Item // by what was read of them
-	versions map[fieldpath.Object]string               // the apiVersion of what was read
+	jobs     map[*manifest.Document]*resourcelist.Item // by their documents
+	versions map[fieldpath.Object]string               // the apiVersions of the decoded objects
 	findings finding.List
 }
 
-// newFunction reads everything: the items, and the files that the options name.
+// newFunction reads the items, and the files that the options name.
 func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *function {
-	// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
+	// The JobSet would otherwise appear to set the API server's defaults.
 	opts.Spelled = opts.To != "jobset"
 	f := &function{
 		list: list, opts: opts, in: workspace.New(opts.Flags),
@@ -152,7 +152,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 	return f
 }
 
-// readItem reads an item that is of concern here: a TrainJob, a runtime, a snapshot of one.
+// readItem reads a TrainJob, a runtime or a snapshot. It ignores other items.
 func (f *function) readItem(i int, item *resourcelist.Item) {
 	data, err := item.YAML()
 	if err != nil {
@@ -166,9 +166,9 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 	for n := range findings {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
-	// An item without apiVersion and kind is somebody else's.
+	// An item without apiVersion and kind belongs to another tool.
 	f.in.Findings = append(f.in.Findings, slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Code == finding.CodeNotAnObject })...)
-	for _, d := range documents { // one, or none where the item is broken
+	for _, d := range documents { // one, or none if the item is broken
 		f.jobs[d] = item
 		f.add(d, true)
 	}
@@ -179,14 +179,14 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 	f.in.Add(d, jobs)
 }
 
-// run renders all TrainJobs, and returns the items with what they become.
+// run renders all TrainJobs, and returns the items with the rendered objects.
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
 	further := f.in.FurtherPatches()
 	placing := newPlacing(f.list.Items)
 	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force}
 	flags := f.opts.Render
-	podOpts, _ := flags.Children.Options(opts.As, false) // there is no option for it to refuse
+	podOpts, _ := flags.Children.Options(opts.As, false) // Options returns no error here: fn has no option for an invalid value
 	if flags.To != "jobset" {
 		opts.As = render.Applied
 	}
@@ -215,7 +215,7 @@ func (f *function) run() []*resourcelist.Item {
 	return placing.items()
 }
 
-// newItems are items with the objects.
+// newItems returns items with the objects.
 func newItems(objects func(func(any, error) bool)) ([]*resourcelist.Item, error) {
 	var items []*resourcelist.Item
 	for object, err := range objects {
@@ -235,8 +235,8 @@ func newItems(objects func(func(any, error) bool)) ([]*resourcelist.Item, error)
 	return items, nil
 }
 
-// An item stands in no file that could be read here: its file is known by annotations at most, and its
-// lines are those of another tool. These names stand for items until a finding is told.
+// Items have no readable file: annotations name it at most, and its lines differ. These names identify items until a finding
+// is reported.
 const (
 	itemPrefix = "\x00item "
 	configFile = "\x00functionConfig"
@@ -244,5 +244,5 @@ const (
 
 func itemFile(i int) string { return fmt.Sprintf("%s%d", itemPrefix, i) }
 
-// isStream says whether a position is in what was read from standard input.
+// isStream reports whether a position lies in standard input.
 func isStream(p fieldpath.Position) bool { return strings.HasPrefix(p.File, "\x00") }

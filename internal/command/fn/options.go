@@ -13,23 +13,23 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// fnOptions are what a function is asked to do.
+// fnOptions are the options of a function.
 type fnOptions struct {
 	option.Render
 	conflict render.OnConflict
 	as       render.View
-	add      bool   // JobSets stand beside their TrainJobs, and do not replace them
-	patches  string // patches as text, besides those of files
+	add      bool   // keep the TrainJobs, and add their JobSets next to them
+	patches  string // the text of inline patches, in addition to files
 }
 
-// fnOption is one option of the functionConfig.
+// fnOption is an option of the functionConfig.
 type fnOption struct {
 	name   string
-	values []string // where there are only these
+	values []string // the allowed values; nil allows any
 	set    func(o *fnOptions, value string)
 }
 
-// fnOptionList are the options, in the order in which help lists them.
+// fnOptionList returns the options in the order of the help.
 func fnOptionList() []fnOption {
 	lines := func(set func(o *fnOptions, all []string)) func(*fnOptions, string) {
 		return func(o *fnOptions, value string) {
@@ -67,12 +67,12 @@ func fnOptionList() []fnOption {
 	}
 }
 
-// misuse is a mistake in one field of the functionConfig.
+// misuse is an error in a field of the functionConfig.
 type misuse struct{ path, message string }
 
 func (m misuse) Error() string { return fmt.Sprintf("functionConfig: %s: %s", m.path, m.message) }
 
-// parseFnOptions reads the functionConfig, which may be nil, and says everything that is wrong with it.
+// parseFnOptions parses the functionConfig, which may be nil. It returns all errors in it.
 func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	o := &fnOptions{Render: option.Render{To: "jobset"}}
 	if config == nil {
@@ -119,7 +119,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	return o, wrong
 }
 
-// fnHelp returns what to do about a finding: its remedy, and the option that does it.
+// fnHelp returns the remedy of a finding, with the option that applies it.
 func fnHelp(f finding.Finding) string {
 	switch r := f.Remedy; {
 	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:

@@ -2,13 +2,13 @@ package fn
 
 import "github.com/trainweld/trainweld/internal/resourcelist"
 
-// placing puts what TrainJobs become among the items of a list.
+// placing places the rendered objects among the items of a list.
 type placing struct {
 	order []*resourcelist.Item
-	// after is what comes after an item, and gone the items that are left out.
+	// after holds the new items that follow an item, and gone the removed items.
 	after map[*resourcelist.Item][]*resourcelist.Item
 	gone  map[*resourcelist.Item]bool
-	// there are the items that came, by their names, and next the first free index of each file.
+	// there holds the input items by name, and next the first free index of each file.
 	there map[resourcelist.ID]*resourcelist.Item
 	next  map[string]int
 	last  []*resourcelist.Item
@@ -30,12 +30,11 @@ func newPlacing(items []*resourcelist.Item) *placing {
 	return p
 }
 
-// put puts what a TrainJob becomes into its place, or, with add, behind it. A TrainJob that is no item, which
-// is nil, was read from a file: what it becomes stands at the end. What is there from an earlier run is
-// replaced where it stands.
+// put places the objects of a TrainJob: in its place, or with add behind it. A nil TrainJob was read from a file, so its
+// objects go to the end. An object of an earlier run is replaced in its place.
 //
-// The first object that replaces a TrainJob takes its place in its file, too; others get places of their
-// own there, since an orchestrator that writes files knows an object by its place.
+// The first object that replaces a TrainJob keeps its position in the file. Others get new positions there, because an
+// orchestrator that writes files identifies objects by position.
 func (p *placing) put(job *resourcelist.Item, made []*resourcelist.Item, add bool) {
 	free := job != nil && !add
 	for _, item := range made {
@@ -66,7 +65,7 @@ func (p *placing) put(job *resourcelist.Item, made []*resourcelist.Item, add boo
 	}
 }
 
-// items are all items in their places.
+// items returns all items in their final order.
 func (p *placing) items() []*resourcelist.Item {
 	var all []*resourcelist.Item
 	for _, item := range p.order {

@@ -20,7 +20,7 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// results are findings as a ResourceList carries them, one each.
+// results returns the findings as results of a ResourceList.
 func (f *function) results(findings finding.List) []resourcelist.Result {
 	var results []resourcelist.Result
 	for _, found := range findings {
@@ -45,7 +45,7 @@ func (f *function) result(finding finding.Finding) resourcelist.Result {
 	r.File = f.resultFile(finding.Position, r.Tags)
 	var managers []string
 	for _, claim := range finding.Claims {
-		// The value stands under who set it, as people read it; secrets are masked.
+		// The layer labels the value; secrets are masked.
 		r.Tags[string(claim.Layer)] = merge.FormatClaim(sourceOf(finding, claim), claim, false)
 		if name, ok := claim.Layer.Manager(); ok {
 			managers = append(managers, name)
@@ -57,7 +57,7 @@ func (f *function) result(finding finding.Finding) resourcelist.Result {
 	return r
 }
 
-// misuseResult is a mistake in the options.
+// misuseResult returns an error in the options as a result.
 func misuseResult(config *resourcelist.Item, wrong misuse) resourcelist.Result {
 	r := resourcelist.Result{Message: wrong.message, Severity: resourcelist.Error}
 	if id := config.ID(); id.Name != "" {
@@ -81,8 +81,8 @@ func resultSeverity(severity finding.Severity) resourcelist.Severity {
 	}
 }
 
-// resultField is the field of a finding. Where managers overlap, the current value is the one that wins in
-// the cluster, and the proposed one that of the manager that came first: to agree on it ends the conflict.
+// resultField returns the field of a finding. On an overlap, the current value is the winner in the cluster, and the proposed
+// value is the first manager's. Agreeing on the proposed value ends the conflict.
 func resultField(found finding.Finding) *resourcelist.Field {
 	field := &resourcelist.Field{Path: found.Path.String()}
 	if found.Code != finding.CodeOverlap || len(found.Claims) < 2 {
@@ -93,7 +93,7 @@ func resultField(found finding.Finding) *resourcelist.Field {
 	return field
 }
 
-// resultValue is the value of a claim: itself where people see it whole, and otherwise what they see of it.
+// resultValue returns the value of a claim, or its masked or shortened form as people see it.
 func resultValue(finding finding.Finding, claim engine.Claim) any {
 	text := merge.FormatClaim(sourceOf(finding, claim), claim, false)
 	var value any
@@ -110,7 +110,7 @@ func sourceOf(finding finding.Finding, claim engine.Claim) fieldpath.Path {
 	return claim.Source
 }
 
-// resultFile is the file of a position. In a file that was read here, the line and the column are known.
+// resultFile returns the file of a position. For a file that this program read, it includes the line and the column.
 func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *resourcelist.File {
 	if item := f.itemAt(at); item != nil {
 		if file, ok := item.File(); ok {
@@ -130,7 +130,7 @@ func (f *function) resultFile(at fieldpath.Position, tags map[string]string) *re
 	return &resourcelist.File{Path: at.File}
 }
 
-// itemAt is the item that a position is in, or nil.
+// itemAt returns the item of a position, or nil.
 func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	if at.File == configFile {
 		return f.list.Config
@@ -146,10 +146,10 @@ func (f *function) itemAt(at fieldpath.Position) *resourcelist.Item {
 	return f.list.Items[i]
 }
 
-// streamPosition is a position of the stream within a message.
+// streamPosition matches a position of the stream in a message.
 var streamPosition = regexp.MustCompile(itemPrefix + `(\d+)(:\d+)*`)
 
-// told are findings whose messages name the files that people know.
+// told replaces item positions in the messages of findings by the files that people know.
 func (f *function) told(findings finding.List) finding.List {
 	for i := range findings {
 		findings[i].Message = streamPosition.ReplaceAllStringFunc(findings[i].Message, func(at string) string {
@@ -163,7 +163,7 @@ func (f *function) told(findings finding.List) finding.List {
 	return findings
 }
 
-// forPeople are findings with the files that people know in place of the items'.
+// forPeople returns the findings with the files that people know instead of items.
 func (f *function) forPeople(findings finding.List) finding.List {
 	told := make(finding.List, len(findings))
 	for i, finding := range findings {
@@ -179,8 +179,8 @@ func (f *function) forPeople(findings finding.List) finding.List {
 	return told
 }
 
-// positionForPeople is the file that an item's annotations name, without a line: the lines of the stream are
-// not those of the file.
+// positionForPeople returns the file that an item's annotations name. It has no line, since the lines of the stream differ
+// from the file's lines.
 func (f *function) positionForPeople(at fieldpath.Position) fieldpath.Position {
 	if !isStream(at) {
 		return at
@@ -193,7 +193,7 @@ func (f *function) positionForPeople(at fieldpath.Position) fieldpath.Position {
 	return fieldpath.Position{}
 }
 
-// apiVersion is that of an object of a finding.
+// apiVersion returns the apiVersion of a finding's object.
 func (f *function) apiVersion(o fieldpath.Object) string {
 	if version := f.versions[o]; version != "" {
 		return version

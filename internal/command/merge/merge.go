@@ -1,4 +1,4 @@
-// Package merge is the command merge: the patches of several managers merged into any object.
+// Package merge implements the command merge. It merges the patches of several managers into any object.
 package merge
 
 import (
@@ -25,7 +25,7 @@ type mergeFlags struct {
 	showValues bool
 }
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags mergeFlags
 	cmd := &cobra.Command{
@@ -94,7 +94,7 @@ func run(p *host.Program, flags mergeFlags) error {
 	return encoder.Encode(p.Stdout, format, merged.Value)
 }
 
-// parse reads the flags that have words for values.
+// parse parses the flags with a fixed set of values.
 func (flags mergeFlags) parse() (manifest.Format, render.OnConflict, error) {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {

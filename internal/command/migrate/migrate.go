@@ -1,4 +1,4 @@
-// Package migrate is the command migrate: old TrainJobs and jobs of the Training Operator in today's API.
+// Package migrate implements the command migrate. It converts old TrainJobs and jobs of the Training Operator to today's API.
 package migrate
 
 import (
@@ -36,10 +36,10 @@ type migrateFlags struct {
 	showNotes  bool
 }
 
-// sdkManager is the manager that the Kubeflow SDK writes its patches as.
+// sdkManager is the manager of the Kubeflow SDK's patches.
 const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
@@ -99,7 +99,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	return cmd
 }
 
-// check refuses flags that do not go together.
+// check returns an error for flags that exclude each other.
 func (flags migrateFlags) check() error {
 	if len(flags.Files) == 0 {
 		return errors.New("nothing to migrate: name files, or - for standard input")
@@ -128,12 +128,12 @@ func (flags migrateFlags) check() error {
 	return flags.onto.check()
 }
 
-// migration is one run of the verb.
+// migration is one run of the command.
 type migration struct {
 	*workspace.Input
 	flags    migrateFlags
 	findings finding.List
-	made     map[fieldpath.Object]*manifest.Document // what became a new object of this name
+	made     map[fieldpath.Object]*manifest.Document // the source documents of the new objects
 }
 
 func run(p *host.Program, flags migrateFlags) error {
@@ -147,7 +147,7 @@ func run(p *host.Program, flags migrateFlags) error {
 	}
 	m := migration{Input: workspace.Read(p, flags.Flags), flags: flags}
 	for _, f := range m.Input.Findings {
-		if f.Code != finding.CodeOldAPI { // which is what the verb is for
+		if f.Code != finding.CodeOldAPI { // migrate resolves this finding
 			m.findings = append(m.findings, f)
 		}
 	}
@@ -170,7 +170,7 @@ func run(p *host.Program, flags migrateFlags) error {
 	return showRewritten(p, files, flags)
 }
 
-// file rewrites what is old in one file.
+// file rewrites the old objects of one file.
 func (m *migration) file(text workspace.File) output.Rewritten {
 	var edits []manifest.Edit
 	want := map[*manifest.Document]*trainer.TrainJob{}
@@ -188,7 +188,7 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	return output.Rewritten{Name: text.Name, Old: text.Data, New: manifest.ApplyEdits(text.Data, edits)}
 }
 
-// showRewritten writes what was asked for to standard output.
+// showRewritten writes the requested output.
 func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags) error {
 	var out bytes.Buffer
 	for _, f := range files {
@@ -211,8 +211,7 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 	return err
 }
 
-// separate puts what comes between two files of a stream: a line break, and the separator unless the next
-// file brings its own.
+// separate separates two files of a stream: by a line break, and by "---" unless the next file starts with it.
 func separate(out *bytes.Buffer, next []byte) {
 	if out.Len() == 0 {
 		return

@@ -18,12 +18,11 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and what the file's text must say after
-// them.
+// overrides rewrites a TrainJob of Trainer 2.1. It returns the edits, and the TrainJob that the edited text must decode to.
 func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.TrainJob) {
 	at := slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })
 	if at < 0 {
-		return nil, nil // its own findings say why it is left aside
+		return nil, nil // its own findings give the reason
 	}
 	j := m.Jobs[at]
 	runtime, missing := m.RuntimeOf(j.TrainJob)
@@ -67,7 +66,7 @@ func (m *migration) cannotEdit(j workspace.Job, err error) {
 	})
 }
 
-// verify reads a file's new text, and reports each TrainJob that does not say there what it was meant to.
+// verify decodes a file's new text, and reports each TrainJob that differs from the wanted one.
 func (m *migration) verify(before workspace.File, after []byte, want map[*manifest.Document]*trainer.TrainJob) {
 	if len(want) == 0 {
 		return
@@ -92,7 +91,7 @@ func (m *migration) verify(before workspace.File, after []byte, want map[*manife
 	}
 }
 
-// says reports whether a TrainJob from a file says what one with the API server's defaults does.
+// says reports whether two TrainJobs are equal with the API server's defaults. It modifies got.
 func says(got, want *trainer.TrainJob) bool {
 	got.Namespace = cmp.Or(got.Namespace, want.Namespace)
 	want = want.DeepCopy()

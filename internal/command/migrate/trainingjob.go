@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// existingFlags say what the training jobs of kubeflow.org/v1 run on.
+// existingFlags select the runtime of the training jobs of kubeflow.org/v1.
 type existingFlags struct {
 	runtime, kind, gang string
 }
@@ -59,7 +59,7 @@ func (flags existingFlags) check() error {
 	return nil
 }
 
-// oneOf refuses a value that is none of a flag's words.
+// oneOf returns an error if value is not one of words.
 func oneOf(flag, value string, words []string) error {
 	for _, word := range words {
 		if word == value {
@@ -69,7 +69,7 @@ func oneOf(flag, value string, words []string) error {
 	return fmt.Errorf("--%s: unknown value %q; want %s%s", flag, value, strings.Join(words, " or "), option.DidYouMean(value, words))
 }
 
-// trainingJobKinds are the kinds of kubeflow.org/v1.
+// trainingJobKinds returns the kinds of kubeflow.org/v1.
 func trainingJobKinds() []manifest.Kind {
 	var kinds []manifest.Kind
 	for _, kind := range trainingjob.Kinds() {
@@ -78,7 +78,7 @@ func trainingJobKinds() []manifest.Kind {
 	return kinds
 }
 
-// trainingJobs puts what the training jobs of kubeflow.org/v1 in a file become in their places.
+// trainingJobs returns the edits that replace the training jobs of kubeflow.org/v1 in a file.
 func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 	var edits []manifest.Edit
 	var all []any
@@ -104,7 +104,7 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 			m.notReplaced(d, refused)
 		}
 	default:
-		// A List of nothing else, as kubectl get writes it, becomes a stream, or a JSON List.
+		// A List with training jobs only, as kubectl get writes it, becomes a stream or a JSON List.
 		var text bytes.Buffer
 		if err := manifest.Encode(&text, items[0].Format(), all...); err != nil {
 			m.notReplaced(items[0], err)
@@ -115,7 +115,7 @@ func (m *migration) trainingJobs(file workspace.File) []manifest.Edit {
 	return edits
 }
 
-// replace is the edit that puts objects in the place of a document.
+// replace returns the edit that replaces a document by objects.
 func replace(d *manifest.Document, objects []any) (manifest.Edit, error) {
 	var text bytes.Buffer
 	if err := manifest.Encode(&text, d.Format(), objects...); err != nil {
@@ -124,8 +124,8 @@ func replace(d *manifest.Document, objects []any) (manifest.Edit, error) {
 	return d.Replace(text.Bytes())
 }
 
-// trainingJob is what a training job of kubeflow.org/v1 becomes; nil where it is none, or where findings say
-// why not.
+// trainingJob converts a training job of kubeflow.org/v1. It returns nil for other objects, and after an error, which it
+// reports.
 func (m *migration) trainingJob(d *manifest.Document) []any {
 	old, ok := d.Object.(runtime.Object)
 	if !ok || trainingjob.New(d.ID.Kind) == nil || !strings.HasPrefix(d.APIVersion, trainingjob.Group+"/") {
@@ -155,7 +155,7 @@ func (m *migration) notReplaced(d *manifest.Document, err error) {
 	})
 }
 
-// conversion is how one job is to be converted. The runtime that exists is looked up among the inputs.
+// conversion returns the options for one job. It finds an existing runtime among the inputs.
 func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	opts := trainingjob.Options{
 		RuntimeName: m.flags.onto.runtime, RuntimeKind: m.flags.onto.kind, Manager: m.flags.manager, Gang: trainingjob.GangScheduler(m.flags.onto.gang),
@@ -166,17 +166,17 @@ func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	group := trainer.SchemeGroupVersion.Group
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.RuntimeOf(job) // nil where it is not there, which is no mistake
+	opts.Runtime, _ = m.RuntimeOf(job) // nil if it is missing, which is valid
 	return opts
 }
 
-// namespaceOf is the namespace that an object is in.
+// namespaceOf returns the namespace of an object.
 func (m *migration) namespaceOf(d *manifest.Document) string {
 	return cmp.Or(d.ID.Namespace, m.flags.Namespace, "default")
 }
 
-// taken reports new objects of a name that another object among the inputs has: jobs of several kinds may have
-// one name, and all become TrainJobs.
+// taken reports new objects with the name of another object of the inputs. Jobs of several kinds may share a name, and all
+// become TrainJobs.
 func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ids := []fieldpath.Object{{Kind: trainer.TrainJobKind, Namespace: m.namespaceOf(d), Name: result.TrainJob.Name}}
 	if result.Runtime != nil {
@@ -207,7 +207,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 	return findings
 }
 
-// refused is why the cluster would not take the new objects, which are errors of the old job's Pods as a rule.
+// refused returns the reasons why the cluster rejects the new objects. Most are errors in the old job's Pods.
 func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) finding.List {
 	ctx := context.Background()
 	job, err := admission.Encode(result.TrainJob)

@@ -1,4 +1,4 @@
-// Package render is the command render: what TrainJobs become, as manifests.
+// Package render implements the command render. It renders TrainJobs to manifests.
 package render
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/trainweld/trainweld/internal/output"
 )
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags option.Render
 	cmd := &cobra.Command{

@@ -31,9 +31,8 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// renderRun is one run of render: from the files to the JobSets and their text, on all cores and in order, and
-// then, if nothing is an error, to where they were asked for. Of each TrainJob only the text of what it becomes
-// is kept, and that in a spool.
+// renderRun is one run of render. It renders and encodes on all cores, in order, and writes the result only without errors. To
+// save memory, a spool keeps the encoded objects, and nothing else remains of a TrainJob.
 type renderRun struct {
 	p        *host.Program
 	flags    option.Render
@@ -45,19 +44,19 @@ type renderRun struct {
 	patches  []trainer.RuntimePatch
 	encoders sync.Pool
 	spool    output.Spool
-	// What was made of the TrainJobs, in their order, and behind them of the JobSets.
+	// The rendered TrainJobs in their order, then the JobSets.
 	made     [2][]rendered
 	findings [2]finding.Set
 	unsafe   finding.List
 	err      error
-	pods     atomic.Int64 // made so far
+	pods     atomic.Int64 // the number of Pods so far
 }
 
-// rendered is what one TrainJob, or a JobSet that was given itself, becomes.
+// rendered is the result of one TrainJob, or of a JobSet of the input.
 type rendered struct {
 	id    fieldpath.Object
 	texts []output.Section // in the spool
-	// Pods for standard output are so many that they are made only as they are written. Names take no memory to speak of.
+	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
 	streamed iter.Seq2[any, error]
 	count    int64 // of Pods
 	table    produce.PodTable
@@ -76,7 +75,7 @@ func run(p *host.Program, flags option.Render) error {
 		return exit.Usage(err)
 	}
 	if flags.To != "jobset" {
-		// What the API server fills in when it stores the JobSet would look as if the JobSet said it.
+		// The JobSet would otherwise appear to set the API server's defaults.
 		flags.Spelled, opts.As = true, render.Applied
 	}
 	opts.ForceManagers = flags.Force
@@ -122,7 +121,7 @@ func run(p *host.Program, flags option.Render) error {
 	}
 }
 
-// render reads and renders everything, and returns all that was found.
+// render reads and renders all inputs, and returns the findings.
 func (r *renderRun) render() finding.List {
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes
@@ -151,14 +150,14 @@ func (r *renderRun) render() finding.List {
 	return append(found, r.unsafe...).Distinct()
 }
 
-// learn goes through what the first TrainJob would wait for, while its file is read: the plan of the merge, and what
-// the decoder has to know of the types of a runtime. Both happen once in a process and are kept.
+// learn prepares the plan of the merge and the decoder's types of a runtime while the first file is read. Both happen once per
+// process.
 func learn() {
 	go merge.JobSetTemplate()
 	manifest.Decode("", []byte("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\n"))
 }
 
-// renderedJob is what became of one TrainJob or JobSet.
+// renderedJob is the result of one TrainJob or JobSet, before the spool.
 type renderedJob struct {
 	rendered
 	texts    [][]byte
@@ -169,7 +168,7 @@ type renderedJob struct {
 	err      error
 }
 
-// one renders one TrainJob or JobSet, and encodes what it becomes.
+// one renders one TrainJob or JobSet and encodes its objects.
 func (r *renderRun) one(o workspace.Fed) renderedJob {
 	out := renderedJob{file: o.File, jobSet: o.JobSet != nil}
 	j := o.Job
@@ -185,14 +184,14 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
 	if r.pods.Add(out.count) > r.flags.Children.MaxPods.Count() {
-		objects = nil // the run will be refused
+		objects = nil // the run will fail
 	}
 	out.id = render.ObjectOf(j.TrainJob)
 	if r.flags.OutputDir != "" {
 		out.unsafe = outputname.Unsafe(out.id, j.Document)
 	}
 	switch {
-	case objects == nil || out.findings.Err() != nil: // nothing will be written
+	case objects == nil || out.findings.Err() != nil: // nothing to write
 	case r.flags.To == "pods" && r.flags.OutputDir == "" || r.flags.Format == option.NameFormat:
 		out.streamed = objects
 	default:
@@ -201,7 +200,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	return out
 }
 
-// trainJob is what the controllers make of a TrainJob, and how many Pods.
+// trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
 	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
@@ -225,8 +224,7 @@ func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {
 	return texts, nil
 }
 
-// take keeps the next outcome. What is wrong with a runtime is found once for each of its TrainJobs, and kept
-// once.
+// take stores the next result. Findings on a runtime occur once for each of its TrainJobs, and are stored once.
 func (r *renderRun) take(o renderedJob) {
 	group := 0
 	if o.jobSet {
@@ -248,7 +246,7 @@ func (r *renderRun) take(o renderedJob) {
 	r.made[group] = append(r.made[group], made)
 }
 
-// write writes everything as one stream.
+// write writes all objects as one stream.
 func (r *renderRun) write(w io.Writer, all []rendered) error {
 	if r.flags.To == "pods" || r.flags.Format == option.NameFormat {
 		streams := make([]iter.Seq2[any, error], len(all))
@@ -283,7 +281,7 @@ func (r *renderRun) frame(out *output.Framing, m rendered) error {
 	return nil
 }
 
-// writeDir writes a file for each TrainJob, and returns the files that --prune would have removed.
+// writeDir writes a file for each TrainJob, and returns findings on edited files, which --prune keeps.
 func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	files := make([]transaction.File, len(all))
 	for i, m := range all {

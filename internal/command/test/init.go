@@ -28,7 +28,7 @@ import (
 	"github.com/trainweld/trainweld/render/golden"
 )
 
-// initialize makes cases for runtimes.
+// initialize creates cases for runtimes.
 func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
 	for _, name := range []string{"run", "update", "output", "show-values"} {
 		if cmd.Flags().Changed(name) {
@@ -69,13 +69,13 @@ func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []st
 	return nil
 }
 
-// runtimeFile is a runtime that cases are made for, with the text of its file.
+// runtimeFile is a runtime for new cases, with the text of its file.
 type runtimeFile struct {
 	*manifest.Document
 	text []byte
 }
 
-// runtimesOf are the runtimes in files, and what reading them finds.
+// runtimesOf returns the runtimes in files, with the findings of reading.
 func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 	in := workspace.New(workspace.Flags{})
 	var runtimes []runtimeFile
@@ -104,15 +104,15 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 	return runtimes, in.Findings
 }
 
-// initiation makes cases for runtimes.
+// initiation creates cases for runtimes.
 type initiation struct {
 	p         *host.Program
 	outputDir string
 	roots     []string                // the directories to test
-	fresh     map[string]fstest.MapFS // the new files below each
+	fresh     map[string]fstest.MapFS // the new files of each directory
 	cases     []string                // the paths of new cases
 	made      int
-	told      []told // once everything is written
+	told      []told // messages to print once all files are written
 }
 
 type told struct {
@@ -124,7 +124,7 @@ func (i *initiation) tell(to io.Writer, format string, args ...any) {
 	i.told = append(i.told, told{to, fmt.Sprintf(format, args...)})
 }
 
-// add adds the cases, with what they render to.
+// add adds the cases with their rendered files.
 func (i *initiation) add(w *output.Writing, runtimes []runtimeFile) error {
 	for _, r := range runtimes {
 		if err := i.start(w, r); err != nil {
@@ -175,7 +175,7 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 	return nil
 }
 
-// firstRun adds what the new cases of a directory render to.
+// firstRun adds the rendered files of the new cases of a directory.
 func (i *initiation) firstRun(w *output.Writing, root string) error {
 	cases, err := golden.Find(overlay{os.DirFS(root), i.fresh[root]}, filepath.ToSlash(root))
 	if err != nil {
@@ -205,7 +205,7 @@ func (i *initiation) firstRun(w *output.Writing, root string) error {
 	return nil
 }
 
-// overlay is a directory with files that are not written yet.
+// overlay is a directory with additional files that are not written yet.
 type overlay struct {
 	fs.FS
 	fresh fstest.MapFS

@@ -13,17 +13,17 @@ import (
 	"github.com/trainweld/trainweld/render/golden"
 )
 
-// testRun reports on cases, one after the other.
+// testRun reports on cases in order.
 type testRun struct {
 	flags     testFlags
 	out, errs io.Writer
 	paint     host.Painter
 
-	tests   []report.Test // for the formats that need all
+	tests   []report.Test // for formats that need all tests at once
 	passed  int
 	failed  int
-	changed int // cases that were, or would be, updated
-	broken  int // cases that could not be run at all
+	changed int // cases with an update, written or shown
+	broken  int // cases that failed to run
 	err     error
 }
 
@@ -59,7 +59,7 @@ func (t *testRun) take(c testCase, r *golden.Result, err error) {
 	}
 }
 
-// failure writes what is not as it should be.
+// failure writes the failures of a case.
 func (t *testRun) failure(name string, r *golden.Result) {
 	t.printf("%s %s\n", t.paint.Paint(host.Red, "FAIL"), report.Printable(name))
 	for _, f := range r.Failures {
@@ -82,7 +82,7 @@ func (t *testRun) line(l golden.Line) string {
 	}
 }
 
-// update writes what was updated, or would be.
+// update writes the updated files of a case.
 func (t *testRun) update(name string, r *golden.Result) {
 	for i := range r.Changes {
 		c := &r.Changes[i]
@@ -121,7 +121,7 @@ func (t *testRun) diffLine(line string) string {
 	}
 }
 
-// end writes the summary, and returns the status.
+// end writes the summary, and returns an error with the exit status.
 func (t *testRun) end() error {
 	if t.flags.format != "text" {
 		t.err = errors.Join(t.err, report.WriteTests(t.out, t.flags.format, t.tests))
@@ -154,7 +154,7 @@ func (t *testRun) end() error {
 	}
 }
 
-// messageOf returns what is wrong, and what the flag --update does about it.
+// messageOf returns the message of a failure, and the effect of --update on it.
 func messageOf(f golden.Failure) string {
 	if f.Update == "" {
 		return f.Message
@@ -162,7 +162,7 @@ func messageOf(f golden.Failure) string {
 	return f.Message + "; --update " + f.Update
 }
 
-// asTest is a case as reports for continuous integration have it.
+// asTest returns a case in the form of the reports for continuous integration.
 func asTest(c testCase, r *golden.Result, err error) report.Test {
 	test := report.Test{Suite: c.dir, Name: c.Name}
 	if err != nil {

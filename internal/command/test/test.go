@@ -1,4 +1,4 @@
-// Package test is the command test: whether recorded TrainJobs still render to the same.
+// Package test implements the command test. It checks that recorded TrainJobs still render to the same objects.
 package test
 
 import (
@@ -43,7 +43,7 @@ const (
 	updateDiff  = "diff"
 )
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
@@ -109,7 +109,7 @@ input or output failed.`,
 
 func testFormats() []string { return append([]string{"text"}, report.TestFormats()...) }
 
-// check refuses what can only be a mistake.
+// check returns an error for invalid flags.
 func (flags testFlags) check(dirs []string) error {
 	if len(dirs) == 0 {
 		return errors.New("nothing to test: name directories with cases")
@@ -135,7 +135,7 @@ func (flags testFlags) check(dirs []string) error {
 	return nil
 }
 
-// testCase is a case, and the directory below which it was found.
+// testCase is a case with the directory that was searched for it.
 type testCase struct {
 	*golden.Case
 	dir string
@@ -174,7 +174,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 		r, err := cases[i].Run(golden.Options{ShowValues: flags.showValues})
 		return outcome{cases[i], r, err}
 	}, func(i int, o outcome) {
-		if flags.update == updateWrite { // reported once it is true
+		if flags.update == updateWrite { // take reports it after the files are written
 			updates = append(updates, o)
 		} else {
 			progress.End()
@@ -192,14 +192,14 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	return t.end()
 }
 
-// outcome is what became of a case.
+// outcome is the result of a case.
 type outcome struct {
 	testCase
 	result *golden.Result
 	err    error
 }
 
-// updateCases writes what cases render to, of all of them or of none.
+// updateCases writes the changes of all cases, or of none.
 func updateCases(p *host.Program, outcomes []outcome) error {
 	return output.WriteAll(p, func(w *output.Writing) error {
 		for _, o := range outcomes {
@@ -214,7 +214,7 @@ func updateCases(p *host.Program, outcomes []outcome) error {
 	})
 }
 
-// unreadableDirs are findings on the directories that are not there or may not be read.
+// unreadableDirs returns findings on missing and unreadable directories.
 func unreadableDirs(p *host.Program, dirs []string) finding.List {
 	var missing finding.List
 	for _, dir := range dirs {
@@ -226,7 +226,7 @@ func unreadableDirs(p *host.Program, dirs []string) finding.List {
 	return missing
 }
 
-// findCases are the cases below directories whose paths match. A case below two of them comes once.
+// findCases returns the cases below dirs whose paths match run. It returns each case once.
 func findCases(dirs []string, run string) ([]testCase, error) {
 	match, err := regexp.Compile(run)
 	if err != nil {
@@ -263,7 +263,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 	return cases, nil
 }
 
-// addCase adds the changes of a case that was found below a directory.
+// addCase adds the changes of a case below a directory.
 func addCase(w *output.Writing, dir string, r *golden.Result) error {
 	changes, err := w.In(dir)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package version is the command version: what this build is called, and for which versions of the API it renders.
+// Package version implements the command version. It prints the version of this build and the API versions that it renders
+// for.
 package version
 
 import (
@@ -15,10 +16,10 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 )
 
-// What this version renders for; the modules' versions in go.mod are the same.
+// renders lists the versions that this program renders for. The modules' versions in go.mod are the same.
 const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
 
-// Command returns the command, with its flags and its help.
+// Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
 	format := ""
 	formats := []string{"text", "json"}
@@ -71,7 +72,7 @@ func output(p *host.Program) error {
 	}{p.Version(), revision(p), versions, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 }
 
-// revision is the commit of this build.
+// revision returns the commit of this build.
 func revision(p *host.Program) string {
 	if p.Revision != "" {
 		return p.Revision

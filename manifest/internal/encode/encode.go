@@ -1,7 +1,8 @@
-// Package encode writes Go values as JSON and YAML, so that equal values give equal bytes.
+// Package encode writes Go values as JSON and YAML. Equal values give equal bytes.
 //
-// An Encoder makes a Value of a Go value, without what says nothing. JSON and YAML write it. plain.go decides which strings need no quotes
-// for any reader of YAML. A Note keeps the comments and the quotes that a value had in a file.
+// An Encoder converts a Go value to a Value and omits values without information. The functions JSON and YAML write a Value.
+// The file plain.go selects the strings that need no quotes for any reader of YAML. A Note keeps the comments and the quotes
+// of a value in a file.
 package encode
 
 import (
@@ -25,13 +26,13 @@ import (
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 )
 
-// Value is a JSON value on its way out, keys sorted.
+// Value is a JSON value to write, with sorted keys.
 type Value struct {
 	Kind    Kind
-	Text    string   // of a text, or of a literal as JSON writes it
+	Text    string   // of a Text, or the JSON of a Literal
 	Items   []*Value // of an array
 	Entries []Member // of an object
-	Note    *Note    // how it was written before, nil for what is written anew
+	Note    *Note    // the format in the file; nil for a new value
 }
 
 // Kind is the kind of a Value.
@@ -44,13 +45,13 @@ const (
 	Object
 )
 
-// Member is a key of an object, and its value.
+// Member is a key of an object with its value.
 type Member struct {
 	Key   string
 	Value *Value
 }
 
-// Note is how a value and its key were written in a file: the comments, and the quotes of texts.
+// Note is the format of a value and its key in a file: the comments, and the quotes of strings.
 type Note struct {
 	Head, Foot      []string // lines before and after
 	Line            string   // behind the key, or behind a value on one line
@@ -62,12 +63,12 @@ func (v *Value) isNull() bool { return v.Kind == Literal && v.Text == "null" }
 
 func null() *Value { return &Value{Text: "null"} }
 
-// Encoder turns Go values into values by the rules of encoding/json, without what says nothing.
+// Encoder converts Go values by the rules of encoding/json, and omits values without information.
 type Encoder struct {
 	Structs jsonfields.Structs
-	// empties keeps every field that encoding/json writes, empty structs too.
+	// empties keeps every field that encoding/json writes, including empty structs.
 	empties bool
-	// references keeps the names of references also where they are empty, as JobSet's definition fills them in.
+	// references keeps empty names of references, because JobSet's definition sets them by default.
 	references bool
 }
 
@@ -158,8 +159,8 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 	case reflect.TypeFor[jobset.JobSet]():
 		e = &Encoder{Structs: e.Structs, references: true}
 	case reflect.TypeFor[jobset.VolumeClaimPolicy]():
-		// JobSet's definition compares these policies as they were stored (JobSet v0.12.0, self == oldSelf).
-		// Without the empty status of its claims, an apply over a live JobSet fails.
+		// JobSet's definition compares these policies with their stored form (JobSet v0.12.0, self == oldSelf). Without the
+		// empty status of the claims, an apply over a live JobSet fails.
 		e = &Encoder{Structs: e.Structs, empties: true, references: e.references}
 	}
 	out := &Value{Kind: Object, Entries: make([]Member, 0, len(fields))}
@@ -167,7 +168,7 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		f := &fields[i]
 		fv, err := v.FieldByIndexErr(f.Index)
 		if err != nil {
-			continue // in a nil inlined struct
+			continue // in a nil embedded struct
 		}
 		if f.OmitEmpty && isEmpty(fv) && !keepsEmpty(v.Type(), fv) && !(e.references && f.Reference) || f.OmitZero && isZero(fv) {
 			continue
@@ -178,7 +179,7 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 		}
 		isStruct, optional := fv.Kind() == reflect.Struct, f.OmitEmpty || f.OmitZero
 		if m.isNull() && (isStruct || optional) || isStruct && optional && !e.empties && m.Kind == Object && len(m.Entries) == 0 {
-			// Read back, the object is the same with and without it. A pointer to the zero time is null, too.
+			// Decoding restores the empty struct. A pointer to the zero time is also null.
 			continue
 		}
 		out.Entries = append(out.Entries, Member{f.Name, m})
@@ -186,7 +187,7 @@ func (e *Encoder) fields(v reflect.Value) (*Value, error) {
 	return out, nil
 }
 
-// isEmpty is what omitempty leaves out (encoding/json).
+// isEmpty reports whether omitempty omits a value (encoding/json).
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
@@ -197,7 +198,7 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isZero is what omitzero leaves out: what a method IsZero says, else the zero value.
+// isZero reports whether omitzero omits a value, by its method IsZero if it has one.
 func isZero(v reflect.Value) bool {
 	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		return z.IsZero()
@@ -210,19 +211,19 @@ func isZero(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// keepsEmpty says whether an empty list of this struct differs from none: the command and args of a
-// TrainJob, which clear the runtime's (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset/builder.go).
+// keepsEmpty reports whether an empty list differs from a missing one. These are the command and args of a TrainJob, which
+// clear the runtime's (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset/builder.go).
 func keepsEmpty(t reflect.Type, v reflect.Value) bool {
 	return t == reflect.TypeFor[trainer.Trainer]() && v.Type() == reflect.TypeFor[[]string]() && !v.IsNil()
 }
 
-// encodesItself encodes values that bring their own encoding, as quantities and times do.
+// encodesItself encodes a value with its own encoder, such as a quantity or a time.
 func encodesItself(v reflect.Value) (*Value, bool, error) {
 	candidate := v
 	if v.CanAddr() {
 		candidate = v.Addr()
 	} else if p := reflect.PointerTo(v.Type()); p.Implements(reflect.TypeFor[json.Marshaler]()) {
-		// Its method wants a pointer, and a value in a map has no address.
+		// Its method needs a pointer, but a map's value has no address.
 		candidate = reflect.New(v.Type())
 		candidate.Elem().Set(v)
 	}
@@ -246,7 +247,7 @@ func encodesItself(v reflect.Value) (*Value, bool, error) {
 
 // fromJSON parses JSON and sorts its keys.
 func fromJSON(j []byte) (*Value, error) {
-	if len(j) > 0 && j[0] != '{' && j[0] != '[' { // nearly always
+	if len(j) > 0 && j[0] != '{' && j[0] != '[' { // the usual case
 		if j[0] == '"' {
 			v := &Value{Kind: Text}
 			err := json.Unmarshal(j, &v.Text)
@@ -266,7 +267,7 @@ func fromJSON(j []byte) (*Value, error) {
 	return (&Encoder{Structs: jsonfields.Structs{}}).Value(reflect.ValueOf(generic))
 }
 
-// List is a v1 List.
+// List returns a v1 List.
 func List(items []*Value) *Value {
 	return &Value{Kind: Object, Entries: []Member{
 		{"apiVersion", &Value{Kind: Text, Text: "v1"}},
@@ -275,7 +276,7 @@ func List(items []*Value) *Value {
 	}}
 }
 
-// Object encodes a whole object, without its status unless that is kept.
+// Object encodes a whole object. It omits the status unless status is set.
 func (e *Encoder) Object(o any, status bool) (*Value, error) {
 	if o == nil {
 		return nil, errors.New("there is no object")
@@ -296,7 +297,7 @@ func (e *Encoder) Object(o any, status bool) (*Value, error) {
 	return v, nil
 }
 
-// Member returns the value of a key, nil if there is none.
+// Member returns the value of a key, or nil.
 func (v *Value) Member(name string) *Value {
 	for _, m := range v.Entries {
 		if m.Key == name {

@@ -2,8 +2,8 @@ package encode
 
 import "strings"
 
-// isPlain says whether a string needs no quotes in YAML: every reader of YAML 1.1 and 1.2 takes it for this
-// string, at any place. It says no when in doubt.
+// isPlain reports whether every reader of YAML 1.1 and 1.2 reads an unquoted string unchanged, in any place. It returns false
+// in doubt.
 func isPlain(s string) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
@@ -24,9 +24,9 @@ func isPlain(s string) bool {
 		switch c := s[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case strings.IndexByte(" -_./=+@$()%;<>^~*!&|\\?,[]{}'\"`", c) >= 0:
-			// Indicators only where a value begins, or in flow style, which is not written here.
-		case c == ':' && s[i+1] != ' ': // the last character is none
-		case c == '#' && s[i-1] != ' ': // nor is the first
+			// Indicators only at the start of a value, or in flow style, which this package does not write.
+		case c == ':' && s[i+1] != ' ': // the last character is not a colon
+		case c == '#' && s[i-1] != ' ': // the first character is not a #
 		default:
 			return false
 		}
@@ -34,12 +34,12 @@ func isPlain(s string) bool {
 	return true
 }
 
-// isFlag recognizes --flag, which is no document marker.
+// isFlag recognizes --flag, which is not a document marker.
 func isFlag(s string) bool {
 	return len(s) > 2 && ('a' <= s[2] && s[2] <= 'z' || 'A' <= s[2] && s[2] <= 'Z')
 }
 
-// isWord recognizes the words that some reader takes for a truth value or null.
+// isWord recognizes the words that some reader takes for a boolean or null.
 func isWord(s string) bool {
 	if len(s) > 5 {
 		return false
@@ -51,8 +51,8 @@ func isWord(s string) bool {
 	return false
 }
 
-// looksNumeric recognizes, generously, numbers of every YAML: 1_000, 0x1F, 0o17, 1e3, 12:30:45, .5, .inf and
-// dates. A text that begins like a number is none if it has a letter that no number has.
+// looksNumeric recognizes numbers and dates of any YAML version: 1_000, 0x1F, 0o17, 1e3, 12:30:45, .5, .inf. It accepts too
+// many strings rather than too few. A string with a letter that no number has is not a number.
 func looksNumeric(s string) bool {
 	unsigned := strings.TrimPrefix(s, "-")
 	switch strings.ToLower(unsigned) {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JSON writes the value as JSON, indented by four spaces a level.
+// JSON writes the value as JSON, with four spaces of indentation per level.
 func JSON(b *bytes.Buffer, v *Value, level int) {
 	line := func(level int) {
 		b.WriteByte('\n')
@@ -54,15 +54,15 @@ func JSON(b *bytes.Buffer, v *Value, level int) {
 	}
 }
 
-// Quoted writes a JSON string, which is also a YAML one.
+// Quoted writes a string in JSON, which is also valid YAML.
 func Quoted(b *bytes.Buffer, s string) {
 	start := b.Len()
 	encoder := json.NewEncoder(b)
-	encoder.SetEscapeHTML(false)  // a command of "a && b" is to be read
-	if encoder.Encode(s) == nil { // a string cannot fail
+	encoder.SetEscapeHTML(false)  // keep a command such as "a && b" readable
+	if encoder.Encode(s) == nil { // encoding a string cannot fail
 		b.Truncate(b.Len() - 1) // the line break
 	}
-	// YAML takes these for line breaks or refuses them, and JSON allows to escape them.
+	// YAML reads these as line breaks or rejects them. JSON may escape them.
 	written := b.Bytes()[start:]
 	if bytes.ContainsFunc(written, isSpecial) {
 		escaped := make([]byte, 0, len(written)+16)
@@ -81,17 +81,17 @@ func Quoted(b *bytes.Buffer, s string) {
 	}
 }
 
-// isSpecial finds the characters below U+10000 that are not printable to YAML, that it reads as line breaks, or that turn
-// the direction of writing or do not show. JSON's encoder has escaped those below the space.
+// isSpecial recognizes special characters below U+10000: unprintable to YAML, YAML's line breaks, invisible, or changing the
+// writing direction. JSON's encoder has escaped all below the space.
 func isSpecial(r rune) bool {
 	return 0xAD <= r && r <= 0xFFFF && unicode.Is(unicode.Cf, r) || 0x7F <= r && r <= 0x9F || r == 0xFEFF || r == 0xFFFE || r == 0xFFFF || r == '\u2028' || r == '\u2029'
 }
 
-// Writer writes values as YAML in block style. Its zero value but for the buffer is kubectl's style: lists are not
-// indented below their key.
+// Writer writes values as YAML in block style. With the zero Lists, it writes like kubectl, without indentation of lists below
+// their keys.
 type Writer struct {
 	*bytes.Buffer
-	Lists int // how far lists are indented below their key
+	Lists int // the indentation of lists below their keys
 }
 
 // YAML writes a document in kubectl's style.
@@ -110,7 +110,7 @@ func (w *Writer) Indent(n int) {
 	}
 }
 
-// Entries writes an object's entries, each on a line indented by n, but the first where the cursor is.
+// Entries writes an object's entries on lines indented by n. The first starts at the cursor.
 func (w *Writer) Entries(v *Value, n int) {
 	for i, m := range v.Entries {
 		if i > 0 {
@@ -139,7 +139,7 @@ func (w *Writer) Entries(v *Value, n int) {
 	}
 }
 
-// items writes an array's items, each on a line indented by n, but the first where the cursor is.
+// items writes an array's items on lines indented by n. The first starts at the cursor.
 func (w *Writer) items(v *Value, n int) {
 	for i, item := range v.Items {
 		if i > 0 {
@@ -159,7 +159,7 @@ func (w *Writer) items(v *Value, n int) {
 	}
 }
 
-// before and after are the comments around a value.
+// before and after handle the comments around a value.
 func (n *Note) before() []string {
 	if n == nil {
 		return nil
@@ -177,7 +177,7 @@ func (w *Writer) after(note *Note, n int) {
 	}
 }
 
-// Comments writes lines where the cursor is, and brings it to the same column below them.
+// Comments writes comment lines at the cursor, and indents the next line by n.
 func (w *Writer) Comments(lines []string, n int) {
 	for _, line := range lines {
 		w.WriteString(line + "\n")
@@ -185,7 +185,7 @@ func (w *Writer) Comments(lines []string, n int) {
 	}
 }
 
-// endLine ends a line, with its comment.
+// endLine ends a line with its comment.
 func (w *Writer) endLine(n *Note) {
 	if n != nil && n.Line != "" {
 		w.WriteString(" " + n.Line)
@@ -193,11 +193,10 @@ func (w *Writer) endLine(n *Note) {
 	w.WriteByte('\n')
 }
 
-// longestKey is the length from which YAML wants a key announced: its readers look ahead 1024
-// characters for the colon.
+// longestKey is the length from which YAML requires "?" before a key, because readers search 1024 characters for the colon.
 const longestKey = 1000
 
-// key writes a key and says whether it had to be announced by "?".
+// key writes a key, and reports whether it needs "?".
 func (w *Writer) key(key string, n *Note) (announced bool) {
 	start := w.Len()
 	switch {
@@ -218,7 +217,7 @@ func (w *Writer) key(key string, n *Note) (announced bool) {
 	return true
 }
 
-// scalar writes a value that is one line, or a literal block whose lines are indented by n, and ends the line.
+// scalar writes a value on one line, or as a literal block indented by n, and ends the line.
 func (w *Writer) scalar(v *Value, n int) {
 	switch {
 	case v.Kind == Object:
@@ -240,7 +239,7 @@ func (w *Writer) scalar(v *Value, n int) {
 	w.endLine(v.Note)
 }
 
-// styled writes a text of one line in the quotes that it had.
+// styled writes a string of one line in its original quotes.
 func (w *Writer) styled(s string, style yaml.Style) {
 	switch style {
 	case yaml.SingleQuotedStyle:
@@ -252,7 +251,7 @@ func (w *Writer) styled(s string, style yaml.Style) {
 	}
 }
 
-// quoted writes a string in the quotes that need fewer escapes.
+// quoted writes a string in the quotes with fewer escapes.
 func (w *Writer) quoted(s string) {
 	if strings.ContainsAny(s, `"\`) && !strings.Contains(s, "'") && IsOneLine(s) {
 		w.WriteByte('\'')
@@ -263,13 +262,13 @@ func (w *Writer) quoted(s string) {
 	Quoted(w.Buffer, s)
 }
 
-// IsOneLine reports whether a string can be written on one line.
+// IsOneLine reports whether a string fits on one line unescaped.
 func IsOneLine(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || isSpecial(r) || !unicode.IsPrint(r) })
 }
 
-// isBlock says whether the text can be a literal block: several lines, the first of which shows the
-// indentation, and nothing that a block cannot hold.
+// isBlock reports whether a string can be a literal block. It must have several lines and valid characters, and its first line
+// must show the indentation.
 func isBlock(s string) bool {
 	if !strings.Contains(s, "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {
 		return false

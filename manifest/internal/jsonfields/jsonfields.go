@@ -1,5 +1,5 @@
-// Package jsonfields lists the fields of Go structs as encoding/json sees them: their names, those of inlined structs, and the keys by
-// which lists merge.
+// Package jsonfields lists the fields of Go structs by the rules of encoding/json. It knows their names, inlined structs, and
+// the merge keys of lists.
 package jsonfields
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/trainweld/trainweld/legacy"
 )
 
-// Field is one field of a struct as encoding/json sees it, fields of inlined structs among them.
+// Field is a field of a struct by the rules of encoding/json. Fields of inlined structs count.
 type Field struct {
 	Name                string
 	Index               []int
@@ -25,11 +25,10 @@ type Field struct {
 	MergeKey            string // of a list-map
 }
 
-// Structs holds the fields of the struct types that one call met. It is no package variable, so that
-// nothing is shared between calls.
+// Structs caches the fields of struct types. It is not a package variable, so calls share nothing.
 type Structs map[reflect.Type][]Field
 
-// Of are the fields of a struct type, sorted by name.
+// Of returns the fields of a struct type, sorted by name.
 func (s Structs) Of(t reflect.Type) []Field {
 	if fields, ok := s[t]; ok {
 		return fields
@@ -39,7 +38,7 @@ func (s Structs) Of(t reflect.Type) []Field {
 	return fields
 }
 
-// Field finds a field by its exact name.
+// Field returns a field by its exact name, and whether it exists.
 func (s Structs) Field(t reflect.Type, name string) (Field, bool) {
 	fields := s.Of(t)
 	i, ok := slices.BinarySearchFunc(fields, name, func(f Field, name string) int { return strings.Compare(f.Name, name) })
@@ -86,7 +85,7 @@ func fieldsOf(t reflect.Type) []Field {
 		}
 		fields = append(fields, field)
 	}
-	// A field of the struct itself hides one of the same name in a struct that it inlines.
+	// A field of the struct hides a field with the same name in an inlined struct.
 	for _, outer := range inlined {
 		for _, f := range fieldsOf(Concrete(outer.Type)) {
 			if !slices.ContainsFunc(fields, func(g Field) bool { return g.Name == f.Name }) {
@@ -99,8 +98,8 @@ func fieldsOf(t reflect.Type) []Field {
 	return fields
 }
 
-// patchMergeKey is the merge key of the Trainer's own list-maps, whose Go types have no such tag
-// (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, +listMapKey), and which merge as the lists that they mirror.
+// patchMergeKey returns the merge key of the Trainer's own list-maps. Their Go types lack the tag (Trainer v2.3.0
+// pkg/apis/trainer/v1alpha1, +listMapKey), and they merge like the lists that they mirror.
 func patchMergeKey(item reflect.Type) string {
 	switch item {
 	case reflect.TypeFor[trainer.RuntimePatch]():
@@ -121,7 +120,7 @@ func patchMergeKey(item reflect.Type) string {
 	return ""
 }
 
-// Concrete is the type without its pointers.
+// Concrete returns the type without its pointers.
 func Concrete(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -129,7 +128,7 @@ func Concrete(t reflect.Type) reflect.Type {
 	return t
 }
 
-// DecodesItself says whether values of the type bring their own decoder, as quantities and times do.
+// DecodesItself reports whether values of the type have their own decoder, such as quantities and times.
 func DecodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

@@ -1,9 +1,8 @@
 package source
 
-// HasDoubtfulKeys says whether the text may have a key that is no string to YAML 1.1: a truth value or a
-// number. Such a key is read as another text than it shows, or as the same as another key, and
-// nothing fails; so the document is walked. The answer is cheap, never a false no, and sometimes a false
-// yes: quotes and comments are not told from keys.
+// HasDoubtfulKeys reports whether the text may have a key that YAML 1.1 reads as a boolean or a number. Such a key changes its
+// string or duplicates another key without an error, so the document needs a walk. The scan is fast. A false is certain, a
+// true may be wrong, because it does not distinguish keys from quotes and comments.
 func HasDoubtfulKeys(text []byte) bool {
 	for i, c := range text {
 		switch c {

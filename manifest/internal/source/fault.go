@@ -12,8 +12,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Fault returns the position of what the problem is about. The line is that of the YAML library, which reports no
-// columns and often no line: 0.
+// Fault returns the position of a problem. The parameter line comes from the YAML library, which reports no columns and often
+// no line (0).
 func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
 	text := s.Text
 	var m []int
@@ -24,7 +24,7 @@ func (s *Source) Fault(line int, err error, problem string) fieldpath.Position {
 		return s.Position(node.at)
 	case errors.As(err, &trailing):
 		if m = startOfTemplate().FindSubmatchIndex(text); m != nil && bytes.Count(text[:m[2]], []byte("\n")) < trailing.line {
-			return s.At(m[2]) // a line of a template reads as a value of its own
+			return s.At(m[2]) // a template's line parses as a value of its own
 		}
 		m = nil
 		if trailing.column > 0 {
@@ -66,8 +66,8 @@ func (s *Source) At(offset int) fieldpath.Position {
 	return fieldpath.Position{File: s.File.Name, Line: s.Line + line - 1, Column: column}
 }
 
-// columnOf returns where the problem is on a line, by what the library's scanner stops at: the first character of the line
-// where it cannot be told.
+// columnOf returns the column of a problem on a line. It searches the cause of the scanner's message. If it finds none, it
+// returns the first character of the line.
 func columnOf(line []byte, problem string) int {
 	first := len(line) - len(bytes.TrimLeft(line, " \t"))
 	var m []int
@@ -109,7 +109,7 @@ func unknownEscape() *regexp.Regexp {
 }
 func openQuote() *regexp.Regexp { return regexp.MustCompile(`(?:^|.*[\s\[{,])(["'])`) }
 
-// startOfTemplate matches braces of a template where a value or a line begins.
+// startOfTemplate matches template braces at the start of a value or a line.
 func startOfTemplate() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*(?:- +)*(?:[^\s#'"{][^:\n#]*:[ \t]+|"[^"\n]*":[ \t]+|'[^'\n]*':[ \t]+)?(?:\[[ \t]*)?(\{\{)`)
 }
@@ -117,7 +117,7 @@ func startOfTemplate() *regexp.Regexp {
 // IsTemplate reports whether a text may be a template.
 func IsTemplate(text []byte) bool { return startOfTemplate().Match(text) }
 
-// UnknownAnchor begins the library's words for an alias without an anchor.
+// UnknownAnchor starts the library's message for an alias without an anchor.
 const UnknownAnchor = "unknown anchor '"
 
 func anchorName(problem string) string {
@@ -125,7 +125,7 @@ func anchorName(problem string) string {
 	return name
 }
 
-// indexUnreadable returns where the first character is that YAML does not allow (YAML 1.1, c-printable).
+// indexUnreadable returns the index of the first character that YAML forbids (YAML 1.1, c-printable), or -1.
 func indexUnreadable(text []byte) int {
 	return bytes.IndexFunc(text, func(r rune) bool {
 		switch {
@@ -136,7 +136,7 @@ func indexUnreadable(text []byte) int {
 	})
 }
 
-// Unquoted is a problem in the words of a library without what it repeats of the file: that may be a password.
+// Unquoted returns a library's message without quotes from the file, which may hold a password.
 func Unquoted(problem string) string {
 	for _, known := range []string{"unknown anchor", "invalid map key"} {
 		if strings.HasPrefix(problem, known) {

@@ -11,22 +11,21 @@ import (
 
 var (
 	errNotJSON = errors.New("not JSON")
-	// ErrTooDeep refuses a text whose values nest deeper than maxDepth.
+	// ErrTooDeep is the error for values nested deeper than maxDepth.
 	ErrTooDeep = errors.New("nested deeper than 1000 levels")
 )
 
-// maxDepth is how deep values may nest. Real manifests stay below 40; the libraries below stop at
-// 10,000 of their own, and aliases could take them far beyond.
+// maxDepth limits the nesting of values. Real manifests stay below 40. The libraries have a limit of 10,000, which aliases
+// could exceed.
 const maxDepth = 1000
 
-// jsonReader reads JSON values and knows their places. A YAML parser could not do it: it refuses
-// JSON's surrogate pairs and long keys.
+// jsonReader reads JSON values with their positions. A YAML parser would reject JSON's surrogate pairs and long keys.
 type jsonReader struct {
 	text []byte
 	pos  int
-	// The place of offset counted, kept so that one long line is not counted again for every value.
+	// The position of the offset counted. The cache avoids counting one long line again for every value.
 	counted, line, column int
-	// build says whether to make nodes; without, values are only skipped.
+	// build creates nodes. Otherwise values are only skipped.
 	build bool
 }
 
@@ -34,12 +33,12 @@ func newJSONReader(text []byte, build bool) *jsonReader {
 	return &jsonReader{text: text, line: 1, column: 1, build: build}
 }
 
-// parseJSON parses text that holds exactly one value.
+// parseJSON parses a text with exactly one value.
 func parseJSON(text []byte) (*yaml.Node, error) {
 	return newJSONReader(text, true).value(0)
 }
 
-// CheckJSON says whether the text is a run of JSON values: nil, errNotJSON or ErrTooDeep.
+// CheckJSON checks that the text is a sequence of JSON values. It returns nil, errNotJSON or ErrTooDeep.
 func CheckJSON(text []byte) error {
 	r := newJSONReader(text, false)
 	for r.space(); r.pos < len(text); r.space() {
@@ -50,7 +49,7 @@ func CheckJSON(text []byte) error {
 	return nil
 }
 
-// JSONValues are the values of a text that CheckJSON passed, each a source of its own.
+// JSONValues yields the values of a text that CheckJSON accepts, each as a source.
 func JSONValues(s *Source) iter.Seq[*Source] {
 	return func(yield func(*Source) bool) {
 		r := newJSONReader(s.Text, false)
@@ -62,8 +61,8 @@ func JSONValues(s *Source) iter.Seq[*Source] {
 	}
 }
 
-// Elements are the elements of a JSON array, each a source of its own: so an array of any length needs
-// no more memory than its largest element. Of nil there are none.
+// Elements yields the elements of a JSON array, each as a source. So a long array needs only the memory of its largest
+// element. It yields none for a nil source.
 func Elements(s *Source) iter.Seq[*Source] {
 	return func(yield func(*Source) bool) {
 		if s == nil {
@@ -78,7 +77,7 @@ func Elements(s *Source) iter.Seq[*Source] {
 	}
 }
 
-// LastMember is the value of a key of a JSON object, the last if there are several, or nil.
+// LastMember returns the value of a key of a JSON object, or nil. It returns the last of duplicate keys.
 func LastMember(s *Source, name string) *Source {
 	var found *Source
 	r := newJSONReader(s.Text, false)
@@ -99,7 +98,7 @@ func LastMember(s *Source, name string) *Source {
 	}
 }
 
-// part reads the next value of the source's text as a source. The text was checked before.
+// part returns the next value of a checked text as a source.
 func (r *jsonReader) part(s *Source) *Source {
 	r.space()
 	start := r.pos
@@ -116,7 +115,7 @@ func (r *jsonReader) part(s *Source) *Source {
 	return p
 }
 
-// place moves the count of lines and characters up to the current offset.
+// place counts lines and characters up to the current offset.
 func (r *jsonReader) place() (line, column int) {
 	before := r.text[:r.pos]
 	for r.counted < r.pos {
@@ -143,7 +142,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// take consumes c, which white space may precede.
+// take skips white space, and consumes c if it follows.
 func (r *jsonReader) take(c byte) bool {
 	r.space()
 	if r.pos < len(r.text) && r.text[r.pos] == c {
@@ -162,7 +161,7 @@ func (r *jsonReader) node(kind yaml.Kind, tag string) *yaml.Node {
 	return n
 }
 
-// value reads the next value; depth is the number of collections around it.
+// value reads the next value. depth is the number of collections around it.
 func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	r.space()
 	if r.pos == len(r.text) {
@@ -240,7 +239,7 @@ func (r *jsonReader) str() (*yaml.Node, error) {
 	for r.pos++; r.pos < len(r.text); r.pos++ {
 		switch c := r.text[r.pos]; {
 		case c == '\\':
-			r.pos++ // encoding/json judges the escape
+			r.pos++ // encoding/json checks the escape
 		case c < ' ':
 			return nil, errNotJSON
 		case c == '"':
@@ -277,7 +276,7 @@ func (r *jsonReader) number() (*yaml.Node, error) {
 	return n, nil
 }
 
-// jsonDepth is how deep the JSON text nests. The text must be valid.
+// jsonDepth returns the nesting depth of valid JSON.
 func jsonDepth(text []byte) int {
 	depth, deepest := 0, 0
 	quoted := false
@@ -298,13 +297,13 @@ func jsonDepth(text []byte) int {
 	return deepest
 }
 
-// Member is a member of an object as it stands in a text: from its key to the end of its value.
+// Member is the range of an object's member in a text, from its key to the end of its value.
 type Member struct {
 	Name              string
 	Start, Value, End int
 }
 
-// MembersAt are the members of the object that begins at or behind the offset. The text was checked before.
+// MembersAt returns the members of the first object at or behind the offset of a checked text.
 func MembersAt(text []byte, offset int) (members []Member) {
 	r := newJSONReader(text, false)
 	r.pos = offset

@@ -6,20 +6,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Entry is one key of a mapping with its value, as Kubernetes reads it.
+// Entry is a key of a mapping with its value, as Kubernetes reads it.
 type Entry struct {
 	Key, Value *yaml.Node
 	Name       string // the key in JSON
-	Err        error  // why the key cannot be one
-	Merged     bool   // it came from a merge key
-	Clashes    bool   // the key has another value already
+	Err        error  // the reason why the key is invalid
+	Merged     bool   // from a merge key
+	Clashes    bool   // duplicates an earlier key
 }
 
-// Clash is a key that has two values.
+// Clash is a duplicate key.
 type Clash struct {
 	Key, First *yaml.Node
 	Name       string
-	Merge      bool // key is a merge key behind the key that it overwrites
+	Merge      bool // Key is a merge key behind the key that it overrides
 }
 
 type mapping struct {
@@ -27,10 +27,9 @@ type mapping struct {
 	clashes []Clash
 }
 
-// Entries are the entries of a mapping in order, those of its merge keys (<<) among them, and the keys
-// that have two values. A key replaces what a merge key before it brought; a merge key after it is
-// a clash, because YAML keeps the key and the reader that Kubernetes uses takes the merged value. The
-// result is shared: it is not to be changed.
+// Entries returns the entries of a mapping in order, including entries of its merge keys (<<), and the duplicate keys. A key
+// replaces the entry of an earlier merge key. A later merge key is a clash: YAML keeps the key, but Kubernetes' reader takes
+// the merged value. Do not change the result, which is shared.
 func (r *Reading) Entries(n *yaml.Node) ([]Entry, []Clash) {
 	if m, ok := r.merges[n]; ok {
 		return m.entries, m.clashes
@@ -73,25 +72,24 @@ func (r *Reading) Entries(n *yaml.Node) ([]Entry, []Clash) {
 			entries[j] = e
 		default:
 			clashes = append(clashes, Clash{Key: key, First: entries[j].Key, Name: e.Name})
-			// The value is checked all the same.
+			// Check the value anyway.
 			e.Clashes = true
 			entries = append(entries, e)
 		}
 	}
 	if merge != nil {
-		// Merge keys of merge keys would be followed again and again.
+		// Nested merge keys would be followed repeatedly.
 		r.merges[n] = mapping{entries, clashes}
 	}
 	return entries, clashes
 }
 
-// IsMerge recognizes the merge key: a << that is neither quoted nor JSON.
+// IsMerge reports whether a key is a merge key: an unquoted << outside JSON.
 func (r *Reading) IsMerge(key *yaml.Node) bool {
 	return !r.JSON && key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Tag == "!!merge"
 }
 
-// merged are the entries that a merge key brings: those of a mapping, or of a list of mappings of
-// which the earlier wins.
+// merged returns the entries of a merge key's mapping, or of its list of mappings. Earlier mappings win.
 func (r *Reading) merged(value *yaml.Node) ([]Entry, error) {
 	value = Target(value)
 	sources := []*yaml.Node{value}
@@ -105,7 +103,7 @@ func (r *Reading) merged(value *yaml.Node) ([]Entry, error) {
 		if source.Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("a merge key takes an object or a list of objects, not %s", Article(KindOf(source, nil)))
 		}
-		entries, _ := r.Entries(source) // its clashes are reported where it stands
+		entries, _ := r.Entries(source) // its clashes are reported in its place
 		for _, e := range entries {
 			if e.Err != nil || seen[e.Name] {
 				continue

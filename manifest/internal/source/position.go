@@ -8,8 +8,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// Find returns the node to which the path leads from the object at the end of at: the key of a field, else
-// the value; or that of the nearest parent that exists. It returns nil if the text cannot be parsed.
+// Find returns the node at the end of path p, which starts at the object at the end of at. The node is a field's key, or a
+// value. For a missing part it is the node of the nearest existing parent. Find returns nil if the text fails to parse.
 func (s *Source) Find(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Source) Find(at, p fieldpath.Path) *yaml.Node {
 	return place
 }
 
-// Value returns the value at the path, nil where a step of it does not exist.
+// Value returns the value at the path, or nil if it does not exist.
 func (s *Source) Value(at, p fieldpath.Path) *yaml.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,8 +57,8 @@ func (s *Source) Value(at, p fieldpath.Path) *yaml.Node {
 	return value
 }
 
-// indexed returns the root and the index of what was looked up below it. The root is nil if the text cannot be
-// parsed. The caller holds the lock.
+// indexed returns the index of looked-up parts and the root, or nil for both if the text fails to parse. The caller holds the
+// lock.
 func (s *Source) indexed() (*Reading, *yaml.Node) {
 	root, err := s.parse()
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Source) indexed() (*Reading, *yaml.Node) {
 	return s.index, root
 }
 
-// lacksLast reports that the text holds no field of the path's last name, so that it need not be parsed. A false
-// says nothing. The caller holds the lock.
+// lacksLast reports that the text cannot contain the path's last field name, so parsing is unnecessary. A false is not
+// certain. The caller holds the lock.
 func (s *Source) lacksLast(p fieldpath.Path) bool {
 	if len(p) == 0 || s.root != nil {
 		return false
@@ -82,7 +82,7 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 	}
 	lacks, known := s.lacks[name]
 	if !known {
-		// An escape or a tag could spell the name.
+		// An escape or a tag could encode the name.
 		lacks = !doubtfulKey([]byte(name)) && !bytes.Contains(s.Text, []byte(name)) && !bytes.ContainsAny(s.Text, `\!`)
 		if s.lacks == nil {
 			s.lacks = map[string]bool{}
@@ -92,8 +92,7 @@ func (s *Source) lacksLast(p fieldpath.Path) bool {
 	return lacks
 }
 
-// Step is one step of a path: the node whose place counts, and the value. Both are nil if the value
-// has no such part.
+// Step follows one step of a path. It returns the node with the position, and the value. Both are nil for a missing part.
 func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.Node) {
 	n = Target(n)
 	name, ok := step.Field()
@@ -120,17 +119,17 @@ func (r *Reading) Step(n *yaml.Node, step fieldpath.Step) (place, value *yaml.No
 	return item, item
 }
 
-// fewest is the number of entries from which an index of a mapping or list pays.
+// fewest is the number of entries from which an index of a mapping or list pays off.
 const fewest = 8
 
-// listIndex names an index of a list: by a key of its items, or by the items themselves.
+// listIndex identifies an index of a list: by a key of its items, or by the items themselves.
 type listIndex struct {
 	list   *yaml.Node
 	key    string
 	isItem bool
 }
 
-// item finds the first item of a list whose key, or which itself, is the text.
+// item returns the first list item with the wanted key, or the item itself with the wanted value.
 func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml.Node {
 	at := listIndex{n, key, isItem}
 	known, indexed := r.items[at]
@@ -167,7 +166,7 @@ func (r *Reading) item(n *yaml.Node, key string, isItem bool, want string) *yaml
 	return known[want]
 }
 
-// Lookup finds a key of a mapping, including one that a merge key brings.
+// Lookup returns a key of a mapping with its value, including a merged key.
 func (r *Reading) Lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		return nil, nil
@@ -195,8 +194,8 @@ func (r *Reading) Lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// fieldsOf indexes the keys of a mapping with their values. The first of two equal keys counts, and a key of the mapping
-// before one that a merge key brings.
+// fieldsOf indexes the keys of a mapping with their values. The first of duplicate keys counts. The mapping's own keys precede
+// merged ones.
 func (r *Reading) fieldsOf(n *yaml.Node) map[string][2]*yaml.Node {
 	known := make(map[string][2]*yaml.Node, len(n.Content)/2)
 	add := func(name string, key, value *yaml.Node) {

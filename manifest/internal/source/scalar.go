@@ -13,18 +13,18 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Reading says what Kubernetes reads the nodes of one document as. It asks the library that
-// Kubernetes uses rather than to know YAML 1.1 a second time.
+// Reading interprets the nodes of one document like Kubernetes. It calls Kubernetes' own library instead of implementing YAML
+// 1.1 again.
 type Reading struct {
-	JSON  bool // the document is JSON: a scalar is what it says
+	JSON  bool // the document is JSON, so scalars are unambiguous
 	memo  map[string]scalar
 	names map[string]scalar
-	// merges remembers the mappings that have a merge key.
+	// merges caches the mappings with a merge key.
 	merges map[*yaml.Node]mapping
-	// fields and items are the mappings and lists that were searched, by what is sought in them.
+	// fields and items index the mappings and lists that were searched.
 	fields map[*yaml.Node]map[string][2]*yaml.Node
 	items  map[listIndex]map[string]*yaml.Node
-	// steps counts the nodes that searches have looked at.
+	// steps counts the nodes that searches visit.
 	steps int
 }
 
@@ -33,12 +33,12 @@ type scalar struct {
 	err  error
 }
 
-// NewReading returns a reading of the nodes of a source.
+// NewReading returns a reading for the nodes of a source.
 func NewReading(s *Source) *Reading {
 	return &Reading{JSON: s.JSON, memo: map[string]scalar{}, names: map[string]scalar{}, merges: map[*yaml.Node]mapping{}}
 }
 
-// Scalar is the JSON of a scalar node.
+// Scalar returns the JSON of a scalar node.
 func (r *Reading) Scalar(n *yaml.Node) ([]byte, error) {
 	if IsString(n) {
 		return json.Marshal(n.Value)
@@ -58,7 +58,7 @@ func (r *Reading) Scalar(n *yaml.Node) ([]byte, error) {
 	return s.json, s.err
 }
 
-// isInteger10 recognizes the numbers that nobody doubts, so that a list of them need not be asked about.
+// isInteger10 recognizes unambiguous integers, so that a list of them needs no library calls.
 func isInteger10(s string) bool {
 	if s == "" || len(s) > 15 || s[0] == '0' {
 		return s == "0"
@@ -66,7 +66,7 @@ func isInteger10(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// Name is the key that the JSON object has for a key node.
+// Name returns the JSON key of a key node, or an error for an invalid key.
 func (r *Reading) Name(n *yaml.Node) (string, error) {
 	n = Target(n)
 	if n.Kind != yaml.ScalarNode {
@@ -82,7 +82,7 @@ func (r *Reading) Name(n *yaml.Node) (string, error) {
 		if s.err == nil {
 			var object map[string]int
 			s.err = json.Unmarshal(s.json, &object)
-			for key := range object { // it has one
+			for key := range object { // it has exactly one key
 				s.json = []byte(key)
 			}
 		} else {
@@ -93,16 +93,15 @@ func (r *Reading) Name(n *yaml.Node) (string, error) {
 	return string(s.json), s.err
 }
 
-// IsString says whether the scalar is a string whatever its text is, or one by its first character.
-// YAML 1.1 resolves only what begins as a number, a word of a truth value, or ~
-// (go.yaml.in/yaml/v2 resolve.go).
+// IsString reports whether the scalar is a string by its style or its first character. YAML 1.1 resolves only strings that
+// start like a number or a boolean, or with ~ (go.yaml.in/yaml/v2 resolve.go).
 func IsString(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle != 0 {
 		switch n.Tag {
 		case "!!str", "!!bool", "!!int", "!!float", "!!null", "!!timestamp", "!!binary":
 			return false
 		}
-		return true // a tag that the library does not know leaves the text as it is
+		return true // an unknown tag does not change the string
 	}
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return true
@@ -113,16 +112,16 @@ func IsString(n *yaml.Node) bool {
 	return strings.IndexByte("0123456789+-.yYnNtTfFoO~", n.Value[0]) < 0 || strings.ContainsAny(n.Value, "\n")
 }
 
-// spell writes the scalar on one line, so that it is read as where it stands.
+// spell writes the scalar on one line with the same meaning.
 func spell(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return n.Value
 	}
-	quoted, _ := json.Marshal(n.Value) // a string always has a JSON, and that is YAML
+	quoted, _ := json.Marshal(n.Value) // a string always has a JSON form, which is valid YAML
 	return n.Tag + " " + string(quoted)
 }
 
-// Text is the scalar as a path names it: strings bare, everything else as JSON.
+// Text returns the scalar in the form of paths: a string unquoted, other values as JSON.
 func (r *Reading) Text(n *yaml.Node) (string, bool) {
 	n = Target(n)
 	if n.Kind != yaml.ScalarNode {
@@ -142,13 +141,13 @@ func (r *Reading) Text(n *yaml.Node) (string, bool) {
 	return string(j), true
 }
 
-// Convert writes the JSON that Kubernetes reads the node as, keys sorted.
+// Convert writes the JSON of a node, as Kubernetes reads it, with sorted keys.
 func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 	n = Target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		entries, _ := r.Entries(n)
-		// As the conversion does: raw JSON within an object is kept byte for byte.
+		// Like the conversion, which keeps raw JSON in an object unchanged.
 		entries = slices.Clone(entries)
 		slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 		b.WriteByte('{')
@@ -191,7 +190,7 @@ func (r *Reading) Convert(b *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-// Target follows an alias to the value that it stands for.
+// Target follows aliases to their value.
 func Target(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -199,7 +198,7 @@ func Target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// KindOf is what a value of the input is called. Without a reading, a scalar is a "word".
+// KindOf names the kind of a value for messages. Without a reading, a scalar is a "word".
 func KindOf(n *yaml.Node, r *Reading) string {
 	switch Target(n).Kind {
 	case yaml.MappingNode:
@@ -213,7 +212,7 @@ func KindOf(n *yaml.Node, r *Reading) string {
 	j, err := r.Scalar(Target(n))
 	switch {
 	case err != nil:
-		return "number" // .inf and .nan have no JSON
+		return "number" // .inf and .nan have no JSON form
 	case j[0] == '"':
 		return "string"
 	case j[0] == 't', j[0] == 'f':
@@ -235,8 +234,7 @@ func Article(kind string) string {
 	return "a " + kind
 }
 
-// IsAmbiguous says whether YAML 1.1, which Kubernetes reads, and YAML 1.2 disagree on the bare word:
-// a truth value there, a text here.
+// IsAmbiguous reports whether Kubernetes, with YAML 1.1, reads the bare word as a boolean, and YAML 1.2 as a string.
 func IsAmbiguous(word string) bool {
 	switch word {
 	case "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF":
@@ -245,7 +243,7 @@ func IsAmbiguous(word string) bool {
 	return false
 }
 
-// IsFraction says whether the scalar is a number that is not whole.
+// IsFraction reports whether the scalar is a number with a fraction.
 func (r *Reading) IsFraction(n *yaml.Node) bool {
 	j, err := r.Scalar(n)
 	if err != nil {
@@ -264,7 +262,7 @@ func (r *Reading) IsNull(n *yaml.Node) bool {
 	return err == nil && string(j) == "null"
 }
 
-// Word is the text of a scalar, "" of anything else.
+// Word returns the string of a scalar, or "" for other nodes.
 func (r *Reading) Word(n *yaml.Node) string {
 	if n == nil || r.IsNull(n) {
 		return ""

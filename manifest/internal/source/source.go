@@ -1,16 +1,16 @@
-// Package source reads the text of YAML and JSON as Kubernetes does, and knows where each value stands.
+// Package source reads YAML and JSON like Kubernetes, and knows the position of each value.
 //
-// A File has lines. Split cuts it into chunks, each the text of a Source. ToJSON reads a Source at once; Nodes parses it into nodes with
-// positions. A Reading says what Kubernetes reads a node as.
+// A File has lines. Split cuts it into chunks, the texts of Sources. ToJSON converts a Source at once. Nodes parses it into
+// nodes with positions. A Reading interprets a node like Kubernetes.
 //
 //	split.go     documents and lines
-//	yaml.go      YAML, and the limits of it
+//	yaml.go      YAML and its limits
 //	json.go      JSON
-//	doubtful.go  keys that may not mean what they say
+//	doubtful.go  keys that YAML 1.1 may read differently
 //	scalar.go    scalars, with the library that Kubernetes uses (sigs.k8s.io/yaml)
-//	mapping.go   keys, and those that a merge key brings
-//	position.go  where a path leads
-//	fault.go     where a text that cannot be parsed is broken
+//	mapping.go   keys, including merged ones
+//	position.go  the nodes and positions of paths
+//	fault.go     positions of syntax errors
 package source
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// File is one input, as text.
+// File is the content of one input.
 type File struct {
 	Name string
 	Data []byte
@@ -32,7 +32,7 @@ type File struct {
 	starts []int // offset of each line
 }
 
-// Line returns a line by its number, without its break; "" if there is none.
+// Line returns a line by number, without its line break, or "" for a missing line.
 func (f *File) Line(n int) string {
 	f.once.Do(func() {
 		for i := 0; i < len(f.Data); {
@@ -54,7 +54,7 @@ func (f *File) Line(n int) string {
 	return string(bytes.TrimSuffix(f.Data[start:end], lineBreak(f.Data[start:end])))
 }
 
-// lineBreak returns what ends a line.
+// lineBreak returns the line break at the end of a line.
 func lineBreak(line []byte) []byte {
 	for _, end := range []string{"\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		if bytes.HasSuffix(line, []byte(end)) {
@@ -64,35 +64,35 @@ func lineBreak(line []byte) []byte {
 	return nil
 }
 
-// Source is one YAML document or JSON value as it stands in its file.
+// Source is one YAML document or JSON value in its file.
 type Source struct {
 	File *File
 	Text []byte
-	// Offset, line and column are where text begins in the file.
+	// Offset, Line and Column are the start of Text in the file.
 	Offset, Line, Column int
 	JSON                 bool
-	// Doubtful says that the text may have a key that is read as another text than it shows.
+	// Doubtful reports that a key may be read as a different string.
 	Doubtful bool
 
-	// InUse counts the documents that have not been released.
+	// InUse counts the documents that are not released.
 	InUse atomic.Int64
 
 	mu       sync.Mutex
 	Expanded int        // see parseYAML
-	root     *yaml.Node // nil until asked for; never changed afterwards
+	root     *yaml.Node // nil before the first use; immutable afterwards
 	err      error
-	index    *Reading        // the fields and items that were looked up, nil until asked for
-	lacks    map[string]bool // the names that were sought in the text, and whether it lacks them
+	index    *Reading        // an index of looked-up fields and items; nil before the first use
+	lacks    map[string]bool // whether the text lacks a searched name
 }
 
-// Nodes parses the text into nodes, once.
+// Nodes parses the text into nodes. It caches the result and the error.
 func (s *Source) Nodes() (*yaml.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.parse()
 }
 
-// parse is nodes for a caller who holds the lock.
+// parse is Nodes for a caller that holds the lock.
 func (s *Source) parse() (*yaml.Node, error) {
 	if s.root == nil && s.err == nil {
 		if len(s.Text) > MaxDocument {
@@ -106,15 +106,14 @@ func (s *Source) parse() (*yaml.Node, error) {
 	return s.root, s.err
 }
 
-// Release forgets the nodes: of thousands of documents few are ever asked for positions, and nodes
-// take a hundred times the room of the text.
+// Release frees the nodes. They take a hundred times the memory of the text, and few of thousands of documents need positions.
 func (s *Source) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.root, s.err, s.index = nil, nil, nil
 }
 
-// Position is the place of a node in the file; of nil it is the document's first line.
+// Position returns the position of a node in the file, or the document's first line for nil.
 func (s *Source) Position(n *yaml.Node) fieldpath.Position {
 	if n == nil || n.Line == 0 {
 		return fieldpath.Position{File: s.File.Name, Line: s.Line}

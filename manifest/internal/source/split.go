@@ -8,14 +8,13 @@ import (
 // Chunk is one document of a YAML stream: YAML, or one or more JSON values.
 type Chunk struct {
 	Text   []byte
-	Line   int // the line of the file on which text begins, from 1
-	Offset int // where in the file it begins
+	Line   int // the line number of its start, from 1
+	Offset int // the offset of its start in the file
 }
 
-// Split cuts a YAML stream into its documents and leaves out those without content. The rules are
-// those of the YAML scanner itself: a marker stands in the first column and white space follows it. So
-// a --- within a block scalar, which is always indented, splits nothing. A document keeps its
-// separator line only if there is content on it.
+// Split yields the documents of a YAML stream that have content. Like the YAML scanner, it requires a marker in the first
+// column with white space behind it. So a --- in a block scalar, which is always indented, does not split. A document includes
+// its separator line only if the line has content.
 func Split(data []byte) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		start, startLine := 0, 1
@@ -29,7 +28,7 @@ func Split(data []byte) iter.Seq[Chunk] {
 		line := 1
 		for i := 0; i < len(data); line++ {
 			if n := bomLength(data[i:]); n > 0 && !content {
-				// Files written one behind the other each bring their own byte order mark.
+				// Each of several concatenated files may start with a byte order mark.
 				i += n
 				start, startLine = i, line
 				if i == len(data) {
@@ -85,7 +84,7 @@ const (
 	terminator            // ...
 )
 
-// Marker recognizes a document marker at the start of a line and returns what follows it.
+// Marker recognizes a document marker at the start of a line, and returns the rest of the line.
 func Marker(line []byte) (rest []byte, kind markerKind) {
 	if len(line) < 3 || len(line) > 3 && line[3] != ' ' && line[3] != '\t' {
 		return nil, NoMarker
@@ -99,14 +98,14 @@ func Marker(line []byte) (rest []byte, kind markerKind) {
 	return nil, NoMarker
 }
 
-// IsBlank says whether the line has no content: white space, or a comment.
+// IsBlank reports whether the line has no content except white space or a comment.
 func IsBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) == 0 || line[0] == '#'
 }
 
-// harmlessDirective recognizes %YAML 1.1 and 1.2. The reader that Kubernetes uses refuses the
-// second, though it changes nothing: Kubernetes reads YAML 1.1 either way.
+// harmlessDirective recognizes %YAML 1.1 and 1.2. Kubernetes' reader rejects the second one, although it reads YAML 1.1 in
+// both cases.
 func harmlessDirective(line []byte) bool {
 	fields := bytes.Fields(line)
 	if len(fields) < 2 || string(fields[0]) != "%YAML" {
@@ -116,8 +115,8 @@ func harmlessDirective(line []byte) bool {
 	return (version == "1.1" || version == "1.2") && (len(fields) == 2 || fields[2][0] == '#')
 }
 
-// LineEnd returns where the line that holds offset i ends and where the next begins. Lines end where
-// YAML 1.1 ends them; splitting by other rules than the scanner's would lose documents.
+// LineEnd returns the end of the line at offset i, and the start of the next line. It uses the line breaks of YAML 1.1. Other
+// rules than the scanner's would lose documents.
 func LineEnd(data []byte, i int) (end, next int) {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {
@@ -144,9 +143,8 @@ func bomLength(data []byte) int {
 	return 0
 }
 
-// IsBlockAtMargin says whether the document's content is a block collection that begins in the first column.
-// Such a collection ends only where the document does. Any other content may be followed by more,
-// which a YAML library that is asked for one document leaves unread.
+// IsBlockAtMargin reports whether the content is a block collection in the first column. Such a collection ends only with the
+// document. Other content may have more text behind it, which a YAML library does not read.
 func IsBlockAtMargin(text []byte) bool {
 	for i := 0; i < len(text); {
 		end, next := LineEnd(text, i)
@@ -158,7 +156,7 @@ func IsBlockAtMargin(text []byte) bool {
 	return false
 }
 
-// CountLines is the number of lines of a text, at least one.
+// CountLines returns the number of lines of a text, at least one.
 func CountLines(text []byte) int {
 	n := 0
 	for i := 0; i < len(text) || n == 0; n++ {

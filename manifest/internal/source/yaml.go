@@ -13,11 +13,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// MaxDocument is the size of the largest request that an API server takes (3 MiB, the limit of
-// k8s.io/apiserver pkg/server/config.go), and so of the largest object worth reading.
+// MaxDocument is the largest request that an API server accepts (3 MiB, the limit of k8s.io/apiserver pkg/server/config.go).
+// So it is the largest useful object.
 const MaxDocument = 3 << 20
 
-// The errors of texts that are refused although YAML allows them, and of templates.
+// The errors for rejected texts that are valid YAML, and for templates.
 var (
 	ErrBomb     = errors.New("its aliases expand it to more than 3 MiB")
 	ErrCycle    = errors.New("an alias refers to the value that contains it")
@@ -33,16 +33,16 @@ type nodeError struct {
 
 func (e nodeError) Unwrap() error { return e.error }
 
-// TrailingError reports text behind the value: where it begins, as far as the library tells.
+// TrailingError reports text behind the value, with its position if known.
 type TrailingError struct{ line, column int }
 
 func (TrailingError) Error() string { return "there is more text after the end of the value" }
 
-// ToJSON converts the YAML document to the JSON that Kubernetes reads it as.
+// ToJSON converts the YAML document to JSON, as Kubernetes reads it.
 func ToJSON(s *Source) ([]byte, error) {
 	if MayHaveAliases(s.Text) || !IsBlockAtMargin(s.Text) {
-		// ParseYAML refuses alias bombs and text after the value; the conversion below would expand
-		// the ones and leave the others unread.
+		// ParseYAML rejects alias bombs and text behind the value. The conversion below would expand the former, and ignore
+		// the latter.
 		if _, err := s.Nodes(); err != nil {
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func ToJSON(s *Source) ([]byte, error) {
 	return converted, nil
 }
 
-// ParseYAML parses one YAML document into nodes and refuses what would not be safe to walk. The result
-// is nil if there is no value. expanded is what its aliases add to the text once they are written out.
+// ParseYAML parses one YAML document into nodes. It returns an error if walking them is unsafe, and nil for a document without
+// a value. expanded is the number of bytes that its aliases add when expanded.
 func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	var document yaml.Node
 	err = contain(func() error {
@@ -104,8 +104,8 @@ func ParseYAML(text []byte) (root *yaml.Node, expanded int, err error) {
 	return root, expanded, nil
 }
 
-// contain turns a panic into an error. The YAML libraries report errors by panics inside and hand on
-// those that they do not know; a bad file must not end the program.
+// contain turns a panic into an error. The YAML libraries panic inside and pass on unknown panics. A bad file must not end the
+// program.
 func contain(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -115,16 +115,16 @@ func contain(f func() error) (err error) {
 	return f()
 }
 
-// extent is how large a value is once its aliases are written out.
+// extent is the size of a value with expanded aliases.
 type extent struct {
 	size, depth int
 	aliased     bool
 }
 
-// expansion measures values without expanding them: each anchor is measured once. The recursion is as
-// deep as the text nests, which the parser limits to 10,000 levels.
+// expansion measures values without expanding them. It measures each anchor once. Its recursion is as deep as the text nests;
+// the parser limits this to 10,000 levels.
 type expansion struct {
-	seen map[*yaml.Node]extent // of nodes with anchors; zero while being measured
+	seen map[*yaml.Node]extent // of nodes with anchors; zero during the measurement
 }
 
 func (x *expansion) of(n *yaml.Node) (extent, error) {
@@ -142,7 +142,7 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 		if err != nil {
 			return e, err
 		}
-		e.size = min(e.size+c.size, 1<<40) // so that it cannot overflow
+		e.size = min(e.size+c.size, 1<<40) // limited to avoid an overflow
 		e.depth = max(e.depth, c.depth)
 		e.aliased = e.aliased || c.aliased
 	}
@@ -155,8 +155,7 @@ func (x *expansion) of(n *yaml.Node) (extent, error) {
 	return e, nil
 }
 
-// Syntax takes the error of a YAML library apart: the line within the document, 0 where it is not
-// known, and the problem.
+// Syntax splits the error of a YAML library into the line in the document, 0 if unknown, and the problem.
 func Syntax(err error) (line int, problem string) {
 	problem = strings.TrimPrefix(err.Error(), "yaml: ")
 	problem = strings.TrimPrefix(problem, "error converting YAML to JSON: yaml: ")
@@ -175,8 +174,8 @@ func Syntax(err error) (line int, problem string) {
 
 func lineInError() *regexp.Regexp { return regexp.MustCompile(`(?s)^line (\d+): (.*)$`) }
 
-// offByOne recognizes the problems whose line the libraries count from 0: their parsers', not their
-// scanners' (go.yaml.in/yaml/v2 decode.go, parser.fail).
+// offByOne recognizes problems whose line the libraries count from 0. These come from their parsers, not their scanners
+// (go.yaml.in/yaml/v2 decode.go, parser.fail).
 func offByOne(problem string) bool {
 	switch problem {
 	case "did not find expected key", "did not find expected node content", "did not find expected ',' or ']'",
@@ -186,7 +185,7 @@ func offByOne(problem string) bool {
 	return false
 }
 
-// MayHaveAliases reports whether a text may have aliases. A true may be false.
+// MayHaveAliases reports whether a text may have aliases. A true may be wrong.
 func MayHaveAliases(text []byte) bool {
 	return bytes.IndexByte(text, '*') >= 0 && bytes.IndexByte(text, '&') >= 0
 }
