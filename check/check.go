@@ -110,15 +110,15 @@ func (c *checker) managers(patches []trainer.RuntimePatch) {
 		case name == "":
 			c.report(finding.CodeBadManager, finding.Error, entry(i), form, "the patch has no manager")
 		case len(name) > longestManager:
-			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "the manager's name has %d characters, and may have %d", len(name), longestManager)
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "manager name is %d characters long: must be at most %d", len(name), longestManager)
 		default:
 			errs = validation.IsDomainPrefixedPath(nil, name)
 		}
 		for _, err := range errs {
-			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "%q is no name for a manager: %s", name, err.Detail)
+			c.report(finding.CodeBadManager, finding.Error, entry(i, fieldpath.Field("manager")), form, "invalid manager name %q: %s", name, err.Detail)
 		}
 		if first := indexOf(patches, managerName, name); first < i && name != "" {
-			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "merge the two into one, or leave one of them out: the cluster keeps one patch a manager",
+			f := c.report(finding.CodeDuplicateManager, finding.Error, entry(i, fieldpath.Field("manager")), "combine the two patches, or remove one",
 				"manager %q has two patches", name)
 			f.Claims, f.Remedy.Do = twice(engine.Manager(name), entry(first), entry(i)), finding.Merge
 		}

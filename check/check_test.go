@@ -137,7 +137,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			name:   "value and valueFrom",
 			patch:  `{containers: [{name: metrics, env: [{name: A, value: a, valueFrom: {fieldRef: {fieldPath: x}}}]}]}`,
 			want:   []string{`TW205 error TrainJob PATCH.containers[name="metrics"].env[name="A"] | ` + me + ` PATCH.containers[name="metrics"].env[name="A"].value | ` + me + ` PATCH.containers[name="metrics"].env[name="A"].valueFrom`},
-			reason: "the API server refuses a Pod with both",
+			reason: "the API server rejects a Pod with both",
 		},
 		{
 			name:   "value beside the runtime's valueFrom",
@@ -166,7 +166,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			name:   "two sources of a volume",
 			patch:  `{volumes: [{name: data, emptyDir: {}, hostPath: {path: /d}}]}`,
 			want:   []string{`TW207 error TrainJob PATCH.volumes[name="data"] | ` + me + ` PATCH.volumes[name="data"].hostPath | ` + me + ` PATCH.volumes[name="data"].emptyDir`},
-			reason: "the API server refuses a Pod with both",
+			reason: "the API server rejects a Pod with both",
 		},
 		{
 			name:   "a source beside the runtime's",
@@ -212,7 +212,7 @@ func TestCheckOfOnePatch(t *testing.T) {
 			name:   "two items of one name",
 			patch:  `{containers: [{name: metrics}, {name: metrics}], volumes: [{name: v}, {name: v}]}`,
 			want:   []string{`TW208 error TrainJob PATCH.volumes[1] | ` + me + ` PATCH.volumes[0] | ` + me + ` PATCH.volumes[1]`, `TW208 error TrainJob PATCH.containers[1] | ` + me + ` PATCH.containers[0] | ` + me + ` PATCH.containers[1]`},
-			reason: "the API server refuses such a list",
+			reason: "the API server rejects such a list",
 		},
 		{
 			name:   "two mounts at one path",

@@ -46,7 +46,7 @@ func (w *walker) union(t *schema.Type, union int, patch, runtime side, parent st
 		message = fmt.Sprintf("%s has %s in the runtime, and the patch adds %s", what, memberNames(there, " and "), memberNames(added, " and "))
 		help = fmt.Sprintf("set %s in the patch, too, since a patch takes nothing away; or use another %s", memberNames(there, " and "), key)
 	}
-	f := w.report(code, finding.Error, at, help, "%s; the cluster keeps %s and refuses the Pod", message, both)
+	f := w.report(code, finding.Error, at, help, "%s; the cluster keeps %s and rejects the Pod", message, both)
 	for _, m := range slices.Concat(there, added) {
 		f.Claims = append(f.Claims, m.claim)
 		if len(there) == 0 {
@@ -132,7 +132,7 @@ func (w *walker) discriminated(t *schema.Type, u schema.Union, patch, runtime si
 		}
 		f := w.report(finding.CodeTwoSources, finding.Error, w.path(at),
 			fmt.Sprintf("set %s to %q, or drop %s", u.Discriminator, u.When, name),
-			"%s is only allowed where %s is %q, and it is %q; the cluster refuses the Pod", name, u.Discriminator, u.When, chosen)
+			"%s is only allowed where %s is %q, and it is %q; the cluster rejects the Pod", name, u.Discriminator, u.When, chosen)
 		f.Claims = []engine.Claim{w.claim(by, chooser), w.claim(holder, member)}
 		if !holder.ofPatch && by.ofPatch {
 			slices.Reverse(f.Claims) // what the patch writes comes after it

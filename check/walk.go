@@ -145,7 +145,7 @@ func (w *walker) duplicate(f *schema.StructField, list side, first, i int, key s
 		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
-	w.report(code, finding.Error, at, "merge the two into one, or give one of them another "+f.Type.Key,
+	w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
 		"two items of %s have the %s %q", f.Name, f.Type.Key, key).Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 }
 

@@ -362,7 +362,7 @@ func (c Conflict) detail() string {
 func (c Conflict) message() string {
 	switch {
 	case c.Kind == Union:
-		return "managers set different members of one union; the merge keeps both and the cluster refuses the object"
+		return "managers set different members of one union; the merge keeps both, and the cluster rejects the object"
 	case c.Kind != Overlap:
 		return "unknown: the merge was made without Options.Owners"
 	case hasNull(c.Claims):
@@ -377,13 +377,9 @@ func (c Conflict) remedy() finding.Remedy {
 	if len(c.Claims) == 0 {
 		return finding.Remedy{Text: "set Options.Owners"}
 	}
-	r := finding.Remedy{
-		Do: finding.LetOneWin, Options: c.Managers(),
-		Text: "keep the one member that is meant and drop the other from its patch; no order of the patches helps",
-	}
-	if c.Kind != Union {
-		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-		r.Text = fmt.Sprintf("drop the field from all patches but one, agree on one value, or set it in the runtime; in the cluster the last patch wins, which is %s's", last)
+	r := finding.Remedy{Do: finding.LetOneWin, Options: c.Managers(), Text: "set the field in one patch only, or set the same value in all"}
+	if c.Kind == Union {
+		r.Text = "keep one member, and remove the other from its patch; no order of the patches helps"
 	}
 	return r
 }

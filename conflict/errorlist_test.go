@@ -30,7 +30,7 @@ func TestErrorList(t *testing.T) {
 		},
 		{
 			[]says{{sdk, `volumes: [{name: d, emptyDir: {}}]`}, {queue, `volumes: [{name: d, configMap: {name: c}}]`}}, field.NewPath("patches"),
-			[]string{`patches[queue.example/admission].` + node + `volumes[name=d].configMap: Invalid value: "c": managers set different members of one union; the merge keeps both and the cluster refuses the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
+			[]string{`patches[queue.example/admission].` + node + `volumes[name=d].configMap: Invalid value: "c": managers set different members of one union; the merge keeps both, and the cluster rejects the object: sdk.example/user sets .emptyDir to present, queue.example/admission sets .configMap to "c"`},
 			"the list of patches may stand elsewhere",
 		},
 		{

@@ -17,7 +17,7 @@ func Example() {
 		template := &runtime.Spec.Template
 		patches := job.Spec.RuntimePatches
 		if err := check.Patches(template, patches).Err(); err != nil {
-			return err // what the cluster would refuse, or could never run
+			return err // what the cluster would reject, or could never run
 		}
 		result, err := merge.Apply(template, patches, merge.Options{Owners: true})
 		if err != nil {

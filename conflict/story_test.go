@@ -200,7 +200,7 @@ var stories = []story{
 	},
 	{
 		name:    "rule 3: a union of a volume's sources",
-		reason:  "the merge keeps both sources in any order, and the cluster refuses the Pod",
+		reason:  "the merge keeps both sources in any order, and the cluster rejects the Pod",
 		runtime: ``,
 		patches: []says{
 			{sdk, `volumes: [{name: v, emptyDir: {}}]`},

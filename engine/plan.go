@@ -51,7 +51,7 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 	mirror := patch
 	switch {
 	case base.Kind() != reflect.Struct:
-		return nil, fmt.Errorf("engine: %s is no struct", base)
+		return nil, fmt.Errorf("engine: %s is not a struct", base)
 	case patch == reflect.TypeFor[Object]():
 		mirror = base
 	case patch.Kind() != reflect.Struct:
@@ -68,7 +68,7 @@ func For[T, P any](r schema.Rules) (*Plan[T, P], error) {
 // For's do.
 func ForType(t reflect.Type, r schema.Rules) (*Plan[Object, Object], error) {
 	if t == nil || t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("engine: %v is no struct", t)
+		return nil, fmt.Errorf("engine: %v is not a struct", t)
 	}
 	root, err := schema.Compile(t, t, r)
 	if err != nil {

@@ -117,12 +117,12 @@ func TestStricter(t *testing.T) {
 		want   bool
 		reason string
 	}{
-		{"TrainJob", finding.CodeBadManager, false, "the webhook refuses it"},
+		{"TrainJob", finding.CodeBadManager, false, "the webhook rejects it"},
 		{"TrainJob", finding.CodeNoMerge, false, "the webhook crashes, and so refuses it"},
 		{"TrainJob", finding.CodeNoMergeKey, true, "the cluster takes it"},
 		{"TrainingRuntime", finding.CodeBadValue, false, "the definition refuses it"},
 		{"JobSet", finding.CodeBadValue, true, "the JobSet is made later, and the TrainJob is taken"},
-		{"ClusterTrainingRuntime", finding.CodeTwoSources, true, "the Job API refuses it"},
+		{"ClusterTrainingRuntime", finding.CodeTwoSources, true, "the Job API rejects it"},
 		{"", finding.CodeUnknownKind, false, "an object of no known kind is refused"},
 	} {
 		f := finding.Finding{Object: fieldpath.Object{Kind: tc.kind}, Code: tc.code, Severity: finding.Error}

@@ -20,7 +20,7 @@ func (o *Overrides) Beside(own bool) finding.Finding {
 	f.Object.Kind = finding.TrainJobKind
 	if !own {
 		f.Path = fieldpath.Fields("spec")
-		f.Message = "patches cannot be laid over a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
+		f.Message = "patches cannot be applied to a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
 		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite these fields as .spec.runtimePatches"}
 	}
 	return f
@@ -30,7 +30,7 @@ func (o *Overrides) Beside(own bool) finding.Finding {
 func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	if f.Code == finding.CodeUnknownJob && len(f.Path) > 0 {
 		_, name, _ := f.Path[len(f.Path)-1].Item()
-		f.Message = fmt.Sprintf("the runtime has no replicated job %q; Trainer 2.1 refuses the TrainJob", name)
+		f.Message = fmt.Sprintf("the runtime has no replicated job %q; Trainer 2.1 rejects the TrainJob", name)
 	}
 	f.Path = o.Source(f.Path)
 	f.Claims = slices.Clone(f.Claims)

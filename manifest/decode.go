@@ -113,7 +113,7 @@ func (d *decoder) full() bool {
 	switch {
 	case len(d.findings) >= maxFindings:
 		f.Message = fmt.Sprintf("has more than %d findings; the rest of it was not read", maxFindings)
-		f.Remedy.Text = "mend these first"
+		f.Remedy.Text = "fix these first"
 	case d.expanded > MaxExpanded:
 		f.Message = fmt.Sprintf("has aliases that expand it to more than %d MiB; the rest of it was not read", MaxExpanded>>20)
 		f.Remedy.Text = "write the values out instead of using YAML aliases"

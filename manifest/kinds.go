@@ -120,13 +120,13 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			// Other versions may belong to another project, as with MPIJob.
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s is no version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
+				Message: fmt.Sprintf("%s is not a version of %s that is read here, and the object is left out", quote(id.apiVersion), r.kind),
 				Remedy:  finding.Remedy{Text: fmt.Sprintf("write apiVersion: %s if it is meant to be one of those", r.apiVersion())},
 			}
 		default:
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
-				Message: fmt.Sprintf("%s is no version of %s that is read here", quote(id.apiVersion), r.kind),
+				Message: fmt.Sprintf("%s is not a version of %s that is read here", quote(id.apiVersion), r.kind),
 				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		}

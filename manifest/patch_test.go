@@ -31,7 +31,7 @@ func TestDecodePatches(t *testing.T) {
 		{"TrainJob", job + "metadata: {name: x}\nspec:\n  runtimePatches:\n  - manager: a.io/b\n    time: null\n  - manager: c.io/d\n",
 			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:7:5 TrainJob x`, `c.io/d .spec.runtimePatches[manager="c.io/d"] in:8:5 TrainJob x`}, nil, "the patches of a TrainJob are taken"},
 		{"managers twice", job + "spec:\n  runtimePatches:\n  - manager: a.io/b\n  - {manager: a.io/b, time: null}\n  - {}\n",
-			[]string{"a.io/b .spec.runtimePatches[0] in:5:5 TrainJob", "a.io/b .spec.runtimePatches[1] in:6:23 TrainJob", " .spec.runtimePatches[2] in:7:5 TrainJob"}, nil, "a name that is not unique is no address"},
+			[]string{"a.io/b .spec.runtimePatches[0] in:5:5 TrainJob", "a.io/b .spec.runtimePatches[1] in:6:23 TrainJob", " .spec.runtimePatches[2] in:7:5 TrainJob"}, nil, "a name that is not unique is not an address"},
 		{"List of TrainJobs", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n  spec: {runtimePatches: [{manager: a.io/b}]}\n",
 			[]string{`a.io/b .spec.runtimePatches[manager="a.io/b"] in:6:27 TrainJob`}, nil, "Lists are flattened"},
 		{"TrainJob without patches", job + "metadata: {name: x}\n", nil, []string{"1:1 warning TW107"}, "it was given for nothing"},
@@ -96,10 +96,10 @@ func TestSnapshot(t *testing.T) {
 		{"suffix alone", "-runtime-snapshot", nil, "", nil, "", "a TrainJob has a name"},
 		{"TrainingRuntime", "a-runtime-snapshot", map[string]string{"runtime": plain}, "a", &trainer.TrainingRuntime{}, "", "as the controller writes it, with a status"},
 		{"of a newer Trainer", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nspec: {new: 1}\n"}, "a", &trainer.ClusterTrainingRuntime{}, "", "fields that are not known are left out, as the controller leaves them out"},
-		{"no key", "a-runtime-snapshot", nil, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: there is no such key; delete the ConfigMap to have the Trainer write it again`, "the controller refuses it"},
-		{"broken", "a-runtime-snapshot", map[string]string{"runtime": "["}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be parsed: yaml: line 1: did not find expected node content; delete the ConfigMap to have the Trainer write it again`, "the controller refuses it"},
-		{"another kind", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: v1\nkind: Pod\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: is a Pod of "v1", not a TrainingRuntime or ClusterTrainingRuntime; delete the ConfigMap to have the Trainer write it again`, "the controller refuses it"},
-		{"wrong type", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nspec: 1\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be decoded: json: cannot unmarshal number into Go struct field TrainingRuntime.spec of type v1alpha1.TrainingRuntimeSpec; delete the ConfigMap to have the Trainer write it again`, "the controller refuses it"},
+		{"no key", "a-runtime-snapshot", nil, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: there is no such key; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
+		{"broken", "a-runtime-snapshot", map[string]string{"runtime": "["}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be parsed: yaml: line 1: did not find expected node content; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
+		{"another kind", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: v1\nkind: Pod\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: is a Pod of "v1", not a TrainingRuntime or ClusterTrainingRuntime; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
+		{"wrong type", "a-runtime-snapshot", map[string]string{"runtime": "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nspec: 1\n"}, "a", nil, `ConfigMap a-runtime-snapshot: .data["runtime"]: cannot be decoded: json: cannot unmarshal number into Go struct field TrainingRuntime.spec of type v1alpha1.TrainingRuntimeSpec; delete the ConfigMap to have the Trainer write it again`, "the controller rejects it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			trainJob, runtime, err := manifest.Snapshot(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: tc.configMap}, Data: tc.data})

@@ -54,7 +54,7 @@ func snapshot(cm *corev1.ConfigMap) (any, error) {
 	}
 	var h header
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(j, &h); err != nil {
-		return nil, fmt.Errorf("is no runtime: %w", err)
+		return nil, fmt.Errorf("is not a runtime: %w", err)
 	}
 	kind, f := recognize(identity{apiVersion: h.APIVersion, kind: h.Kind}, nil)
 	if kind == nil && f != nil {

@@ -42,7 +42,7 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 	if job.UID == "" {
 		r.report(finding.Finding{
 			Code: finding.CodeNoUID, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("metadata", "uid"),
-			Message: "the owner references have no uid: the TrainJob has none, and the API server refuses objects with such references",
+			Message: "the owner references have no uid: the TrainJob has none, and the API server rejects objects with such references",
 			Remedy:  finding.Remedy{Text: "take the TrainJob from the cluster, with its uid, or leave the owner references out"},
 		})
 	}

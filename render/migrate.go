@@ -167,7 +167,7 @@ func migrated(in Input, overrides *legacy.Overrides, manager string) (*trainer.T
 		// check.Patches reports merge errors before this. This is for the errors that it may miss.
 		return nil, finding.List{{
 			Code: finding.CodeNotMigrated, Severity: finding.Error, Object: ObjectOf(in.TrainJob), Path: fieldpath.Fields("spec", "podTemplateOverrides"),
-			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "mend the override that is named"},
+			Message: overrides.Text(err.Error()), Remedy: finding.Remedy{Text: "fix the override that is named"},
 		}}
 	}
 	if patch == nil {

@@ -53,7 +53,7 @@ var mpiStories = []policyStory{{
 	findings: []string{"warning TW437 .spec.trainer.resourcesPerNode"},
 	got:      envValue("launcher", "OMPI_MCA_orte_set_default_slots"), want: "4",
 }, {
-	name: "an unknown implementation", reason: "the enum admits the empty one, and the controller fails on it for ever",
+	name: "an unknown implementation", reason: "the enum admits the empty one, and the controller fails on it forever",
 	runtime: `mlPolicy: {mpi: {mpiImplementation: ""}}`, jobs: mpiJobs,
 	findings: []string{"error TW445 .spec.mlPolicy.mpi.mpiImplementation"}, got: noJobSet, want: true,
 }, {

@@ -279,7 +279,7 @@ var portStories = []policyStory{{
 	findings: []string{"warning TW435 " + inC + `.ports[containerPort="29500"]`},
 	got:      func(out *render.Output) any { return containerOf(out, "node").Ports }, want: []object{{"containerPort": 29500}},
 }, {
-	name: "two unnamed ports", reason: "the first is lost and the second doubled, also without any policy, and the JobSet API refuses the pair",
+	name: "two unnamed ports", reason: "the first is lost and the second doubled, also without any policy, and the JobSet API rejects the pair",
 	jobs:     replicatedJob("node", "", trainerLabel, "", `containers: [{name: node, image: i, ports: [{containerPort: 80}, {containerPort: 81}]}]`),
 	findings: []string{"error TW436 " + inC + `.ports[containerPort="80"]`},
 	got:      portNumbers, want: []int{81, 81},
@@ -345,7 +345,7 @@ var envStories = []policyStory{{
 	findings: []string{"warning TW443 " + inJobs + `[name="more"].template.metadata.labels["trainer.kubeflow.org/trainjob-ancestor-step"]`},
 	got:      counts("more"), want: []int{1, 1, 1},
 }, {
-	name: "a variable from a file", reason: "the controller loses the fileKeyRef, and the Job API refuses valueFrom: {}",
+	name: "a variable from a file", reason: "the controller loses the fileKeyRef, and the Job API rejects valueFrom: {}",
 	job:      `trainer: {env: [{name: F, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}`,
 	findings: []string{`error TW439 .spec.trainer.env[name="F"]`},
 	got:      func(out *render.Output) any { return containerOf(out, "node").Env }, want: []object{{"name": "F", "valueFrom": object{}}},

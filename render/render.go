@@ -194,12 +194,12 @@ func (r *renderer) render(opts Options) {
 func (r *renderer) noMerge(err error) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeNoMerge, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
-		Message: err.Error(), Remedy: finding.Remedy{Text: "mend the patch of the manager that is named"},
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch of the manager that is named"},
 	}
 	if failed := (*merge.PatchError)(nil); errors.As(err, &failed) {
 		f.Path = merge.PatchPath(failed.Manager).Append(failed.Path...)
-		f.Message = fmt.Sprintf("the cluster cannot merge the patch into the runtime, and refuses the TrainJob: %s", failed.Err)
-		f.Remedy.Text = "mend this field of the patch"
+		f.Message = fmt.Sprintf("the cluster fails to merge this patch and rejects the TrainJob: %s", failed.Err)
+		f.Remedy.Text = "fix this field of the patch"
 	}
 	return f
 }

@@ -217,7 +217,7 @@ func (j *judge) mapKeys(keys []string, s, items map[string]any, at *place) {
 		property, ok := properties[key].(map[string]any)
 		if items["type"] == "object" {
 			if !ok {
-				j.refuse(at.child(listKeys), "%q is no property of the items", key)
+				j.refuse(at.child(listKeys), "%q is not a property of the items", key)
 			} else if property["type"] == "array" || property["type"] == "object" {
 				j.refuse(at.child("items").child("properties").key(key).child("type"), "must be a scalar, as a key of a map")
 			}

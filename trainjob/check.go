@@ -21,17 +21,17 @@ func (b *builder) checkMetadata() {
 	labels := fieldpath.Fields("metadata", "labels")
 	for _, key := range slices.Sorted(maps.Keys(b.job.Labels)) {
 		for _, problem := range validation.IsQualifiedName(key) {
-			b.refuse(finding.CodeBadMetadata, labels.Append(fieldpath.Key(key)), help, "%q is no key of a label: %s", key, problem)
+			b.refuse(finding.CodeBadMetadata, labels.Append(fieldpath.Key(key)), help, "%q is not a key of a label: %s", key, problem)
 		}
 		for _, problem := range validation.IsValidLabelValue(b.job.Labels[key]) {
 			b.refuse(finding.CodeBadMetadata, labels.Append(fieldpath.Key(key)), "use letters, digits, hyphens, dots and underscores; other text fits into an annotation",
-				"%q is no value of a label: %s", b.job.Labels[key], problem)
+				"%q is not a value of a label: %s", b.job.Labels[key], problem)
 		}
 	}
 	annotations, size := fieldpath.Fields("metadata", "annotations"), 0
 	for _, key := range slices.Sorted(maps.Keys(b.job.Annotations)) {
 		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
-			b.refuse(finding.CodeBadMetadata, annotations.Append(fieldpath.Key(key)), help, "%q is no key of an annotation: %s", key, problem)
+			b.refuse(finding.CodeBadMetadata, annotations.Append(fieldpath.Key(key)), help, "%q is not a key of an annotation: %s", key, problem)
 		}
 		size += len(key) + len(b.job.Annotations[key])
 	}
@@ -59,7 +59,7 @@ func (b *builder) checkTrainer() {
 	b.checkWords(at.Append(fieldpath.Field("args")), t.Args)
 	if t.NumNodes != nil && *t.NumNodes < 1 {
 		b.refuse(finding.CodeBadValue, at.Append(fieldpath.Field("numNodes")), "give 1 or more, or leave it out to run the runtime's number",
-			"%d is no number of nodes", *t.NumNodes)
+			"%d is not a number of nodes", *t.NumNodes)
 	}
 	list := at.Append(fieldpath.Field("env"))
 	if len(t.Env) > mostVariables {
@@ -73,7 +73,7 @@ func (b *builder) checkTrainer() {
 			continue
 		}
 		for _, problem := range validation.IsRelaxedEnvVarName(v.Name) {
-			b.refuse(finding.CodeEnv, item, "name it as shells do, such as NCCL_DEBUG", "%q is no name of a variable: %s", v.Name, problem)
+			b.refuse(finding.CodeEnv, item, "name it as shells do, such as NCCL_DEBUG", "%q is not a name of a variable: %s", v.Name, problem)
 		}
 		if seen[v.Name] {
 			b.refuse(finding.CodeDuplicateItem, item, "give it once", "the variable %s is given twice", v.Name)

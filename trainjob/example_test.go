@@ -90,5 +90,5 @@ func ExampleNew_refused() {
 	for _, f := range findings {
 		fmt.Printf("%s; %s\n", f.Message, f.Remedy.Text)
 	}
-	// Output: "data" is no absolute path; begin it with /
+	// Output: "data" is not an absolute path; begin it with /
 }

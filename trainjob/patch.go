@@ -55,7 +55,7 @@ func (o RuntimePatch) apply(b *builder) {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err != nil {
-		b.refuse(finding.CodeWrongType, merge.PatchPath(manager), "mend the patch", "the patch cannot be written as JSON: %v", err)
+		b.refuse(finding.CodeWrongType, merge.PatchPath(manager), "fix the patch", "the patch cannot be written as JSON: %v", err)
 		return
 	}
 	b.job.Spec.RuntimePatches = append(b.job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: strip(spec)})
@@ -211,7 +211,7 @@ func (c containers) mounts(list fieldpath.Path, mounts []corev1.VolumeMount) {
 		}
 		// check.Patches reports a mount without a path, which is its key.
 		if m.MountPath != "" && !strings.HasPrefix(m.MountPath, "/") {
-			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is no absolute path", m.MountPath)
+			c.refuse(finding.CodeMount, at.Append(fieldpath.Field("mountPath")), "begin it with /", "%q is not an absolute path", m.MountPath)
 		}
 	}
 }

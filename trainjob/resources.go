@@ -98,12 +98,12 @@ func (b *builder) quantity(path fieldpath.Path, given, name string) (resource.Qu
 		return resource.Quantity{}, false
 	}
 	for _, problem := range validation.IsQualifiedName(name) {
-		b.refuse(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "%q is no name of a resource: %s", given, problem)
+		b.refuse(finding.CodeResources, path, "name a resource that nodes have, such as "+gpu, "%q is not a name of a resource: %s", given, problem)
 	}
 	q, err := quantity.Parse(b.given[given])
 	switch {
 	case err != nil:
-		b.refuse(finding.CodeResources, path, "write it as 4, 500m, 16Gi or 1G", "%q is no quantity of %s", b.given[given], given)
+		b.refuse(finding.CodeResources, path, "write it as 4, 500m, 16Gi or 1G", "%q is not a quantity of %s", b.given[given], given)
 	case q.Sign() < 0:
 		b.refuse(finding.CodeResources, path, "give 0 or more", "%q of %s is less than nothing", b.given[given], given)
 	case extended && q.MilliValue()%1000 != 0:

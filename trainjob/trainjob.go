@@ -124,13 +124,13 @@ func (b *builder) checkNames() {
 	} else {
 		for _, problem := range validation.IsDNS1035Label(b.job.Name) {
 			b.refuse(finding.CodeBadMetadata, name, "use lower-case letters, digits and hyphens, and begin with a letter",
-				"%q is no name for a TrainJob: %s", b.job.Name, problem)
+				"%q is not a name for a TrainJob: %s", b.job.Name, problem)
 		}
 	}
 	if b.job.Namespace != "" {
 		for _, problem := range validation.IsDNS1123Label(b.job.Namespace) {
 			b.refuse(finding.CodeBadMetadata, fieldpath.Fields("metadata", "namespace"), "use lower-case letters, digits and hyphens",
-				"%q is no name for a namespace: %s", b.job.Namespace, problem)
+				"%q is not a name for a namespace: %s", b.job.Namespace, problem)
 		}
 	}
 	ref := b.job.Spec.RuntimeRef
@@ -154,5 +154,5 @@ func (b *builder) checkNames() {
 	if near := finding.Nearest(*ref.Kind, kinds); near != "" {
 		help = fmt.Sprintf("did you mean %q?", near)
 	}
-	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "%q is no kind of a runtime", *ref.Kind)
+	b.refuse(finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind"), help, "%q is not a kind of a runtime", *ref.Kind)
 }

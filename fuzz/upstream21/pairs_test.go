@@ -149,7 +149,7 @@ func (p *pairs) broken(job, runtime upstream21.Object) string {
 	want := p.oracle.Render(job, runtime)
 	for _, refusal := range want.Refused {
 		if strings.HasPrefix(refusal, "spec.podTemplateOverrides") && len(got.Refused) == 0 {
-			return "trainweld takes overrides that Trainer 2.1 refuses\n" + refusal
+			return "trainweld takes overrides that Trainer 2.1 rejects\n" + refusal
 		}
 	}
 	switch {

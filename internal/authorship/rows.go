@@ -113,7 +113,7 @@ func (t *blameText) losers(line blame.Line) []row {
 		rows = append(rows, row{text: report.Printable(text)})
 	}
 	if rows == nil {
-		rows = append(rows, row{text: indent + "# managers set different members of one union: the merge keeps both, and the cluster refuses it"})
+		rows = append(rows, row{text: indent + "# managers set different members of one union: the merge keeps both, and the cluster rejects it"})
 	}
 	return rows
 }

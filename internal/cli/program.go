@@ -211,7 +211,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := "--" + unknown.GetSpecifiedName()
 		err = fmt.Errorf("unknown flag %s%s", name, option.DidYouMean(name, names))
 	case errors.As(err, &invalid):
-		err = fmt.Errorf("--%s: %q is no value for it", invalid.GetFlag().Name, invalid.GetValue())
+		err = fmt.Errorf("--%s: %q is not a value for it", invalid.GetFlag().Name, invalid.GetValue())
 	}
 	return exit.Usage(err)
 }

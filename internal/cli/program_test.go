@@ -72,7 +72,7 @@ func TestInvoked(t *testing.T) {
 		reason     string
 	}{
 		{"trainweld", "trainweld", args, "its own name"},
-		{"/usr/local/bin/trainweld", "trainweld", args, "a path is no name"},
+		{"/usr/local/bin/trainweld", "trainweld", args, "a path is not a name"},
 		{"/tmp/build-1/b001/exe/main", "trainweld", args, "any other name is not for it to take"},
 		{"/home/me/.krew/bin/kubectl-trainweld", "kubectl trainweld", args, "as krew links it"},
 		{"kubectl-trainweld.exe", "kubectl trainweld", args, "as Windows has it"},

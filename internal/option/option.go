@@ -30,7 +30,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return exit.Usage(fmt.Errorf("%s takes no arguments, and was given %q", cmd.Name(), args[0]))
+	return exit.Usage(fmt.Errorf("%s takes no arguments, got %q", cmd.Name(), args[0]))
 }
 
 // AddReportFormat adds the flag for a report's format.
@@ -104,7 +104,7 @@ func (p *paths) Set(value string) error {
 func (p *paths) Type() string { return (*Repeated)(p).Type() }
 
 // LaidOver is the help of --patch in commands that merge patches into TrainJobs.
-const LaidOver = "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
+const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
 // AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
@@ -116,6 +116,6 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 
 // AddScope adds the flags for recursion and for the namespace of objects without one.
 func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {
-	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "read directories below directories, too")
+	f.BoolVarP(&flags.Recursive, "recursive", "R", false, "also read subdirectories")
 	f.StringVarP(&flags.Namespace, "namespace", "n", "", `the namespace of objects that name none (default "default")`)
 }

@@ -31,7 +31,7 @@ func Unsafe(trainJob fieldpath.Object, document *manifest.Document) finding.List
 			found = append(found, finding.Finding{
 				Code: finding.CodeUnsafeOutputName, Severity: finding.Error,
 				Object: trainJob, Path: path, Position: document.Position(path),
-				Message: fmt.Sprintf("no file is written for the %s %q: it is no name that a cluster takes, and may lead out of the directory", part.field, part.value),
+				Message: fmt.Sprintf("no file is written for the %s %q: it is not a name that a cluster takes, and may lead out of the directory", part.field, part.value),
 				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
 			})
 		}

@@ -43,9 +43,13 @@ func Help(f finding.Finding) string {
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
 		if f.Code == finding.CodeUnion {
-			return f.Remedy.Text + ", and --force-manager=NAME renders what would be with that manager's"
+			return f.Remedy.Text + "; to render with one manager's member, use --force-manager=NAME"
 		}
-		return f.Remedy.Text + ": --on-conflict=last renders that, and --force-manager=NAME lets another one win"
+		last := "the last patch"
+		if n := len(f.Remedy.Options); n > 0 {
+			last = f.Remedy.Options[n-1]
+		}
+		return fmt.Sprintf("%s; to let %s win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME", f.Remedy.Text, last)
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
 	case finding.Migrate:

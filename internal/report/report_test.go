@@ -272,8 +272,8 @@ func TestHelp(t *testing.T) {
 	}{
 		{finding.CodeNoName, finding.Remedy{Text: "t"}, "t"},
 		{finding.CodeNoName, finding.Remedy{Do: finding.SetValue, Options: []string{"a"}, Text: "t"}, "t"},
-		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t: --on-conflict=last renders that, and --force-manager=NAME lets another one win"},
-		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t, and --force-manager=NAME renders what would be with that manager's"},
+		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
+		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
 		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
 		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
 		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},

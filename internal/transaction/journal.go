@@ -189,11 +189,11 @@ func parsePlan(line string) (plan, error) {
 	}
 	for _, name := range p.names() {
 		if !IsName(name) {
-			return p, fmt.Errorf("it names %q, which is no file of this directory", name)
+			return p, fmt.Errorf("it names %q, which is not a file of this directory", name)
 		}
 	}
 	if strings.Trim(p.Stage, "abcdefghijklmnopqrstuvwxyz234567") != "" {
-		return p, fmt.Errorf("%q is no part of a file's name", p.Stage)
+		return p, fmt.Errorf("%q is not a part of a file's name", p.Stage)
 	}
 	return p, nil
 }

@@ -241,7 +241,7 @@ func plansFor(all []Changes) ([]plan, error) {
 		made := map[string]bool{}
 		for _, name := range p.names() {
 			if !IsName(name) {
-				return plans, fmt.Errorf("%q is no file of the directory %s", name, c.Dir.path)
+				return plans, fmt.Errorf("%q is not a file of the directory %s", name, c.Dir.path)
 			}
 			missing, err := c.Dir.missing(path.Dir(name))
 			if err != nil {

@@ -135,6 +135,6 @@ func accepted(t *testing.T, result *trainingjob.Result, known *trainer.ClusterTr
 	admitted, findings := admission.AdmitRuntime(ctx, runtimeFields, "default")
 	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: jobFields, Runtime: admitted, PriorityClasses: []string{"high"}})...)
 	if err := findings.Err(); err != nil {
-		t.Errorf("the cluster would refuse it: %v", err)
+		t.Errorf("the cluster would reject it: %v", err)
 	}
 }

@@ -178,7 +178,7 @@ func (c *conversion) namePorts(container *corev1.Container, path fieldpath.Path)
 	for _, p := range container.Ports {
 		taken[p.Name] = true
 		if numbers[p.ContainerPort] {
-			c.refuse(path.Append(fieldpath.Field("ports")), fmt.Sprintf("port %d is there twice, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
+			c.refuse(path.Append(fieldpath.Field("ports")), fmt.Sprintf("port %d is a duplicate, and the Trainer takes the two for one, whatever their protocols", p.ContainerPort),
 				"remove one of the two: a port needs no declaration to be reached")
 		}
 		numbers[p.ContainerPort] = true
@@ -209,7 +209,7 @@ func (c *conversion) withEnv(own, injected []corev1.EnvVar, path fieldpath.Path)
 			kept = append(kept, e)
 			continue
 		}
-		why := "it is there twice, and the container sees the later one"
+		why := "it is a duplicate, and the container sees the later one"
 		if last[e.Name] >= len(own) {
 			why = "the old controller sets it over this one"
 		}

@@ -159,7 +159,7 @@ func (c *conversion) checkRunPolicy() {
 		c.changed(path, message, "delete finished TrainJobs yourself; a ttlSecondsAfterFinished of the JobSet lets a failed TrainJob run again")
 	}
 	if m := c.run.ManagedBy; m != nil && *m != kubeflow.KubeflowJobsController && *m != kubeflow.MultiKueueController {
-		c.invalid(run.Append(fieldpath.Field("managedBy")), fmt.Sprintf("%q is no manager of training jobs", *m),
+		c.invalid(run.Append(fieldpath.Field("managedBy")), fmt.Sprintf("%q is not a manager of training jobs", *m),
 			fmt.Sprintf("write %s or %s", kubeflow.KubeflowJobsController, kubeflow.MultiKueueController))
 	}
 }

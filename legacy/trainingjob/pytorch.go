@@ -213,7 +213,7 @@ func (p *pyTorch) procsForWorld() int {
 
 func (p *pyTorch) checkProcs() {
 	if words := []string{"auto", "cpu", "gpu"}; p.numProcs() == nil && !slices.Contains(words, p.procsPerNode()) {
-		p.invalid(fieldpath.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is no number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
+		p.invalid(fieldpath.Fields("spec", "nprocPerNode"), fmt.Sprintf("%q is not a number of processes", p.procsPerNode()), "write a number, auto, cpu or gpu")
 	}
 }
 

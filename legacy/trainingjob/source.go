@@ -96,7 +96,7 @@ func (c *conversion) read(f framework, meta metav1.ObjectMeta, run kubeflow.RunP
 		case specs[written] == nil:
 			c.invalid(path, "the replica type is empty", "write its template, or leave it out")
 		case byType[f.types[i]] != nil:
-			c.invalid(path, fmt.Sprintf("replica type %s is there twice", f.types[i]), "keep one of the two")
+			c.invalid(path, fmt.Sprintf("replica type %s is a duplicate", f.types[i]), "keep one of the two")
 		default:
 			byType[f.types[i]] = &replica{f.types[i], specs[written], path}
 		}
@@ -156,7 +156,7 @@ func (c *conversion) checkName() {
 	case c.meta.Name == "":
 		c.invalid(path, "the job has no name", "give it one")
 	case len(validation.IsDNS1035Label(c.meta.Name)) > 0:
-		c.invalid(path, fmt.Sprintf("the name %q is no DNS label that begins with a letter", c.meta.Name), "rename the job")
+		c.invalid(path, fmt.Sprintf("the name %q is not a DNS label that begins with a letter", c.meta.Name), "rename the job")
 	}
 }
 

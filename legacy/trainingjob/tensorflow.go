@@ -25,7 +25,7 @@ func (c *conversion) tensorFlow(job *kubeflow.TFJob) {
 	}
 	if job.Spec.EnableDynamicWorker {
 		c.refuse(fieldpath.Fields("spec", "enableDynamicWorker"),
-			"TF_CONFIG of dynamic workers is written anew for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
+			"TF_CONFIG of dynamic workers is written again for each worker that comes or goes, and a JobSet keeps its number of Pods", "remove it to train with a fixed number of workers")
 	}
 	allWorkers := false
 	if p := job.Spec.SuccessPolicy; p != nil && *p != kubeflow.SuccessPolicyDefault {

@@ -113,7 +113,7 @@ func Convert(job runtime.Object, opts Options) (*Result, finding.List) {
 	default:
 		c.findings = append(c.findings, finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("%T is no training job of %s/%s", job, Group, Version),
+			Message: fmt.Sprintf("%T is not a training job of %s/%s", job, Group, Version),
 			Remedy:  finding.Remedy{Text: "give one of " + strings.Join(Kinds(), ", ")},
 		})
 	}

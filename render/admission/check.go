@@ -97,7 +97,7 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if err != nil {
 		c.add(finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
-			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the patch"},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the patch"},
 		})
 	}
 	var before *object
@@ -172,7 +172,7 @@ func (c *checker) follow(ctx context.Context) {
 	}
 	if c.in.Runtime.findings.Err() != nil {
 		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
-			fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", c.in.Runtime.id), "mend the runtime, or name another one")
+			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
 	spec := &c.in.Runtime.spec
 	if merged, err := c.merge(&spec.Template); err == nil {

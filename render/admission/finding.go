@@ -214,7 +214,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		f.Code, f.Message = finding.CodeMissingField, "is required, and missing"
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "set it"}
 	case field.ErrorTypeNotSupported:
-		f.Message = quoted(f.Path, err.BadValue) + " is not among the values that the field takes"
+		f.Message = quoted(f.Path, err.BadValue) + " is not a supported value"
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
 	case field.ErrorTypeTooLong:
 		f.Message, f.Remedy.Text = "is too long: "+err.Detail, "shorten it"
@@ -226,14 +226,14 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 			f.Code = finding.CodeDuplicateManager
 		}
 		f.Message = "stands for the same as another item of this list: " + quoted(f.Path, err.BadValue)
-		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "merge the two into one, or give one of them another key"}
+		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or give one of them another key"}
 	case field.ErrorTypeTypeInvalid:
 		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)
 		f.Remedy.Text = "write a value of that type"
 	default:
 		f.Message = inBody(err.Detail)
-		f.Remedy.Text = "write a value that the API takes"
+		f.Remedy.Text = "use a supported value"
 		if of, format, path, ok := wrongFormat(err.Detail); ok {
 			f.Code, f.Path = finding.CodeWrongType, o.path(path, o.fields)
 			f.Message = "must be " + article(of)
@@ -246,7 +246,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 			f.Message, f.Remedy.Text = "must be an integer or a string", "write an integer or a string"
 		}
 		if strings.HasPrefix(f.Message, quantityPattern) {
-			f.Message, f.Remedy.Text = quoted(f.Path, err.BadValue)+" is no quantity", "write a quantity such as 500m or 8Gi"
+			f.Message, f.Remedy.Text = quoted(f.Path, err.BadValue)+" is not a quantity", "write a quantity such as 500m or 8Gi"
 		}
 	}
 	return f
@@ -310,7 +310,7 @@ func quoted(path fieldpath.Path, value any) string {
 // metadataFinding returns the finding on an error in the object's own metadata.
 func (o *object) metadataFinding(err *field.Error) finding.Finding {
 	f := finding.Finding{Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: o.path(err.Field, o.fields)}
-	f.Message, f.Remedy.Text = err.ErrorBody(), "write one that Kubernetes takes"
+	f.Message, f.Remedy.Text = err.ErrorBody(), "use one that Kubernetes accepts"
 	switch {
 	case err.Type == field.ErrorTypeRequired:
 		f.Message, f.Remedy.Text = "the object has no name", "set metadata.name"
@@ -355,7 +355,7 @@ func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	}
 	if update && strings.Contains(err.Detail, "immutable") {
 		f.Code = finding.CodeImmutable
-		f.Remedy.Text = "restore the old value, or delete the object and create it anew"
+		f.Remedy.Text = "restore the old value, or delete the object and create it again"
 	}
 	if f.Path[len(f.Path)-1] == fieldpath.Field("managedBy") {
 		f.Remedy.Text = "leave the field out, or name one of the two"

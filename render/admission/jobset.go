@@ -303,7 +303,7 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 	}
 	if problems := validation.IsDNS1035Label(network.Subdomain); len(problems) > 0 {
 		report(finding.CodeJobSetNetwork, fieldpath.Fields("spec", "network", "subdomain"),
-			fmt.Sprintf("%q is no name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
+			fmt.Sprintf("%q is not a name for a subdomain, which is that of a Service, too: %s", network.Subdomain, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 }
@@ -321,7 +321,7 @@ func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule
 	}
 	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
 		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
-			fmt.Sprintf("%q is no name for a group: %s", job.GroupName, apirule.Brief(problems...)),
+			fmt.Sprintf("%q is not a name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
 	}
 	longest := fmt.Sprintf("%s-%s-%d", jobSet, job.Name, job.Replicas-1)

@@ -63,11 +63,11 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 		rule, at := &rules[i], path.Append(fieldpath.Index(i))
 		name := at.Append(fieldpath.Field("name"))
 		if !ruleName().MatchString(rule.Name) || len(rule.Name) > longestRuleName {
-			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("%q is no name for a rule", rule.Name),
+			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("%q is not a name for a rule", rule.Name),
 				fmt.Sprintf("use letters, digits and _ , : inside, beginning with a letter and not ending with a comma or colon, %d at most", longestRuleName))
 		}
 		if slices.ContainsFunc(rules[:i], func(other jobset.FailurePolicyRule) bool { return other.Name == rule.Name }) {
-			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("another rule is called %q, too", rule.Name), "give the rules different names")
+			report(finding.CodeJobSetPolicy, name, fmt.Sprintf("another rule has the name %q", rule.Name), "give the rules different names")
 		}
 		checkTargets(spec, rule.TargetReplicatedJobs, at.Append(fieldpath.Field("targetReplicatedJobs")), report)
 		for j, reason := range rule.OnJobFailureReasons {
@@ -103,7 +103,7 @@ func checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	}
 	address := fmt.Sprintf("%s-%s-%d-%d.%s", js.Name, coordinator.ReplicatedJob, coordinator.JobIndex, coordinator.PodIndex, subdomain)
 	if problems := validation.IsValidLabelValue(address); len(problems) > 0 {
-		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is no value for one: %s", address, apirule.Brief(problems...)),
+		refuse("replicatedJob", fmt.Sprintf("the coordinator's address %q becomes a label, and is not a value for one: %s", address, apirule.Brief(problems...)),
 			"shorten the name of the TrainJob, of the replicated job or of the subdomain")
 	}
 }
@@ -121,11 +121,11 @@ func checkClaims(js *jobset.JobSet, report apirule.Reporter) {
 			path := fieldpath.Fields("spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("templates"), fieldpath.Index(j), fieldpath.Field("metadata"), fieldpath.Field("name"))
 			refuse := func(message, help string) { report(finding.CodeJobSetClaim, path, message, help) }
 			if seen[name] {
-				refuse(fmt.Sprintf("another claim is called %q, too", name), "give the claims different names")
+				refuse(fmt.Sprintf("another claim has the name %q", name), "give the claims different names")
 			}
 			seen[name] = true
 			if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-				refuse(fmt.Sprintf("%q is no name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
+				refuse(fmt.Sprintf("%q is not a name for a claim: %s", name, apirule.Brief(problems...)), "use lower-case letters, digits, dashes and dots")
 			}
 			if n := len(name + "-" + js.Name); n > longestClaim {
 				refuse(fmt.Sprintf("the claim's name and the JobSet's have %d characters together, and may have %d", n, longestClaim), "shorten one of them")

@@ -58,7 +58,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%q is no version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, Text: "write apiVersion: " + d.apiVersion},
+			Message: fmt.Sprintf("%q is not a version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, Text: "write apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -90,8 +90,8 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	for _, path := range unknown {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: o.path(path, raw),
-			Message: fmt.Sprintf("%s has no such field; the API server refuses it, or drops it in silence where it is told to be lenient", d.kind),
-			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or mend its name"},
+			Message: fmt.Sprintf("%s has no such field; the API server rejects it, or drops it silently where it is told to be lenient", d.kind),
+			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
 		})
 	}
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
@@ -333,11 +333,11 @@ func clone(value any) any {
 func Encode(value any) (map[string]any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w; it is no object of the API", value, err)
+		return nil, fmt.Errorf("encode %T: %w; it is not an object of the API", value, err)
 	}
 	var fields map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
-		return nil, fmt.Errorf("encode %T: %w; it is no object of the API", value, err)
+		return nil, fmt.Errorf("encode %T: %w; it is not an object of the API", value, err)
 	}
 	if status, ok := fields["status"].(map[string]any); ok && len(status) == 0 {
 		delete(fields, "status")

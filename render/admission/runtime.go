@@ -61,7 +61,7 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
-			Message: fmt.Sprintf("%v is no runtime", fields["kind"]),
+			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
 		return nil, nil

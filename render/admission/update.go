@@ -140,7 +140,7 @@ func unfreeze(path fieldpath.Path) string {
 			}
 		}
 	}
-	return "restore the old value, or delete the object and create it anew"
+	return "restore the old value, or delete the object and create it again"
 }
 
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
@@ -201,7 +201,7 @@ func (c *checker) ignoredRuntime(kept *Runtime) {
 		return
 	}
 	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
-		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it anew to use the changed runtime")
+		fmt.Sprintf("%s has changed, and the Trainer goes on with what it was when the TrainJob was created", r.id), "delete the TrainJob and create it again to use the changed runtime")
 }
 
 // reapply applies the JobSet again, as the Trainer's controller does after the change. It skips a job that stays
@@ -249,7 +249,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	for _, path := range changed {
 		c.add(finding.Finding{
 			Code: finding.CodeEndlessUpdate, Severity: finding.Error, Object: stored.id, Path: path,
-			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer tries for ever",
+			Message: "the JobSet exists, and does not let this be changed: the TrainJob is accepted, and the Trainer retries forever",
 			Remedy:  finding.Remedy{Text: "restore it; of an existing JobSet's Pods only labels, annotations, nodeSelector, tolerations and schedulingGates can be changed"},
 			Claims:  []engine.Claim{c.origin(path)},
 		})
@@ -262,17 +262,17 @@ func (c *checker) refusedUpdate(before *checker, f finding.Finding) {
 	claims := []engine.Claim{c.origin(f.Path)}
 	switch {
 	case f.Code != finding.CodeImmutable:
-		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer tries for ever"
-		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it anew"
+		f.Message = "the change removes the last value, and server-side apply leaves a null: " + f.Message + "; the Trainer retries forever"
+		f.Remedy.Text = "keep one of the labels or annotations, or delete the TrainJob and create it again"
 		f.Code = finding.CodeEndlessUpdate
 		claims = nil // no layer sets it any more
 	case f.Path.HasPrefix(fieldpath.Fields("spec", "volumeClaimPolicies")) && suspended(before) && !suspended(c):
 		f.Code = finding.CodeNeverResumed
 		f.Message = "the job cannot be resumed: JobSet has filled in retentionPolicy when it was created, the Trainer applies the claims without it, and they cannot be changed"
-		f.Remedy.Text = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it anew"
+		f.Remedy.Text = "write retentionPolicy: {whenDeleted: Delete} into volumeClaimPolicies of the runtime, delete the TrainJob and create it again"
 	default:
 		f.Code = finding.CodeEndlessUpdate
-		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer tries for ever"
+		f.Message = "the JobSet exists, and does not let this be changed: " + f.Message + "; the Trainer retries forever"
 	}
 	f.Claims = append(f.Claims, claims...)
 	c.add(f)

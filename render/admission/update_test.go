@@ -138,7 +138,7 @@ func TestUpdate(t *testing.T) {
 		{
 			name: "affinity", old: "\tsuspend: true\n", new: "\tsuspend: true\n" + patchYAML("{spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}}}"),
 			want: []string{"TW702"}, path: `.spec.replicatedJobs[name="node"].template.spec.template.spec.affinity`,
-			reason: "affinity is no field that a suspended JobSet lets change, and the Trainer's webhook does not know",
+			reason: "affinity is not a field that a suspended JobSet lets change, and the Trainer's webhook does not know",
 		},
 		{
 			name: "volume", old: "\tsuspend: true\n", new: "\tsuspend: false\n" + patchYAML("{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: logs, volumeMounts: [{name: v, mountPath: /v}]}]}}"),

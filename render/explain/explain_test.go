@@ -54,7 +54,7 @@ func TestField(t *testing.T) {
 		{"a container that has no section in the TrainJob", pod + "containers[name=sidecar].image", `.spec.replicatedJobs[name].template.spec.template.spec.containers[name="sidecar"].image`, "the runtime's template only"},
 		{"a field that the TrainJob decides", "spec.suspend", ".spec.suspend", "at any time"},
 		{"a field that no patch reaches", "spec.successPolicy", ".spec.successPolicy", "the runtime's template only"},
-		{"a patch that an existing JobSet refuses for ever", "affinity.nodeAffinity", ".spec.replicatedJobs[name].template.spec.template.spec.affinity.nodeAffinity", "TW702"},
+		{"a patch that an existing JobSet rejects for ever", "affinity.nodeAffinity", ".spec.replicatedJobs[name].template.spec.template.spec.affinity.nodeAffinity", "TW702"},
 		{"the pod group's label", `spec.replicatedJobs.template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, `.spec.replicatedJobs[name].template.spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"]`, "scheduler/coscheduling"},
 	} {
 		rule, err := explain.Field(c.text)

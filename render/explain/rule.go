@@ -72,7 +72,7 @@ func (r *resolved) union() string {
 		case u.Discriminator != "":
 			return fmt.Sprintf("only where %s is %s", u.Discriminator, u.When)
 		default:
-			return fmt.Sprintf("excludes %s: the merge keeps what every patch sets, and the cluster refuses two", strings.Join(others, ", "))
+			return fmt.Sprintf("excludes %s: the merge keeps what every patch sets, and the cluster rejects two", strings.Join(others, ", "))
 		}
 	}
 	return ""
@@ -159,7 +159,7 @@ func (r *resolved) change(patchable bool) string {
 		return "at any time"
 	}
 	if !patchable {
-		return "never in a TrainJob that exists: delete it and create it anew; a changed runtime counts for new TrainJobs only"
+		return "never in a TrainJob that exists: delete it and create it again; a changed runtime counts for new TrainJobs only"
 	}
 	pod := fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("spec"), fieldpath.Field("template")}
 	inPod := len(r.path) > len(pod) && Format(anyItems(r.path[:len(pod)])) == Format(pod)
@@ -174,7 +174,7 @@ func (r *resolved) change(patchable bool) string {
 	if slices.ContainsFunc(mutable, func(m fieldpath.Path) bool { return inPod && m.HasPrefix(r.path[len(pod):]) }) || len(r.path) <= len(pod) && pod.HasPrefix(anyItems(r.path)) {
 		return "while the TrainJob is suspended; once its JobSet exists, only labels, annotations, nodeSelector, tolerations and schedulingGates of the Pod templates"
 	}
-	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet refuses it for ever (TW702)"
+	return "until the JobSet exists; after that a patch of a suspended TrainJob is accepted, and the JobSet rejects it forever (TW702)"
 }
 
 // anyItems returns the path with unnamed items.

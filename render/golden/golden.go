@@ -189,7 +189,7 @@ func (c *Case) wanted() (map[string][]byte, error) {
 	entries, err := fs.ReadDir(c.fsys, folder)
 	if err != nil {
 		if info, missing := fs.Stat(c.fsys, folder); missing == nil && !info.IsDir() {
-			return nil, fmt.Errorf("%s is no folder; remove it", c.at(folder))
+			return nil, fmt.Errorf("%s is not a folder; remove it", c.at(folder))
 		} else if missing != nil {
 			return nil, nil
 		}

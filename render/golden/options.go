@@ -72,7 +72,7 @@ func (r *optionsReader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		r.problems = append(r.problems, Failure{
-			Position: fieldpath.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; mend it", err),
+			Position: fieldpath.Position{File: r.c.at(r.file)}, Message: fmt.Sprintf("the file is no YAML: %v; fix it", err),
 		})
 		return
 	}

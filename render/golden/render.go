@@ -222,7 +222,7 @@ func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath
 func noChildren(js *jobset.JobSet, err error) finding.Finding {
 	return finding.Finding{
 		Code: finding.CodeNoName, Severity: finding.Error, Object: fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name},
-		Message: err.Error(), Remedy: finding.Remedy{Text: "mend the job and the index of options.yaml"},
+		Message: err.Error(), Remedy: finding.Remedy{Text: "fix the job and the index of options.yaml"},
 	}
 }
 

@@ -194,9 +194,9 @@ func helpFor(c *Change, findings finding.List) []Line {
 func help(f finding.Finding) string {
 	switch r := f.Remedy; {
 	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
-		return r.Text + ", and force-manager in options.yaml renders what would be with that manager's"
+		return r.Text + "; to render with one manager's member, set force-manager in options.yaml"
 	case r.Do == finding.LetOneWin:
-		return r.Text + ": on-conflict: last in options.yaml renders that, and force-manager lets another one win"
+		return r.Text + "; to let the last patch win, as in the cluster, set on-conflict: last in options.yaml; to let another manager win, set force-manager"
 	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
 		return r.Text + " in a file beside the TrainJob, or in a folder above it"
 	case r.Do == finding.Provide && slices.Contains(r.Options, "ConfigMap"):

@@ -36,7 +36,7 @@ func Walk(runtime any) ([]Start, error) {
 	case *trainer.ClusterTrainingRuntime:
 		w.spec, ref["name"] = &r.Spec, r.Name
 	default:
-		return nil, fmt.Errorf("golden: %T is no runtime", runtime)
+		return nil, fmt.Errorf("golden: %T is not a runtime", runtime)
 	}
 	if w.runtimeRef = ref; ref["name"] == "" {
 		return nil, fmt.Errorf("golden: the runtime has no name")

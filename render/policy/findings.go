@@ -52,7 +52,7 @@ func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
 		why = "their names are equal"
 	}
 	j.aboutRuntime(finding.CodePortsTakenForOne, finding.Error, inRuntime(c.Path(fieldpath.Field("ports"), portNumber(lost.ContainerPort))),
-		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API refuses",
+		fmt.Sprintf("the controller takes ports %d and %d of container %s for one, since %s: it loses the first and writes the second twice, which the JobSet API rejects",
 			lost.ContainerPort, doubled.ContainerPort, c.Name, why),
 		"give every port of the container a name and a number of its own")
 }

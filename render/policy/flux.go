@@ -189,7 +189,7 @@ func (j *Job) checkFlux() {
 		}
 		severity, what := finding.Warning, "it is written into Flux's configuration as nothing"
 		if e.Name == "FLUX_VIEW_IMAGE" {
-			severity, what = finding.Error, "the init container then has no image, and the cluster refuses the Job"
+			severity, what = finding.Error, "the init container then has no image, and the cluster rejects the Job"
 		}
 		j.aboutTrainJob(code, severity, fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", e.Name)),
 			fmt.Sprintf("the controller reads the value of %s itself, and finds none: %s", e.Name, what),

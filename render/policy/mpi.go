@@ -115,7 +115,7 @@ func (j *Job) checkMPINodes() {
 }
 
 func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity finding.Severity) {
-	what := "fails on it for ever"
+	what := "fails on it forever"
 	if severity != finding.Error {
 		what = "writes an empty hostfile"
 	}

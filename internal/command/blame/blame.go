@@ -102,7 +102,7 @@ failed.`,
 			case 1:
 				flags.shown.Field = fields[0]
 			default:
-				return exit.Usage(fmt.Errorf("blame takes one FIELD, and was given %q; none of them is a file", fields))
+				return exit.Usage(fmt.Errorf("blame takes one FIELD, got %q; none of them is a file", fields))
 			}
 			return run(p, flags)
 		},
@@ -120,7 +120,7 @@ failed.`,
 		},
 	}
 	f := cmd.Flags()
-	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "lay the managers' patches of `[NAME=]FILE` over every TrainJob, after its own (repeatable)")
+	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text or json")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")

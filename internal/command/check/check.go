@@ -41,7 +41,7 @@ func Command(p *host.Program) *cobra.Command {
 the controllers and the API server would say, on the way from the TrainJob to its Pods, at once, each
 finding at its line and column. No cluster is asked.
 
-An error is what the cluster refuses, at admission or when a controller later creates an object, what can
+An error is what the cluster rejects, at admission or when a controller later creates an object, what can
 never run, and managers that disagree. A warning is what the cluster takes and its author hardly meant.
 What each code means stands in docs/findings.md.
 
@@ -85,7 +85,7 @@ Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input o
 	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	_ = cmd.RegisterFlagCompletionFunc("severity", option.CompleteSeverity)
 	return cmd
 }

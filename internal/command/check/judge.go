@@ -200,7 +200,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		if !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeRuntimeRefused }) {
 			found = append(found, finding.Finding{
 				Code: finding.CodeRuntimeRefused, Severity: finding.Error, Object: render.ObjectOf(job.TrainJob), Path: fieldpath.Fields("spec", "runtimeRef"),
-				Message: fmt.Sprintf("the cluster refuses %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "mend the runtime, or name another one"},
+				Message: fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", render.RuntimeOf(job.TrainJob)), Remedy: finding.Remedy{Text: "fix the runtime, or reference another one"},
 			})
 		}
 	}

@@ -61,7 +61,7 @@ Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`
   trainweld create --runtime torch-distributed --name llm | trainweld render -f - -r runtime.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usage(fmt.Errorf("create takes no arguments, and was given %q: the name goes with --name, the command and its arguments with --command and --args", args))
+				return exit.Usage(fmt.Errorf("create takes no arguments, got %q: the name goes with --name, the command and its arguments with --command and --args", args))
 			}
 			return nil
 		},

@@ -88,7 +88,7 @@ not render.`,
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
-	f.Var((*option.Repeated)(&flags.Patches), "patch", "lay the managers' patches of `[NAME=]FILE` over every TrainJob of both versions, after its own (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddScope(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
@@ -239,7 +239,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	}
 	switch {
 	case len(args) != 2:
-		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, and was given %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
+		return nil, nil, exit.Usage(fmt.Errorf("diff compares OLD with NEW, got %s; or compare paths with a revision: --git REV PATH", report.Count(len(args), "path")))
 	case args[0] == manifest.Stdin && args[1] == manifest.Stdin:
 		return nil, nil, exit.Usage(errors.New("standard input can be read once: give - as OLD or as NEW"))
 	case slices.Contains(flags.both(), manifest.Stdin):

@@ -218,7 +218,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 		if err != nil {
 			v.findings = append(v.findings, finding.Finding{
 				Code: finding.CodeNoName, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob),
-				Position: j.Document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "mend the JobSet"},
+				Position: j.Document.Position(nil), Message: err.Error(), Remedy: finding.Remedy{Text: "fix the JobSet"},
 			})
 			return nil
 		}

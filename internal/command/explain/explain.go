@@ -52,10 +52,10 @@ Exit status: 0 done, 2 there is no such field or code.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Usage(fmt.Errorf("explain takes one field or code, and was given %d", len(args)))
+				return exit.Usage(fmt.Errorf("explain takes one field or code, got %d", len(args)))
 			}
 			if format != "json" && format != "text" {
-				return exit.Usage(fmt.Errorf("--output: %q is no format; use text or json", format))
+				return exit.Usage(fmt.Errorf("--output: %q is not a format; use text or json", format))
 			}
 			if isCode(args[0]) {
 				return writeCode(p.Stdout, args[0], format)

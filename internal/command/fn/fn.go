@@ -49,7 +49,7 @@ Options are the data of the functionConfig, a ConfigMap:
   files         files and directories with TrainJobs and runtimes, one a line, for a generator
   runtimeFiles  files and directories with runtimes, one a line
   patchFiles    files with managers' patches, one a line
-  recursive     true to read directories below directories, too
+  recursive     true to also read subdirectories
   strict        true to count warnings as errors
   showNotes     true to tell, too, what is worth knowing and no problem
 
@@ -158,7 +158,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 	if err != nil {
 		f.in.Findings = append(f.in.Findings, finding.Finding{
 			Code: finding.CodeSyntax, Severity: finding.Error, Position: fieldpath.Position{File: itemFile(i)},
-			Message: err.Error(), Remedy: finding.Remedy{Text: "mend the item; it cannot be written as YAML"},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "fix the item; it cannot be written as YAML"},
 		})
 		return
 	}

@@ -123,9 +123,9 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 func fnHelp(f finding.Finding) string {
 	switch r := f.Remedy; {
 	case r.Do == finding.LetOneWin && f.Code == finding.CodeUnion:
-		return r.Text + ", and forceManagers: NAME renders what would be with that manager's"
+		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
 	case r.Do == finding.LetOneWin:
-		return r.Text + ": onConflict: last renders that, and forceManagers: NAME lets another one win"
+		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
 	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:

@@ -62,7 +62,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	}
 	f := cmd.Flags()
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "the file of the base, or -")
-	f.Var((*option.Repeated)(&flags.Patches), "patch", "lay the patch of `[NAME=]FILE` over the base in the order given (repeatable)")
+	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the patch of `[NAME=]FILE` to the base in the order given (repeatable)")
 	flags.Schema.Add(cmd)
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, with a warning")
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")

@@ -93,7 +93,7 @@ Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
 	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.showNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	flags.onto.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{sdkManager}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -54,7 +54,7 @@ func (flags existingFlags) check() error {
 		}
 	}
 	if strings.ContainsRune(flags.runtime, filepath.Separator) || filepath.Ext(flags.runtime) == ".yaml" {
-		return fmt.Errorf("--runtime: %q is no name of a runtime; files with runtimes are read with -r", flags.runtime)
+		return fmt.Errorf("--runtime: %q is not a name of a runtime; files with runtimes are read with -r", flags.runtime)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 		}
 		errs = append(errs, finding.Finding{
 			Code: f.Code, Severity: f.Severity, Object: d.ID, Path: fieldpath.Fields("metadata", "name"),
-			Message: fmt.Sprintf("the cluster would refuse what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "mend the old job")},
+			Message: fmt.Sprintf("the cluster would reject what it becomes: %s %s: %s", f.Object, f.Path, f.Message), Remedy: finding.Remedy{Text: cmp.Or(f.Remedy.Text, "fix the old job")},
 		})
 	}
 	return errs
@@ -239,6 +239,6 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 func (m *migration) unencodable(d *manifest.Document, err error) finding.List {
 	return finding.List{{
 		Code: finding.CodeWrongType, Severity: finding.Error, Object: d.ID,
-		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "mend the value that is named"},
+		Message: fmt.Sprintf("what it becomes cannot be encoded: %v", err), Remedy: finding.Remedy{Text: "fix the value that is named"},
 	}}
 }

@@ -82,7 +82,7 @@ SIGINT and SIGTERM, with nothing written to --output-dir.`,
 	flags.Children.Add(f)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
-	f.BoolVar(&flags.ShowNotes, "show-notes", false, "show notes, too: what is worth knowing and no problem")
+	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"applied", "stored"}, cobra.ShellCompDirectiveNoFileComp))

@@ -94,7 +94,7 @@ func runtimesOf(p *host.Program, paths []string) ([]runtimeFile, finding.List) {
 		if len(validation.IsDNS1123Subdomain(id.Name)) > 0 {
 			in.Findings = append(in.Findings, finding.Finding{
 				Code: finding.CodeUnsafeOutputName, Severity: finding.Error, Object: id, Path: name, Position: d.Position(name),
-				Message: fmt.Sprintf("no folder is made for the name %q: it is no name that a cluster takes, and may lead out of the directory", id.Name),
+				Message: fmt.Sprintf("no folder is made for the name %q: it is not a name that a cluster takes, and may lead out of the directory", id.Name),
 				Remedy:  finding.Remedy{Text: "use lower-case letters, digits, dashes and dots, 253 at most, and begin and end with a letter or digit"},
 			})
 			continue

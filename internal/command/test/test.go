@@ -94,7 +94,7 @@ input or output failed.`,
 	f.Lookup("update").NoOptDefVal = updateWrite
 	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
-	f.BoolVarP(&flags.verbose, "verbose", "v", false, "name the cases that pass, too")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
@@ -239,7 +239,7 @@ func findCases(dirs []string, run string) ([]testCase, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, exit.Usage(fmt.Errorf("%s is no directory; test takes directories with cases, and --init takes runtimes", dir))
+			return nil, exit.Usage(fmt.Errorf("%s is not a directory; test takes directories with cases, and --init takes runtimes", dir))
 		}
 		found, err := golden.Find(os.DirFS(dir), filepath.ToSlash(dir))
 		if err != nil {

@@ -19,7 +19,7 @@ func TestValue(t *testing.T) {
 	}{
 		{"spec: {replicas: 0}", spec("replicas"), true, true, "where it stands, only the nodes tell"},
 		{"spec: {}\nreplicas: 0", spec("replicas"), false, true, "it may stand elsewhere"},
-		{"spec: {suspend: false}", spec("replicas"), false, false, "what is not in the text is no field"},
+		{"spec: {suspend: false}", spec("replicas"), false, false, "what is not in the text is not a field"},
 		{"spec: {}", spec("suspend"), false, false, "an empty object has none"},
 		{`spec: {"repl\u0069cas": 0}`, spec("replicas"), true, true, "an escape spells it"},
 		{`{"spec": {"repl\u0069cas": 0}}`, spec("replicas"), true, true, "and so it does in JSON"},

@@ -47,7 +47,7 @@ func OneOf[T ~string](report Reporter, code finding.Code, path fieldpath.Path, v
 			words[i] = `""`
 		}
 	}
-	report(code, path, fmt.Sprintf("%q is not among the values that the field takes", string(value)), "write one of "+strings.Join(words, ", "))
+	report(code, path, fmt.Sprintf("%q is not a supported value", string(value)), "write one of "+strings.Join(words, ", "))
 	return false
 }
 
@@ -68,26 +68,26 @@ const (
 // DNSLabel, DNSSubdomain and QualifiedName report invalid names of these kinds.
 func DNSLabel(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), labelHelp)
+		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), labelHelp)
 	}
 }
 
 func DNSSubdomain(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), SubdomainHelp)
+		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), SubdomainHelp)
 	}
 }
 
 func QualifiedName(report Reporter, code finding.Code, path fieldpath.Path, what, name string) {
 	if problems := validation.IsQualifiedName(name); len(problems) > 0 {
-		report(code, path, fmt.Sprintf("%q is no name for %s: %s", name, what, Brief(problems...)), qualifiedHelp)
+		report(code, path, fmt.Sprintf("%q is not a name for %s: %s", name, what, Brief(problems...)), qualifiedHelp)
 	}
 }
 
 // LabelSelector reports errors in a label selector.
 func LabelSelector(selector *metav1.LabelSelector, path fieldpath.Path, code finding.Code, report Reporter) {
 	for _, err := range metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, nil) {
-		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, Brief(err.ErrorBody())), "mend the selector")
+		report(code, path, fmt.Sprintf("selects nothing that there can be: %s: %s", err.Field, Brief(err.ErrorBody())), "fix the selector")
 	}
 }
 

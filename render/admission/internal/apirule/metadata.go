@@ -22,10 +22,10 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		path := at.Append(fieldpath.Field("labels"), fieldpath.Key(key))
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no name for a label: %s", key, Brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is not a name for a label: %s", key, Brief(problems...)), help)
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is no value for a label: %s", labels[key], Brief(problems...)), help)
+			report(finding.CodeBadLabel, path, fmt.Sprintf("%q is not a value for a label: %s", labels[key], Brief(problems...)), help)
 		}
 	}
 	size := 0
@@ -33,7 +33,7 @@ func Metadata(labels, annotations map[string]string, at fieldpath.Path, report R
 		size += len(key) + len(annotations[key])
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
 			report(finding.CodeBadLabel, at.Append(fieldpath.Field("annotations"), fieldpath.Key(key)),
-				fmt.Sprintf("%q is no name for an annotation: %s", key, Brief(problems...)), help)
+				fmt.Sprintf("%q is not a name for an annotation: %s", key, Brief(problems...)), help)
 		}
 	}
 	if size > longestAnnotations {

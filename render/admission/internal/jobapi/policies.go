@@ -79,7 +79,7 @@ func checkExitCodes(spec *batchv1.JobSpec, codes *batchv1.PodFailurePolicyOnExit
 			refuse(values.Append(fieldpath.Index(i)), "0 is no failure", "drop it")
 		}
 		if slices.Contains(codes.Values[:i], code) {
-			refuse(values.Append(fieldpath.Index(i)), fmt.Sprintf("the exit code %d is there twice", code), "drop one of the two")
+			refuse(values.Append(fieldpath.Index(i)), fmt.Sprintf("the exit code %d is a duplicate", code), "drop one of the two")
 		}
 	}
 	if !slices.IsSorted(codes.Values) {

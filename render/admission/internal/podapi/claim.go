@@ -63,7 +63,7 @@ func checkDataSources(spec *corev1.PersistentVolumeClaimSpec, at fieldpath.Path,
 		case group != nil && *group != "":
 			apirule.DNSSubdomain(report, finding.CodeClaim, path.Append(fieldpath.Field("apiGroup")), "an API group", *group)
 		case kind != "PersistentVolumeClaim":
-			report(finding.CodeClaim, path, fmt.Sprintf("a %s is no kind of the core group that a volume can be filled from", kind), "name its apiGroup")
+			report(finding.CodeClaim, path, fmt.Sprintf("a %s is not a kind of the core group that a volume can be filled from", kind), "name its apiGroup")
 		}
 	}
 	source, ref := spec.DataSource, spec.DataSourceRef

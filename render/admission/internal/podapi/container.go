@@ -85,7 +85,7 @@ func (p *podChecker) checkUniqueNames() {
 			continue
 		}
 		if seen[c.Name] {
-			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), fmt.Sprintf("another container of the Pod is called %q, too", c.Name), "give the containers different names")
+			p.report(finding.CodeBadName, c.at.Append(fieldpath.Field("name")), fmt.Sprintf("another container of the Pod has the name %q", c.Name), "give the containers different names")
 		}
 		seen[c.Name] = true
 	}
@@ -121,10 +121,10 @@ func (p *podChecker) checkPorts(c podContainer) {
 		at := c.at.Append(fieldpath.Field("ports"), fieldpath.Index(i))
 		if port.Name != "" {
 			if problems := validation.IsValidPortName(port.Name); len(problems) > 0 {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a port: %s", port.Name, apirule.Brief(problems...)),
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is not a name for a port: %s", port.Name, apirule.Brief(problems...)),
 					"use lower-case letters, digits and dashes, at least one letter, 15 at most")
 			} else if names[port.Name] {
-				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container is called %q, too", port.Name), "give the ports different names")
+				p.report(finding.CodePort, at.Append(fieldpath.Field("name")), fmt.Sprintf("another port of the container has the name %q", port.Name), "give the ports different names")
 			}
 			names[port.Name] = true
 		}

@@ -23,7 +23,7 @@ func (p *podChecker) checkEnv(c podContainer) {
 		at := list.Append(steps[i])
 		if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("name")), env.Name) {
 			if problems := validation.IsRelaxedEnvVarName(env.Name); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is no name for a variable: %s", env.Name, apirule.Brief(problems...)),
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("name")), fmt.Sprintf("%q is not a name for a variable: %s", env.Name, apirule.Brief(problems...)),
 					"use letters, digits and underscores")
 			}
 		}
@@ -97,7 +97,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 		return
 	}
 	if ref.APIVersion != "" && ref.APIVersion != "v1" {
-		p.report(code, path, fmt.Sprintf("%q is no version of Pods", ref.APIVersion), "drop it")
+		p.report(code, path, fmt.Sprintf("%q is not a version of Pods", ref.APIVersion), "drop it")
 		return
 	}
 	field := ref.FieldPath
@@ -116,7 +116,7 @@ func (p *podChecker) checkFieldRef(ref *corev1.ObjectFieldSelector, fields []str
 		return
 	}
 	if !slices.Contains(fields, field) {
-		p.report(code, path, fmt.Sprintf("%q is no field of a Pod that can be had here", ref.FieldPath),
+		p.report(code, path, fmt.Sprintf("%q is not a field of a Pod that can be had here", ref.FieldPath),
 			fmt.Sprintf("name one of %s, or a label or annotation such as metadata.labels['app']", strings.Join(fields, ", ")))
 	}
 }
@@ -144,7 +144,7 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 		p.report(code, at.Append(fieldpath.Field("containerName")), "is required in a volume", "name the container")
 	case !apirule.Required(p.report, code, path, ref.Resource):
 	case !slices.Contains(containerResources, ref.Resource) && !hugePages:
-		p.report(code, path, fmt.Sprintf("%q is no resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
+		p.report(code, path, fmt.Sprintf("%q is not a resource that can be had here", ref.Resource), "name one of "+strings.Join(containerResources, ", "))
 	}
 	if zero := (resource.Quantity{}); ref.Divisor.Cmp(zero) == 0 {
 		return
@@ -154,7 +154,7 @@ func (p *podChecker) checkResourceRef(ref *corev1.ResourceFieldSelector, file bo
 		divisors = []string{"1m", "1"}
 	}
 	if (hugePages || slices.Contains(containerResources, ref.Resource)) && !slices.Contains(divisors, ref.Divisor.String()) {
-		p.report(code, at.Append(fieldpath.Field("divisor")), fmt.Sprintf("%s is no divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
+		p.report(code, at.Append(fieldpath.Field("divisor")), fmt.Sprintf("%s is not a divisor for %s", ref.Divisor.String(), ref.Resource), "write one of "+strings.Join(divisors, ", "))
 	}
 }
 
@@ -164,7 +164,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
 		return
 	}
 	if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
-		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no key of %s: %s", key, what, apirule.Brief(problems...)), "use letters, digits, dashes, underscores and dots")
+		p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is not a key of %s: %s", key, what, apirule.Brief(problems...)), "use letters, digits, dashes, underscores and dots")
 	}
 }
 
@@ -172,7 +172,7 @@ func (p *podChecker) checkKeyRef(what, name, key string, at fieldpath.Path) {
 func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path) {
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("key")), ref.Key) {
 		if problems := validation.IsRelaxedEnvVarName(ref.Key); len(problems) > 0 {
-			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is no name for a variable: %s", ref.Key, apirule.Brief(problems...)), "use letters, digits and underscores")
+			p.report(finding.CodeEnv, at.Append(fieldpath.Field("key")), fmt.Sprintf("%q is not a name for a variable: %s", ref.Key, apirule.Brief(problems...)), "use letters, digits and underscores")
 		}
 	}
 	if apirule.Required(p.report, finding.CodeEnv, at.Append(fieldpath.Field("path")), ref.Path) {
@@ -187,7 +187,7 @@ func (p *podChecker) checkFileRef(ref *corev1.FileKeySelector, at fieldpath.Path
 	case i < 0:
 		p.report(finding.CodeEnv, volume, fmt.Sprintf("the Pod has no volume %q", ref.VolumeName), "name one of its volumes that is an emptyDir")
 	case p.Spec.Volumes[i].EmptyDir == nil && hasSource(&p.Spec.Volumes[i]):
-		p.report(finding.CodeEnv, volume, fmt.Sprintf("volume %q is no emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
+		p.report(finding.CodeEnv, volume, fmt.Sprintf("volume %q is not an emptyDir", ref.VolumeName), "name a volume that is an emptyDir")
 	}
 }
 
@@ -197,7 +197,7 @@ func (p *podChecker) checkEnvFrom(c podContainer) {
 		at := c.at.Append(fieldpath.Field("envFrom"), fieldpath.Index(i))
 		if from.Prefix != "" {
 			if problems := validation.IsRelaxedEnvVarName(from.Prefix); len(problems) > 0 {
-				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is no beginning of a variable's name: %s", from.Prefix, apirule.Brief(problems...)), "use letters, digits and underscores")
+				p.report(finding.CodeEnv, at.Append(fieldpath.Field("prefix")), fmt.Sprintf("%q is not a beginning of a variable's name: %s", from.Prefix, apirule.Brief(problems...)), "use letters, digits and underscores")
 			}
 		}
 		if ref := from.ConfigMapRef; ref != nil {

@@ -103,7 +103,7 @@ func (p *podChecker) checkResourceClaims() {
 			apirule.DNSLabel(p.report, finding.CodePodSpec, at.Append(fieldpath.Field("name")), "a resource claim", claim.Name)
 		}
 		if slices.ContainsFunc(p.Spec.ResourceClaims[:i], func(other corev1.PodResourceClaim) bool { return other.Name == claim.Name }) {
-			p.report(finding.CodePodSpec, at.Append(fieldpath.Field("name")), fmt.Sprintf("another resource claim is called %q, too", claim.Name), "give them different names")
+			p.report(finding.CodePodSpec, at.Append(fieldpath.Field("name")), fmt.Sprintf("another resource claim has the name %q", claim.Name), "give them different names")
 		}
 		if (claim.ResourceClaimName == nil) == (claim.ResourceClaimTemplateName == nil) {
 			p.report(finding.CodePodSpec, at, "names a claim or a template for one: exactly one of them", "set either resourceClaimName or resourceClaimTemplateName")
@@ -200,7 +200,7 @@ func (p *podChecker) checkDNS() {
 			continue
 		}
 		if problems := validation.IsDNS1123SubdomainWithUnderscore(strings.TrimSuffix(search, ".")); len(problems) > 0 {
-			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), fmt.Sprintf("%q is no domain: %s", search, apirule.Brief(problems...)), apirule.SubdomainHelp)
+			p.report(finding.CodePodSpec, searches.Append(fieldpath.Index(i)), fmt.Sprintf("%q is not a domain: %s", search, apirule.Brief(problems...)), apirule.SubdomainHelp)
 		}
 	}
 	for i, option := range config.Options {
@@ -212,7 +212,7 @@ func (p *podChecker) checkDNS() {
 // other spellings.
 func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
 	if len(validation.IsValidIPForLegacyField(nil, ip, true, nil)) > 0 {
-		p.report(finding.CodePodSpec, path, fmt.Sprintf("%q is no IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
+		p.report(finding.CodePodSpec, path, fmt.Sprintf("%q is not an IP address", ip), "write an address such as 10.1.2.3 or fd00::1")
 	}
 }
 
@@ -220,7 +220,7 @@ func (p *podChecker) checkIP(path fieldpath.Path, ip string) {
 func (p *podChecker) checkAnnotations(at fieldpath.Path) {
 	const cost = "controller.kubernetes.io/pod-deletion-cost"
 	if value, set := p.Annotations[cost]; set && !isInt32(value) {
-		p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(cost)), fmt.Sprintf("%q is no number of 32 bits", value), "write a whole number")
+		p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(cost)), fmt.Sprintf("invalid value %q: must be a 32-bit integer", value), "write a whole number")
 	}
 	if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == "" {
 		p.report(finding.CodeBadLabel, at.Append(fieldpath.Key(corev1.MirrorPodAnnotationKey)), "marks a Pod that a node made itself", "drop the annotation")

@@ -129,7 +129,7 @@ func (p *podChecker) checkHTTP(http *corev1.HTTPGetAction, at fieldpath.Path) {
 	for i, header := range http.HTTPHeaders {
 		if problems := validation.IsHTTPHeaderName(header.Name); len(problems) > 0 {
 			p.report(finding.CodeProbe, at.Append(fieldpath.Field("httpHeaders"), fieldpath.Index(i), fieldpath.Field("name")),
-				fmt.Sprintf("%q is no name for a header: %s", header.Name, apirule.Brief(problems...)), "use letters, digits and dashes")
+				fmt.Sprintf("%q is not a name for a header: %s", header.Name, apirule.Brief(problems...)), "use letters, digits and dashes")
 		}
 	}
 }
@@ -141,6 +141,6 @@ func (p *podChecker) checkNumberOrName(port intstr.IntOrString, path fieldpath.P
 		return
 	}
 	if problems := validation.IsValidPortName(port.StrVal); len(problems) > 0 {
-		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is no name of a port: %s", port.StrVal, apirule.Brief(problems...)), "write the port's number, or the name that it has in ports")
+		p.report(finding.CodeProbe, path, fmt.Sprintf("%q is not a name of a port: %s", port.StrVal, apirule.Brief(problems...)), "write the port's number, or the name that it has in ports")
 	}
 }

@@ -130,7 +130,7 @@ func hasCPUOrMemory(r *corev1.ResourceRequirements) bool {
 
 func (p *podChecker) checkQuantity(name corev1.ResourceName, q resource.Quantity, problem resourceName, path fieldpath.Path) {
 	if why := problem(name); why != "" {
-		p.report(finding.CodeResources, path, fmt.Sprintf("%q is no resource: %s", name, why), "name a resource that there is")
+		p.report(finding.CodeResources, path, fmt.Sprintf("%q is not a resource: %s", name, why), "name a resource that there is")
 	}
 	if q.Sign() < 0 {
 		p.report(finding.CodeResources, path, fmt.Sprintf("must not be negative, and is %s", q.String()), "write 0 or more")

@@ -35,7 +35,7 @@ func (p *podChecker) checkScheduling() {
 		}
 		apirule.QualifiedName(p.report, finding.CodeScheduling, at, "a scheduling gate", gate.Name)
 		if slices.Contains(spec.SchedulingGates[:i], gate) {
-			p.report(finding.CodeScheduling, at, fmt.Sprintf("the gate %q is there twice", gate.Name), "drop one of the two")
+			p.report(finding.CodeScheduling, at, fmt.Sprintf("the gate %q is a duplicate", gate.Name), "drop one of the two")
 		}
 	}
 	if a := spec.Affinity; a != nil {
@@ -48,7 +48,7 @@ func (p *podChecker) checkScheduling() {
 
 func (p *podChecker) checkLabelValue(path fieldpath.Path, value string) {
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is no value of a label: %s", value, apirule.Brief(problems...)), "write a value that a node can have")
+		p.report(finding.CodeScheduling, path, fmt.Sprintf("%q is not a value of a label: %s", value, apirule.Brief(problems...)), "write a value that a node can have")
 	}
 }
 
@@ -67,7 +67,7 @@ func (p *podChecker) checkToleration(t *corev1.Toleration, at fieldpath.Path) {
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if problems := validation.IsValidLabelValue(t.Value); len(problems) > 0 {
-			refuse("operator", fmt.Sprintf("%q is no value of a taint: %s", t.Value, apirule.Brief(problems...)), "write a value that a taint can have")
+			refuse("operator", fmt.Sprintf("%q is not a value of a taint: %s", t.Value, apirule.Brief(problems...)), "write a value that a taint can have")
 		}
 	case corev1.TolerationOpExists:
 		if t.Value != "" {

@@ -65,7 +65,7 @@ func (p *podChecker) checkSysctls(c *corev1.PodSecurityContext, at fieldpath.Pat
 			continue
 		}
 		if len(s.Name) > longestSysctl || !sysctl().MatchString(s.Name) {
-			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is no name of a kernel parameter", s.Name), "write a name such as net.core.somaxconn")
+			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is not a name of a kernel parameter", s.Name), "write a name such as net.core.somaxconn")
 		} else if slices.ContainsFunc(c.Sysctls[:i], func(other corev1.Sysctl) bool { return other.Name == s.Name }) {
 			p.report(finding.CodeSecurityContext, path, fmt.Sprintf("%q is there twice", s.Name), "drop one of the two")
 		}

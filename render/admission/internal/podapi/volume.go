@@ -38,7 +38,7 @@ func (p *podChecker) checkVolumes() {
 			apirule.DNSLabel(p.report, finding.CodeBadName, name, "a volume", v.Name)
 		}
 		if p.volumes[v.Name] != nil {
-			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod is called %q, too", v.Name), "give the volumes different names")
+			p.report(finding.CodeBadName, name, fmt.Sprintf("another volume of the Pod has the name %q", v.Name), "give the volumes different names")
 		}
 		p.checkSources(v, at)
 		p.report = outer
@@ -104,7 +104,7 @@ func (p *podChecker) checkSources(v *corev1.Volume, at fieldpath.Path) {
 	case "nfs":
 		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("server")), v.NFS.Server)
 		if path := first.Append(fieldpath.Field("path")); !strings.HasPrefix(v.NFS.Path, "/") {
-			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is no absolute path", v.NFS.Path), "begin it with a slash")
+			p.report(finding.CodeVolume, path, fmt.Sprintf("%q is not an absolute path", v.NFS.Path), "begin it with a slash")
 		}
 	case "persistentVolumeClaim":
 		apirule.Required(p.report, finding.CodeVolume, first.Append(fieldpath.Field("claimName")), v.PersistentVolumeClaim.ClaimName)
@@ -132,7 +132,7 @@ const anyMode = 0o777
 
 func (p *podChecker) checkMode(mode *int32, path fieldpath.Path) {
 	if mode != nil && (*mode < 0 || *mode > anyMode) {
-		p.report(finding.CodeVolume, path, fmt.Sprintf("%d is no mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
+		p.report(finding.CodeVolume, path, fmt.Sprintf("%d is not a mode of a file", *mode), "write an octal number up to 0777, with the leading zero")
 	}
 }
 

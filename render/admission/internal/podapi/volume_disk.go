@@ -115,7 +115,7 @@ func (p *podChecker) checkQuobyte(q *corev1.QuobyteVolumeSource, at fieldpath.Pa
 	default:
 		for _, pair := range strings.Split(q.Registry, ",") {
 			if _, _, err := net.SplitHostPort(pair); err != nil {
-				p.report(finding.CodeVolume, registry, fmt.Sprintf("%q is no host with a port", pair), "write host:port, several of them with commas")
+				p.report(finding.CodeVolume, registry, fmt.Sprintf("%q is not a host with a port", pair), "write host:port, several of them with commas")
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
 	apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("targetPortal")), i.TargetPortal)
 	const help = "write a name that begins with iqn, eui or naa"
 	if apirule.Required(p.report, finding.CodeVolume, at.Append(fieldpath.Field("iqn")), i.IQN) && !targets().MatchString(i.IQN) {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is no name of a target", i.IQN), help)
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("iqn")), fmt.Sprintf("%q is not a name of a target", i.IQN), help)
 	}
 	apirule.Between(p.report, finding.CodeVolume, at.Append(fieldpath.Field("lun")), i.Lun, 0, 255)
 	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
@@ -142,7 +142,7 @@ func (p *podChecker) checkISCSI(v *corev1.Volume, at fieldpath.Path) {
 		return
 	}
 	if !targets().MatchString(*i.InitiatorName) {
-		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), fmt.Sprintf("%q is no name of an initiator", *i.InitiatorName), help)
+		p.report(finding.CodeVolume, at.Append(fieldpath.Field("initiatorName")), fmt.Sprintf("%q is not a name of an initiator", *i.InitiatorName), help)
 	}
 	const longest = 64
 	if len(v.Name+":"+i.TargetPortal) > longest {
@@ -183,6 +183,6 @@ func (p *podChecker) checkAzureDisk(d *corev1.AzureDiskVolumeSource, at fieldpat
 		begins = "/subscriptions/"
 	}
 	if !strings.HasPrefix(d.DataDiskURI, begins) {
-		p.report(finding.CodeVolume, uri, fmt.Sprintf("%q is no address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
+		p.report(finding.CodeVolume, uri, fmt.Sprintf("%q is not an address of a disk of kind %s", d.DataDiskURI, kind), fmt.Sprintf("write one that begins with %s", begins))
 	}
 }
