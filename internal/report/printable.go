@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -62,4 +63,29 @@ func escape(r rune) string {
 	default:
 		return fmt.Sprintf(`\U%08x`, r)
 	}
+}
+
+// Printable makes a string safe for a terminal and for a line of a log, as all reports do. It writes control characters, line
+// ends and characters that change the writing direction as Go escapes. It writes invalid UTF-8 as U+FFFD.
+func Printable(text string) string { return printable(text) }
+
+// Line is Printable for the start of a line, where workflow runners recognize commands.
+func Line(text string) string { return line(text) }
+
+// Width returns the number of terminal columns that a printable string takes.
+func Width(text string) int { return width(text) }
+
+// EncodeJSON writes a value like the JSON reports: indented and without HTML escapes. It escapes characters that a terminal
+// interprets.
+func EncodeJSON(w io.Writer, value any) error { return encodeJSON(w, value) }
+
+// PrintableTabs is Line for a string that may have tabs.
+func PrintableTabs(text string) string {
+	parts := strings.Split(text, "\t")
+	for i := range parts {
+		parts[i] = Printable(parts[i])
+	}
+	first := len(text) - len(strings.TrimLeft(text, "\t"))
+	parts[first] = Line(parts[first])
+	return strings.Join(parts, "\t")
 }

@@ -19,6 +19,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -137,4 +138,21 @@ func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 		fmt.Fprintln(w, summary)
 	}
 	return nil
+}
+
+// InOrder sorts findings by the order of the files, then by position.
+func InOrder(found finding.List, files []string) finding.List {
+	rank := map[string]int{}
+	for i, file := range files {
+		rank[file] = i + 1
+	}
+	slices.SortStableFunc(found, func(a, b finding.Finding) int {
+		return cmp.Or(
+			cmp.Compare(rank[a.Position.File], rank[b.Position.File]),
+			cmp.Compare(a.Position.File, b.Position.File),
+			cmp.Compare(a.Position.Line, b.Position.Line),
+			cmp.Compare(a.Position.Column, b.Position.Column),
+		)
+	})
+	return found
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -231,3 +233,21 @@ func withoutLinks(text string) string {
 }
 
 var brackets = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
+
+// slashed returns a path with forward slashes and without a leading "./".
+func slashed(file string) string {
+	file = filepath.ToSlash(file)
+	if short := strings.TrimPrefix(file, "./"); short != "" {
+		return short
+	}
+	return file
+}
+
+// uri returns a path as a URI reference. A relative path stays relative to the working directory.
+func uri(file string) string {
+	u := url.URL{Path: slashed(file)}
+	if filepath.IsAbs(file) {
+		u.Scheme, u.Path = "file", "/"+strings.TrimPrefix(u.Path, "/")
+	}
+	return u.String()
+}
