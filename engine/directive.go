@@ -286,9 +286,16 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	if len(before)+len(items) == 0 {
 		return fmt.Errorf("%s orders a list without items", orderDirective)
 	}
-	if !inBase && len(wanted) == 0 {
-		kept, _ := withoutDirectives(items)
-		items = kept.([]any)
+	if !inBase {
+		plain, err := plainItems(f.Type, items)
+		if err != nil {
+			return err
+		}
+		value = plain
+		if len(wanted) == 0 {
+			kept, _ := withoutDirectives(plain)
+			items = kept.([]any)
+		}
 	}
 	if f.Type.Kind != schema.ListMap && !holdsScalars(f.Type, list, items) {
 		return fmt.Errorf("%s is for lists with a merge key and for those of scalars of one type", orderDirective)
@@ -312,6 +319,22 @@ func (m *merger) ordered(f *schema.StructField, dst reflect.Value, patch Object,
 	reorderList(list, places)
 	m.claim(child, list)
 	return nil
+}
+
+// plainItems returns the items without a $patch, even a null one. An item of a list-map needs a merge key.
+func plainItems(t *schema.Type, items []any) ([]any, error) {
+	plain := make([]any, 0, len(items))
+	for i, item := range items {
+		object, isObject := item.(Object)
+		if _, isDirective := object[patchDirective]; isDirective {
+			continue
+		}
+		if _, isNamed := object[t.Key]; isObject && !isNamed && t.Kind == schema.ListMap {
+			return nil, errNoKey(i, t.Key)
+		}
+		plain = append(plain, item)
+	}
+	return plain, nil
 }
 
 // shifted returns the keys of the base's list as upstream sees them after the patch has deleted items. The remaining keys move

@@ -107,11 +107,22 @@ func TestEqualsUpstream_Cases(t *testing.T) {
 		"an empty patch drops twins": {
 			object{"metadata": object{"finalizers": []any{"c", "c"}}}, object{"metadata": object{"finalizers": []any{}}},
 		},
+		"a null $patch, in an order": {
+			object{"status": object{"$setElementOrder/conditions": []any{}, "conditions": []any{object{"$patch": nil}}}},
+		},
 		"a key that is empty": {
 			object{"spec": object{"containers": []any{object{"name": ""}}}}, object{"spec": object{"containers": []any{object{"name": "", "image": "a"}}}},
 		},
 	} {
 		if differs, refused := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: patches}); differs != "" || refused {
+			t.Errorf("%s: refused %v, %s", reason, refused, differs)
+		}
+	}
+	for reason, patch := range map[string]any{
+		"an item without a key, in an order of none": object{"spec": object{"$setElementOrder/containers": []any{}, "containers": []any{object{"image": "a"}}}},
+		"an item without a key, in an order":         object{"spec": object{"$setElementOrder/containers": []any{object{"name": "a"}}, "containers": []any{object{"image": "a"}}}},
+	} {
+		if differs, refused := compare(&merging{typ: reflect.TypeFor[corev1.Pod](), base: &corev1.Pod{}, patches: []any{patch}}); differs != "" || !refused {
 			t.Errorf("%s: refused %v, %s", reason, refused, differs)
 		}
 	}
