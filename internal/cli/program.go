@@ -106,13 +106,12 @@ func commands() []func(*host.Program) *cobra.Command {
 func rootCommand(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
-		Short: "Compute, offline, what a Kubeflow TrainJob becomes in a cluster",
-		Long: `trainweld computes, offline, what a Kubeflow TrainJob becomes: the runtime's JobSet template and an
-ordered list of patches by named managers, merged as the cluster merges them. It says who set what,
-refuses a merge in which managers disagree, and tells whether the cluster would take and run it.
+		Short: "Render Kubeflow TrainJobs without a cluster",
+		Long: `Render Kubeflow TrainJobs without a cluster. The program merges the runtime's JobSet template and the patches
+of named managers exactly as the cluster does. It shows who set each field, rejects a merge in which
+managers disagree, and reports whether the cluster accepts and can run the result.
 
-Exit status: 0 done, 1 a finding is an error or, of diff, something differs, 2 usage, input or output
-failed.`,
+Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usage, input or output failed.`,
 		Example: `  # A TrainJob and its runtime to the JobSet
   trainweld render -f job.yaml -r runtime.yaml
 

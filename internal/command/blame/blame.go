@@ -42,35 +42,33 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blame PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
-		Long: `Show the JobSet that the cluster makes of a TrainJob, or with --to its Jobs or Pods, each line led by
-who set it: a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy
-(policy/torch), a gang scheduler, the API server's defaults (default), and in Jobs and Pods the
-controllers that make them (jobset, job). What the runtime set stays quiet, marked by a dot. Marks:
+		Long: `Show the JobSet of a TrainJob, or with --to its Jobs or Pods. Each line begins with the layer that set it:
+a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy (policy/torch), a gang
+scheduler, or the API server's defaults (default). In Jobs and Pods it may also be the controller that
+creates them (jobset, job). A dot marks fields of the runtime. Other marks:
 
   !   managers disagree: the last one wins, and the others follow as comments
   ~   the value replaces another one
   +N  N other layers set the same value
 
-A PATH is a file or a directory: an argument that exists, that ends in .yaml, .yml or .json, or - for
-standard input. -f takes globs as well. FIELD is a path as in a manifest, such as
-'spec.replicatedJobs[name="node"].template.spec'; the items of lists may be left out, and so may its
-beginning. It shows the history of the field and of all that is within it: every layer's value in the
-order of writing, and where it stands in the files.
+A PATH is an argument that exists, ends in .yaml, .yml or .json, or is - for standard input. -f also
+accepts globs. FIELD is a path as in a manifest, such as 'spec.replicatedJobs[name="node"].template.spec'.
+You may omit its beginning and the items of lists. With a FIELD, blame shows the history of the field and
+of its parts: the value of every layer in the order of writing, with its place in the files.
 
-On a terminal a name stands where it changes, and lines are cut at its width; elsewhere every line has
-its name, for grep. Literal values of environment variables are masked unless --show-values is given: the
-output is a report, and no manifest to apply.
+On a terminal, blame shows a name only where it changes, and cuts lines at the width. Otherwise every line
+has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
+The output is a report: do not apply it.
 
-A single object of another kind with --patch merges as the command merge merges it.
+With --patch, one object of another kind merges as in the command merge.
 
 If the inputs hold no TrainJob, blame shows the owners of other objects from their metadata.managedFields:
 the last writers of each field, without values and history. Read the objects with
-kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource; a
-field of several owners has several lines. With -o json each field has its path and its owners, each with
-the place of its entry.
+kubectl get -o yaml --show-managed-fields. Each line names the manager, its operation and subresource. A
+field with several owners has several lines. With -o json each field has its path and its owners, with the
+place of each entry.
 
-Exit status: 0 done, 1 a finding is an error (what can be shown is shown), 2 usage, input or output
-failed.`,
+Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage, input or output failed.`,
 		Example: `  # Who set each line of the JobSet
   trainweld blame job.yaml -r runtime.yaml
 

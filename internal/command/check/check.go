@@ -36,24 +36,26 @@ func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
-		Short: "Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them",
-		Long: `Tell whether the cluster would take TrainJobs, runtimes and JobSets, and run them: all that admission,
-the controllers and the API server would say, on the way from the TrainJob to its Pods, at once, each
-finding at its line and column. No cluster is asked.
+		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
+		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
+findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
+line and column. It needs no cluster.
 
-An error is what the cluster rejects, at admission or when a controller later creates an object, what can
-never run, and managers that disagree. A warning is what the cluster takes and its author hardly meant.
-What each code means stands in docs/findings.md.
+An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
+input that can never run is also an error, and so are managers that disagree. A warning is an input that the
+cluster accepts but that is probably a mistake. docs/findings.md explains each code.
 
-A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes,
-JobSets, PriorityClasses and RuntimeClasses, as YAML or JSON; other kinds are passed over. A runtime that is given with
--r is judged where a TrainJob names it. With --old, a TrainJob, runtime or JobSet that is in both is judged
-as an update of the old state, the patches of --patch being part of both; what is only new is judged as
-created. The status of an old TrainJob counts: without one, a job that is not suspended has active Pods.
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
+PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
+only if a TrainJob references it.
+
+With --old, an object in both states is an update of the old one, and an object that is only new is created.
+The patches of --patch belong to both states. Without a status, an old TrainJob that is not suspended counts
+as having active Pods.
 
 The report goes to standard output, a summary to standard error.
 
-Exit status: 0 no finding is an error, 1 a finding is an error, 2 usage, input or output failed.`,
+Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld check job.yaml -r runtime.yaml
 

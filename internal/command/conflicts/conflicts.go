@@ -39,20 +39,20 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "List what the managers of TrainJobs disagree on",
-		Long: `List what the managers of TrainJobs disagree on, and nothing else: the object, the field, every manager
-with its value and its place, who would win in the cluster, and the ways out.
+		Long: `List the conflicts between the managers of TrainJobs, and nothing else. Each has the object, the field, every
+manager with its value and its place, the manager that wins in the cluster, and a remedy.
 
-An overlap is one field with several values: the cluster lets the last patch win in silence. A union is
-several members of which an object may have only one, such as two sources of a volume: the cluster keeps
-all of them, and refuses the object.
+An overlap is one field with several values: in the cluster the last patch wins silently. A union is a group
+of members of which an object may have only one, such as the sources of a volume. The cluster keeps all of
+them, and rejects the object.
 
-A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes, as
-YAML or JSON; other kinds are passed over. What keeps a TrainJob from being looked at, such as an unreadable
-file or a missing runtime, is reported, too. The report goes to standard output, a summary to standard error.
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
+or JSON. The command skips other kinds. It also reports why it cannot examine a TrainJob, such as an unreadable
+file or a missing runtime. The report goes to standard output, a summary to standard error.
 
-A single object of another kind with --patch merges as the command merge merges it.
+With --patch, one object of another kind merges as in the command merge.
 
-Exit status: 0 no conflict, 1 conflicts, or a TrainJob that cannot be looked at, 2 usage, input or output failed.`,
+Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld conflicts job.yaml -r runtime.yaml
 

@@ -41,15 +41,14 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --runtime NAME --name NAME [flags]",
 		Short: "Write a TrainJob from the options of the Kubeflow SDK",
-		Long: `Write a TrainJob to standard output from the options of the Kubeflow Python SDK, with the SDK's own rules: the
-TrainJob that the SDK would send. What the SDK refuses is refused with the reason, and so is what the
-cluster would refuse whatever the runtime is; docs/create.md has the rules. Nothing is made up, so the name
-is required: equal command lines write equal bytes.
+		Long: `Write the TrainJob that the Kubeflow Python SDK sends for the same options to standard output. The command
+applies the SDK's rules, and the cluster's rules that hold for every runtime. It rejects a value with the
+reason. docs/create.md has the rules. The name is required: equal command lines write equal bytes.
 
-Each --command and --args is one word, whatever is in it. A flag that begins the word goes with an equals
-sign: --args=--epochs --args=10.
+Each --command and --args is one word. If the word begins with a dash, use an equals sign:
+--args=--epochs --args=10.
 
-Exit status: 0 written, 2 a value is refused, or usage, input or output failed.`,
+Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`,
 		Example: `  # A TrainJob on the runtime torch-distributed
   trainweld create --runtime torch-distributed --name llm --image registry.example.com/train:2 \
     --command torchrun --command train.py --num-nodes 4 --resources cpu=8,memory=64Gi,gpu=1

@@ -44,28 +44,27 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
-		Long: `Render two versions of the inputs and show, per TrainJob, what changes in its JobSet and the objects
-beside it or, with --to, in its Jobs or Pods. Containers, variables, volumes and all other items of lists
-are matched by their merge keys, never by position. Each change is followed by its cause: the layer that
-sets the value, and where it stands. TrainJobs, Jobs and Pods in which the same changes, but for their names
-and indexes, are shown once; JSON has all of them.
+		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
+with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
+its cause: the layer that sets the value, and its place. A change that several TrainJobs, Jobs or Pods share
+appears once, apart from names and indexes. JSON has all of them.
 
-OLD and NEW are files, directories, quoted globs or - for standard input; what -f, -r and --patch name
-belongs to both. With --git REV, all paths are read twice: as they are in that revision, and as they are in
-the working tree. REV..REV compares two revisions, and REV...REV what the second one changed since it went
-apart from the first, as a pull request does. A path that one of the two lacks is empty there.
+OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
+belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
+REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
+does. A path that one version lacks is empty there.
 
-Managers that disagree are rendered as in the cluster, where the last patch wins; what they disagree on
-in the new version is told on standard error. Literal values of environment variables are masked; where
-one changes, it reads "*** (before)" and "*** (after)".
+If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
+version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
+"*** (after)".
 
-OLD and NEW may each hold one object of another kind: with --patch it merges as the command merge merges it.
+OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
 
-With -o text, and where KUBECTL_EXTERNAL_DIFF names a program, that program compares two directories of
-objects, as with kubectl diff. It is run without a shell, and its words are split at spaces.
+With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.
+It runs without a shell. Spaces separate its words.
 
-Exit status: 0 nothing differs, 1 something differs, 2 usage, input or output failed, or an input does
-not render.`,
+Exit status: 0 nothing differs; 1 something differs; 2 usage, input or output failed, or an input does not
+render.`,
 		Example: `  # What the working tree changes over the main branch
   trainweld diff --git origin/main jobs/ -r runtimes/
 

@@ -22,14 +22,13 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain {FIELD|CODE} [-o text|json]",
 		Short: "Explain how a field merges and who may set it, or what a finding means",
-		Long: `Explain a field of the JobSet that a TrainJob becomes: how patches of it merge, which fields exclude
-it, whether a manager may set it in a patch or who sets it instead, when it can be changed, and
-which policies write over it. FIELD is a path as findings show it, or one from memory: without the
-leading dot, without the items of lists, or only its end where that names one field.
+		Long: `Explain a field of a TrainJob's JobSet: how its patches merge, which fields exclude it, who may set it, when it
+can change, and which policies replace it. FIELD is a path as findings show it. You may omit the leading dot,
+the items of lists, or the beginning if the end names one field only.
 
-CODE is that of a finding, such as TW300: what it means, and what to do about it.
+CODE is the code of a finding, such as TW300. The command explains it, and says what to do.
 
-Exit status: 0 done, 2 there is no such field or code.`,
+Exit status: 0 done; 2 no such field or code.`,
 		Example: `  # What becomes of two managers' node selectors
   trainweld explain nodeSelector
 

@@ -28,34 +28,33 @@ func Command(p *host.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fn",
 		Short: "Render TrainJobs as a KRM function of kustomize or kpt",
-		Long: `Read a ResourceList from standard input, render its TrainJobs, and write it to standard output, as
-kustomize and kpt exchange it with a KRM function. Runtimes may stand among the items or in files. Each
-TrainJob is replaced by its JobSet and the objects beside it, or, with mode: add, has them beside it; an
-item that stands there already from an earlier run is replaced by the new one. All other items stay as
-they are, JobSets among them, and annotations that name an item's file are kept.
+		Long: `Read a ResourceList from standard input, render its TrainJobs, and write it to standard output. kustomize and
+kpt run it as a KRM function. Runtimes are items of the list, or in files. The JobSet of a TrainJob and its
+related objects replace it. With mode: add they follow it, and replace the results of an earlier run. All
+other items stay as they are, including JobSets. Annotations that name an item's file stay.
 
-Findings become results of the list, a conflict one with a tag for each manager's value, and go to standard
-error, too, since kustomize does not show results. Where one is an error the items are written as they came.
+Findings become results of the list. A conflict has a tag for each manager's value. Findings also go to
+standard error, since kustomize does not show results. If one is an error, the items stay as they were.
 
 Options are the data of the functionConfig, a ConfigMap:
 
   to            jobset, jobs or pods
   as            applied or stored
   onConflict    fail or last
-  forceManagers managers that win every conflict that they take part in, one a line, the first one first
+  forceManagers managers that win all their conflicts, one a line, the first one first
   mode          replace or add
   namespace     the namespace of objects that name none (default "default")
-  patches       managers' patches as text, laid over every TrainJob after its own
+  patches       managers' patches as text, applied to every TrainJob after its own
   files         files and directories with TrainJobs and runtimes, one a line, for a generator
   runtimeFiles  files and directories with runtimes, one a line
   patchFiles    files with managers' patches, one a line
   recursive     true to also read subdirectories
   strict        true to count warnings as errors
-  showNotes     true to tell, too, what is worth knowing and no problem
+  showNotes     true to also show notes, which report no problem
 
 Paths are relative to the working directory, which is that of the kustomization.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # As kustomize runs it, by this annotation of the functionConfig; kustomize needs --enable-alpha-plugins
   # --enable-exec
   #

@@ -31,22 +31,22 @@ func Command(p *host.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge -f BASE --patch [NAME=]FILE... [--crd PATH]... [flags]",
 		Short: "Merge the patches of several managers into any object",
-		Long: `Merge the patches of several managers into an object of any kind, in the order given, and refuse a merge in
-which managers disagree. BASE is a file with one object, or - for standard input. NAME is the patch's manager, any
-text; without it, it is the name of the file. A patch may leave out apiVersion, kind and name.
+		Long: `Merge the patches of several managers into an object of any kind, in the order given. Managers that disagree are
+an error. BASE is a file with one object, or - for standard input. NAME is the manager of the patch, any string. It
+defaults to the name of the file. A patch may omit apiVersion, kind and name.
 
 --type says how the patches merge:
 
-  strategic  as a strategic merge patch, which knows the lists of the kinds of Kubernetes itself; $patch, $retainKeys
-             and the other directives work, and a null removes a field. This is the default for these kinds.
-  apply      as one forced server-side apply after the other, by the schema of a CustomResourceDefinition. This is the
-             default for the kinds that a --crd defines.
-  merge      as a JSON merge patch (RFC 7386): lists are replaced whole, and a null removes a field. This is what is
-             left for all other kinds, with a warning.
+  strategic  as strategic merge patches. $patch, $retainKeys and the other directives work, and a null removes a
+             field. This is the default for Kubernetes' own kinds.
+  apply      as forced server-side applies in order, by the schema of a CustomResourceDefinition. This is the
+             default for kinds that a --crd defines.
+  merge      as JSON merge patches (RFC 7386). They replace lists whole, and a null removes a field. This is the
+             default for all other kinds, with a warning.
 
-The object goes to standard output, findings to standard error. When anything is an error, nothing is written.
+The object goes to standard output, findings to standard error. If a finding is an error, no object is written.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # A Deployment, and what two teams want of it
   trainweld merge -f deployment.yaml --patch web=web.yaml --patch security=security.yaml
 

@@ -44,23 +44,23 @@ func Command(p *host.Program) *cobra.Command {
 	var flags migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate PATH... [-r PATH]... [flags]",
-		Short: "Rewrite objects of earlier versions as Trainer 2.3 has them",
-		Long: `Rewrite objects of earlier versions as Trainer 2.3 has them. A TrainJob of Trainer 2.0 or 2.1, with
-spec.podTemplateOverrides, spec.labels or spec.annotations, becomes one with a patch of one manager in
-spec.runtimePatches. A training job of kubeflow.org/v1, a PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob or
-PaddleJob, becomes a TrainJob and a TrainingRuntime of its own, or with --runtime a TrainJob on a runtime
-that exists; docs/migrate.md says what becomes of every field.
+		Short: "Rewrite objects of earlier versions for Trainer 2.3",
+		Long: `Rewrite objects of earlier versions for Trainer 2.3.
 
-The rewrite of a TrainJob is proved: both forms are rendered with the TrainJob's runtime, and must give the same
-JobSet. Where they do not, or where something cannot be said in today's API, a finding says what and why,
-and nothing is written.
+A TrainJob of Trainer 2.0 or 2.1 with spec.podTemplateOverrides, spec.labels or spec.annotations gets a patch
+of one manager in spec.runtimePatches. A training job of kubeflow.org/v1 becomes a TrainJob and a
+TrainingRuntime of its own. With --runtime it becomes a TrainJob on an existing runtime. The kinds are
+PyTorchJob, MPIJob, XGBoostJob, JAXJob, TFJob and PaddleJob. docs/migrate.md describes every field.
 
-A PATH is a file, a directory, a quoted glob or - for standard input; runtimes may also come with -r. The
-files go to standard output, rewritten, and what is not migrated in them as it was, comments
-and order included. With -w they are written in place; -d shows the changes, -l lists the files that
-have any.
+The command proves the rewrite of a TrainJob: it renders both forms with the TrainJob's runtime, and compares
+the JobSets. If they differ, or if today's API cannot express a field, a finding gives the reason. Then the
+command writes nothing.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed.`,
+A PATH is a file, a directory, a quoted glob or - for standard input. Runtimes may also come with -r. The
+rewritten files go to standard output. Everything else in them stays, with comments and order. -w writes the
+files in place, -d shows the changes, and -l lists the changed files.
+
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # A TrainJob, proved with its runtime
   trainweld migrate job.yaml -r runtime.yaml
 

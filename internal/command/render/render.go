@@ -17,18 +17,17 @@ func Command(p *host.Program) *cobra.Command {
 	var flags option.Render
 	cmd := &cobra.Command{
 		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
-		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster makes of them",
-		Long: `Render TrainJobs to what the cluster makes of them: with --to=jobset, the default, what the Trainer's
-controller applies; with --to=jobs and --to=pods what the controllers after it create. For these two a
-JobSet may also be given itself.
+		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster creates",
+		Long: `Render TrainJobs to the objects that the cluster creates. --to=jobset, the default, renders the objects that the
+Trainer's controller applies. --to=jobs and --to=pods render the objects that the next controllers create. For
+these two the input may also be a JobSet.
 
-A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and
-runtimes, as YAML or JSON; a TrainJob's runtime is looked up by kind, namespace and name. Objects go to
-standard output or to --output-dir, findings to standard error. When anything is an error, nothing is
-written.
+A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
+or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
+--output-dir, findings to standard error. If a finding is an error, no object is written.
 
-Exit status: 0 done, 1 a finding is an error, 2 usage, input or output failed, 130 and 143 interrupted by
-SIGINT and SIGTERM, with nothing written to --output-dir.`,
+Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed; 130 and 143 interrupted by SIGINT
+and SIGTERM, with nothing written to --output-dir.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld render -f job.yaml -r runtime.yaml
 

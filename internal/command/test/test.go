@@ -48,24 +48,22 @@ func Command(p *host.Program) *cobra.Command {
 	var flags testFlags
 	cmd := &cobra.Command{
 		Use:   "test DIR... [--run REGEXP] [--update[=diff]] [flags] | test --init RUNTIME... [--output-dir DIR]",
-		Short: "Test that runtimes still render to what was reviewed",
-		Long: `Render the cases below directories and compare with what their want folders hold. A case is a folder with a
-TrainJob; runtimes stand beside it, or in a folder above it, up to DIR, so that many cases share one. An
-options.yaml has the words of render's flags, such as to: pods, for its folder and all below it.
+		Short: "Test that runtimes render to their reviewed results",
+		Long: `Render the cases below directories, and compare the results with their want folders. A case is a folder with a
+TrainJob. Its runtime is in the same folder, or in a folder above it up to DIR, so that cases can share it. An
+options.yaml has the names of render's flags, such as to: pods, for its folder and the folders below.
 
-In want there is one file for each TrainJob, as render --output-dir writes it, and findings.txt with the
-errors and warnings, where there are any. What differs is told by merge key, each field with the layer that
-sets it now. --update writes what is rendered, and removes what nothing renders to any more;
---update=diff shows what it would do.
+The folder want has one file for each TrainJob, as render --output-dir writes it. Its findings.txt has the errors
+and warnings, if there are any. A difference is shown by merge key, with the layer that sets the field now.
+--update writes the results, and removes files without a result. --update=diff shows these changes.
 
-With --init, cases are made for runtimes: TrainJobs that walk through what a TrainJob can do with them. They
-are written beside the file of the runtime, or into --output-dir together with a copy of it; a case that is
-there already is left alone.
+--init creates cases for runtimes: TrainJobs that use the features of each runtime. It writes them to the folder of
+the runtime, or to --output-dir with a copy of the runtime. It does not change an existing case.
 
-The report goes to standard output, a summary to standard error. docs/golden.md says more.
+The report goes to standard output, a summary to standard error. docs/golden.md has more.
 
-Exit status: 0 every case passes, or was updated; 1 a case fails, or --update=diff shows something; 2 usage,
-input or output failed.`,
+Exit status: 0 every case passes, or was updated; 1 a case fails, or --update=diff shows a change; 2 usage, input
+or output failed.`,
 		Example: `  # Every case below a directory
   trainweld test testdata/runtimes
 
