@@ -70,7 +70,7 @@ func overlapIsOrder(m *merging) string {
 		return true
 	})
 	switch {
-	case !allTake || takesLiterally(m):
+	case !allTake || takesLiterally(m) || len(found) == 0 && m.dropsWhole():
 	case len(found) == 0 && other != "":
 		return fmt.Sprintf("no overlap is reported, and the order decides:\n  %s\n  %s", one, other)
 	case len(found) > 0 && other == "" && slices.ContainsFunc(found, func(c conflict.Conflict) bool { return !m.isOfParts(c) }):
@@ -125,6 +125,29 @@ func (m *merging) dropsAt(path fieldpath.Path) bool {
 		o, _ := fieldAt(jsonOf(patch), path).(object)
 		return o["$patch"] == "replace" && len(o) > 1
 	})
+}
+
+// dropsWhole reports whether a patch has a $patch: replace and more in an object that the base lacks. Upstream drops the whole
+// object there, and obeys the directive after a patch that sets a part of the same.
+func (m *merging) dropsWhole() bool {
+	var drops func(base, patch any) bool
+	drops = func(base, patch any) bool {
+		o, ok := patch.(object)
+		if !ok {
+			return false
+		}
+		if base == nil && o["$patch"] == "replace" && len(o) > 1 {
+			return true
+		}
+		in, _ := base.(object)
+		for name, value := range o {
+			if drops(in[name], value) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(m.patches, func(patch any) bool { return drops(jsonOf(m.base), jsonOf(patch)) })
 }
 
 // replacesList reports whether a patch has $patch: replace as an item of a list, and another patch has the list without an item.
@@ -274,6 +297,8 @@ func TestOverlapIsOrder_Cases(t *testing.T) {
 			[]string{`{"metadata":{"shardInfo":{"$patch":"replace"}}}`, `{"metadata":{"shardInfo":{}}}`}, false},
 		{"$patch in an object that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"affinity":{"nodeAffinity":{"$patch":"delete"}}}}`, `{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`}, false},
+		{"$patch in a map that the base lacks, and a part of the map", reflect.TypeFor[corev1.Pod](), `{}`,
+			[]string{`{"metadata":{"annotations":{"c":"b"}}}`, `{"metadata":{"annotations":{"$patch":"replace","a":"c","c":"b"}}}`}, false},
 		{"$patch in a list that the base lacks", reflect.TypeFor[corev1.Pod](), `{}`,
 			[]string{`{"spec":{"volumes":[{"$patch":"replace"},{"name":"a"}]}}`, `{"spec":{"volumes":[{"name":"b"}]}}`}, true},
 		{"$patch of the whole, after a patch that names an empty object in it", reflect.TypeFor[corev1.Pod](), `{}`,
