@@ -57,7 +57,7 @@ func Patches(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatc
 	c.object.Kind = finding.TrainJobKind
 	c.managers(patches)
 	for i := range patches {
-		c.patch = i
+		c.current = i
 		c.patchOf(template, &patches[i])
 	}
 	return c.findings
@@ -80,9 +80,8 @@ type checker struct {
 	findings finding.List
 	trail    []crumb // memory for the walks
 
-	// The patch that is being checked is an item of the TrainJob's.
 	patches []trainer.RuntimePatch
-	patch   int
+	current int // the patch that the path and the layer of a finding name
 }
 
 func (c *checker) report(code finding.Code, severity finding.Severity, path fieldpath.Path, help, message string, args ...any) *finding.Finding {
@@ -168,15 +167,15 @@ func (c *checker) patchOf(template *trainer.JobSetTemplateSpec, patch *trainer.R
 	}
 }
 
-// at returns the path to a field of the patch that is being checked.
+// at returns the path to a field of the current patch.
 func (c *checker) at(names ...string) fieldpath.Path {
-	return entryPath(c.patches, c.patch).Append(fieldpath.Fields(names...)...)
+	return entryPath(c.patches, c.current).Append(fieldpath.Fields(names...)...)
 }
 
-// layer is that of the patch that is being checked.
-func (c *checker) layer() engine.Layer { return engine.Manager(c.patches[c.patch].Manager) }
+// layer returns the layer of the current patch.
+func (c *checker) layer() engine.Layer { return engine.Manager(c.patches[c.current].Manager) }
 
-// atJob returns the path to a replicated job of the patch, and to a field of its Pods' spec where one is named.
+// atJob returns the path to a replicated job of the patch, or to the named field of its Pods' spec.
 func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
 	path := c.at("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
 	if len(podField) == 0 {

@@ -32,8 +32,7 @@ type side struct {
 	depth   int // of the struct, in the trail
 }
 
-// path returns the path to a side, and some steps on. Only the struct that leads the walk has items without a key of their own:
-// the patch, or a template alone.
+// path returns the path to a side, and some steps on. Only the patch, or a template alone, shows items by position.
 func (w *walker) path(s side, steps ...fieldpath.Step) fieldpath.Path {
 	path := inTemplate()
 	if s.ofPatch {
@@ -64,7 +63,7 @@ func (w *walker) pathAt(depth int) func() fieldpath.Path {
 	return func() fieldpath.Path { return w.path(side{ofPatch: true, depth: depth}) }
 }
 
-// claim returns what a side claims of a field that it has.
+// claim returns the claim of a side on a field.
 func (w *walker) claim(s side, f *schema.StructField) engine.Claim {
 	return engine.Claim{Layer: w.layerOf(s), Value: s.Value(f).Interface(), Source: w.path(s, fieldpath.Field(f.Name))}
 }
@@ -149,7 +148,7 @@ func (w *walker) duplicate(f *schema.StructField, list side, first, i int, key s
 		"two items of %s have the %s %q", f.Name, f.Type.Key, key).Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
 }
 
-// items are those of a list-map.
+// items holds the items of a list-map.
 type items struct {
 	schema.List
 	first map[string]int // the first item of each key; nil where a search is as fast

@@ -323,9 +323,6 @@ func (t *Type) Members(union int) *Fields {
 	return &t.members[union]
 }
 
-// HoldsMaps reports whether the items of an Atomic reach a map.
-func (t *Type) HoldsMaps() bool { return t != nil && t.maps }
-
 // FieldNames returns the JSON names of the fields of a Go struct type, with inlined structs in place. A union may consist of
 // all of them.
 func FieldNames(t reflect.Type) []string {

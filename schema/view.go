@@ -13,7 +13,7 @@ type View struct {
 	patch  bool
 }
 
-// View returns a View of a struct: one of the patch's Go type if patch is set, and of the template's otherwise. The struct must
+// View returns a View of a struct. Its Go type is the patch's if patch is set, and the template's otherwise. The struct must
 // be addressable. For any other value the View is the zero one.
 func (t *Type) View(of reflect.Value, patch bool) View {
 	if t == nil || t.Kind != Struct || of.Kind() != reflect.Struct || !of.CanAddr() {

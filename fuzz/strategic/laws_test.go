@@ -127,27 +127,33 @@ func (m *merging) dropsAt(path fieldpath.Path) bool {
 	})
 }
 
-// dropsWhole reports whether a patch has a $patch: replace and more in an object that the base lacks. Upstream drops the whole
-// object there, and obeys the directive after a patch that sets a part of the same.
+// dropsWhole reports whether a patch has a $patch: replace and more in an object that the base lacks, and another patch sets a
+// part of the same there. Upstream drops the object, but obeys the directive after the other patch.
 func (m *merging) dropsWhole() bool {
-	var drops func(base, patch any) bool
-	drops = func(base, patch any) bool {
-		o, ok := patch.(object)
-		if !ok {
-			return false
-		}
-		if base == nil && o["$patch"] == "replace" && len(o) > 1 {
+	var drops func(base, patch, other any) bool
+	drops = func(base, patch, other any) bool {
+		whole, _ := patch.(object)
+		part, _ := other.(object)
+		if base == nil && whole["$patch"] == "replace" && len(whole) > 1 && len(part) > 0 {
+			for name, value := range part {
+				if !reflect.DeepEqual(whole[name], value) {
+					return false
+				}
+			}
 			return true
 		}
 		in, _ := base.(object)
-		for name, value := range o {
-			if drops(in[name], value) {
+		for name, value := range whole {
+			if drops(in[name], value, part[name]) {
 				return true
 			}
 		}
 		return false
 	}
-	return slices.ContainsFunc(m.patches, func(patch any) bool { return drops(jsonOf(m.base), jsonOf(patch)) })
+	base := jsonOf(m.base)
+	return slices.ContainsFunc(m.patches, func(patch any) bool {
+		return slices.ContainsFunc(m.patches, func(other any) bool { return drops(base, jsonOf(patch), jsonOf(other)) })
+	})
 }
 
 // replacesList reports whether a patch has $patch: replace as an item of a list, and another patch has the list without an item.
