@@ -107,5 +107,5 @@ demo:
 # Makes the embedded custom resource definitions of the API modules that go.mod names, and rewrites
 # what tests compare with: look at the difference before you commit it.
 generate:
-	go run ./render/admission/generate
+	cd release && go generate .
 	go test ./manifest ./legacy/trainingjob ./render ./cmd/trainweld ./internal/report -update

@@ -1,8 +1,6 @@
 package engine_test
 
 import (
-	"compress/gzip"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +13,16 @@ import (
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/internal/unions"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
 
 // BenchmarkCompile compiles plans. B/held is the memory that a plan keeps, and B/op includes what compiling it leaves behind.
 func BenchmarkCompile(b *testing.B) {
-	definition := unpack(b, "../render/admission/crds/jobsets.json.gz")
+	definition, err := release.Latest().Definition("JobSet")
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, plan := range []struct {
 		of      string
 		compile func() (any, error)
@@ -144,22 +146,4 @@ func linked(b *testing.B, source string) float64 {
 		b.Fatal(err)
 	}
 	return float64(info.Size())
-}
-
-func unpack(b *testing.B, name string) []byte {
-	b.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		b.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return data
 }

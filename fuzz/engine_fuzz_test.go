@@ -2,13 +2,10 @@ package fuzz_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -100,15 +98,7 @@ const manyKinds = `{"type": "object", "properties": {"spec": {"type": "object", 
 // jobSetDefinition is the definition that this module embeds.
 func jobSetDefinition(t testing.TB) []byte {
 	t.Helper()
-	packed, err := os.ReadFile("../render/admission/crds/jobsets.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
+	data, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		t.Fatal(err)
 	}

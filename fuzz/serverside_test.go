@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -18,17 +17,17 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/release"
 )
 
 // This file applies patches as an API server does for server-side apply.
 
 // newServerSide reads the definition that this module embeds.
 var newServerSide = sync.OnceValues(func() (*serverSide, error) {
-	definition, err := os.Open("../render/admission/crds/jobsets.json.gz")
+	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		return nil, err
 	}
-	defer definition.Close()
 	server, err := serverside.New(definition)
 	return &serverSide{server}, err
 })

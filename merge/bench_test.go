@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/internal/turns"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 )
 
 // BenchmarkApply measures one merge, and the search for conflicts in its result, beside the other ways
@@ -30,11 +30,10 @@ import (
 // applies, and, as the floor under all of them, one DeepCopy of the result. All sides take turns within
 // one run, so that a machine that slows down slows all of them, and what counts are the ratios.
 func BenchmarkApply(b *testing.B) {
-	definition, err := os.Open("../render/admission/crds/jobsets.json.gz")
+	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer definition.Close()
 	server, err := serverside.New(definition)
 	if err != nil {
 		b.Fatal(err)

@@ -51,6 +51,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 // override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
 func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
+		Release: opts.Release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
 		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
 	}

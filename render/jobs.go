@@ -8,12 +8,15 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/children"
 )
 
 // JobsOptions configures Jobs. The zero value gives the Jobs as the JobSet controller sends them, without the ids
 // that only a cluster knows.
 type JobsOptions struct {
+	// Release is the release of the Trainer whose JobSet makes the Jobs; nil means the latest one.
+	Release *release.Release
 	// Stored adds the changes of the API server when it creates a Job. It adds the job-name labels of the Pod
 	// template and the JobSet CRD's defaults within Pod templates. It sets one Pod if neither parallelism nor
 	// completions is set. It rounds quantities up to thousandths and removes fields of disabled feature gates.

@@ -46,7 +46,9 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -63,6 +65,8 @@ type Input struct {
 	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
 	// Layers and patches exclude each other, since no version of the Trainer reads both.
 	Layers Layers
+	// Earlier holds fields of earlier releases that these Go types lack. It counts only with the Release that reads them.
+	Earlier legacy.Earlier
 }
 
 // OnConflict selects how to report conflicts between managers.
@@ -90,6 +94,8 @@ const (
 // Options configures JobSet. The zero value rejects conflicts, records no owners and shows the objects as applied. It
 // omits objects that need Secrets or FluxTemplates.
 type Options struct {
+	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
+	Release *release.Release
 	// OnConflict is Fail or Last.
 	OnConflict OnConflict
 	// ForceManagers are managers that win all their conflicts, the first one first. Each decision is a warning, see

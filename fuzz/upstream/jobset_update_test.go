@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
@@ -31,12 +31,11 @@ func TestJobSetUpdates(t *testing.T) {
 	}
 	server.define(filepath.Join(strings.TrimSpace(string(dir)), "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"))
 	server.hooks = newJobSetUpstream(t).hooks
-	packed, err := os.Open("../../render/admission/crds/jobsets.json.gz")
+	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer packed.Close()
-	applier, err := serverside.New(packed)
+	applier, err := serverside.New(definition)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,16 +4,14 @@
 // their custom resource definition. Package admission uses it for a second apply of a JobSet. Tests and benchmarks compare
 // package merge with it.
 //
-//	server, err := serverside.New(packedDefinition)
+//	server, err := serverside.New(definition)
 //	live, err := server.Typed(map[string]any{"spec": spec})
 //	live, owners, err := server.Apply(live, config, owners, "kueue")
 package serverside
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,10 +36,9 @@ type Server struct {
 	converter managedfields.TypeConverter
 }
 
-// New reads JobSet's definition in the form that package admission embeds: packed JSON. A test in that package compares it
-// with JobSet's own definition.
-func New(packed io.Reader) (*Server, error) {
-	schema, err := schemaIn(packed)
+// New reads JobSet's definition as JSON, as package release holds it.
+func New(definition []byte) (*Server, error) {
+	schema, err := schemaIn(definition)
 	if err != nil {
 		return nil, fmt.Errorf("read the definition of JobSet: %w", err)
 	}
@@ -67,12 +64,8 @@ func Of(version fieldpath.APIVersion, kind string, converter managedfields.TypeC
 	return &Server{version: version, kind: kind, updater: builder.BuildUpdater(), converter: converter}
 }
 
-func schemaIn(packed io.Reader) (*spec.Schema, error) {
-	unpacked, err := gzip.NewReader(packed)
-	if err != nil {
-		return nil, err
-	}
-	var definition struct {
+func schemaIn(definition []byte) (*spec.Schema, error) {
+	var crd struct {
 		Spec struct {
 			Versions []struct {
 				Schema struct {
@@ -81,13 +74,13 @@ func schemaIn(packed io.Reader) (*spec.Schema, error) {
 			} `json:"versions"`
 		} `json:"spec"`
 	}
-	if err := json.NewDecoder(unpacked).Decode(&definition); err != nil {
+	if err := json.Unmarshal(definition, &crd); err != nil {
 		return nil, err
 	}
-	if n := len(definition.Spec.Versions); n != 1 {
+	if n := len(crd.Spec.Versions); n != 1 {
 		return nil, fmt.Errorf("the definition has %d versions, want one", n)
 	}
-	return &definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
+	return &crd.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
 // Typed returns an object with the given fields, by their JSON encoding, as a manager applies it. It returns an error for

@@ -14,10 +14,13 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Flags are the flags that select the input.
 type Flags struct {
+	// Release is the release that --trainer-version names; nil without the flag.
+	Release                  *release.Release
 	Files, Runtimes, Patches []string
 	Recursive                bool
 	Namespace                string

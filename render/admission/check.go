@@ -12,12 +12,16 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
 // Input is a TrainJob with its runtime, further patches and the settings for their check.
 type Input struct {
+	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
+	Release *release.Release
 	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
 	// change it.
 	TrainJob map[string]any
@@ -29,6 +33,8 @@ type Input struct {
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
 	// today's API. See render.Input.
 	Layers render.Layers
+	// Earlier holds fields of earlier releases, see render.Input.
+	Earlier legacy.Earlier
 	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
 	// OnConflict selects how to report conflicts between managers.
@@ -226,11 +232,11 @@ func leftAlone(out *render.Output, code finding.Code) bool {
 
 // renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
-	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers}
+	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
 }
 
 func (c *checker) options(owners bool) render.Options {
-	return render.Options{OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
+	return render.Options{Release: c.in.Release, OnConflict: c.in.OnConflict, ForceManagers: c.in.ForceManagers, Owners: owners}
 }
 
 // merge merges the patches, or the layers, over the runtime's template. It returns an error for both in one TrainJob,

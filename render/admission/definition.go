@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"compress/gzip"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -14,10 +12,9 @@ import (
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
-)
 
-//go:embed crds/*.json.gz
-var crds embed.FS
+	"github.com/trainweld/trainweld/release"
+)
 
 // definition is a compiled custom resource definition.
 type definition struct {
@@ -30,25 +27,29 @@ type definition struct {
 
 // Each definition compiles on first use. That takes a tenth of a second, and most runs need two of the four.
 var (
-	trainJobs               = sync.OnceValue(func() *definition { return load("trainjobs") })
-	trainingRuntimes        = sync.OnceValue(func() *definition { return load("trainingruntimes") })
-	clusterTrainingRuntimes = sync.OnceValue(func() *definition { return load("clustertrainingruntimes") })
-	jobSets                 = sync.OnceValue(func() *definition { return load("jobsets") })
+	trainJobs               = sync.OnceValue(func() *definition { return load("TrainJob") })
+	trainingRuntimes        = sync.OnceValue(func() *definition { return load("TrainingRuntime") })
+	clusterTrainingRuntimes = sync.OnceValue(func() *definition { return load("ClusterTrainingRuntime") })
+	jobSets                 = sync.OnceValue(func() *definition { return load("JobSet") })
 )
 
 // load compiles an embedded definition as an API server does on its creation (apiextensions-apiserver v0.36.3
 // pkg/apiserver). A test covers all embedded definitions, so a failure means a broken build and panics.
-func load(plural string) *definition {
-	d, err := compile(plural)
+func load(kind string) *definition {
+	d, err := compile(kind)
 	if err != nil {
-		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", plural, err))
+		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", kind, err))
 	}
 	return d
 }
 
-func compile(plural string) (*definition, error) {
-	crd, err := embedded(plural)
+func compile(kind string) (*definition, error) {
+	text, err := release.Latest().Definition(kind)
 	if err != nil {
+		return nil, err
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(text, crd); err != nil {
 		return nil, err
 	}
 	version := crd.Spec.Versions[0]
@@ -75,24 +76,6 @@ func compile(plural string) (*definition, error) {
 		validator:  validator,
 		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
 	}, nil
-}
-
-// embedded reads a definition that `make generate` wrote.
-func embedded(plural string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	file, err := crds.Open("crds/" + plural + ".json.gz")
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, err
-	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.NewDecoder(unpacked).Decode(crd); err != nil {
-		return nil, err
-	}
-	return crd, nil
 }
 
 // definitionOf returns the definition of a kind of this package, or nil for other kinds.

@@ -17,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/serverside"
+	"github.com/trainweld/trainweld/release"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
@@ -35,11 +36,10 @@ func createJobSet(applied map[string]any, namespace string, found *findings) *ob
 
 // jobSetServer applies JobSets. Its methods only read it, since concurrent checks share it.
 var jobSetServer = sync.OnceValue(func() *serverside.Server {
-	definition, err := crds.Open("crds/jobsets.json.gz")
+	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		panic(fmt.Sprintf("admission: %v", err))
 	}
-	defer definition.Close()
 	server, err := serverside.New(definition)
 	if err != nil {
 		panic(fmt.Sprintf("admission: %v", err))

@@ -31,7 +31,9 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 )
 
 const (
@@ -51,6 +53,10 @@ const (
 
 // Input is the input of the policies.
 type Input struct {
+	// Release is the release of the Trainer; nil means the latest one.
+	Release *release.Release
+	// Earlier holds fields of earlier releases.
+	Earlier legacy.Earlier
 	// TrainJob is the job. The policies do not change it.
 	TrainJob *trainer.TrainJob
 	// Runtime is the runtime's spec with the policies. They do not change it.
@@ -103,6 +109,7 @@ type PodSet struct {
 
 // fill replaces nil objects with empty ones.
 func (in *Input) fill() {
+	in.Release = in.Release.Or()
 	if in.TrainJob == nil {
 		in.TrainJob = &trainer.TrainJob{}
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
@@ -34,6 +35,7 @@ const maxJobs = 100_000
 
 // Options configures the children. Its fields are the fields of render.JobsOptions.
 type Options struct {
+	Release         *release.Release
 	Stored          bool
 	JobSetUID       types.UID
 	JobUID          func(job string) types.UID

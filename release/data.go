@@ -1,0 +1,50 @@
+package release
+
+import (
+	"archive/zip"
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+)
+
+//go:generate go run ./generate
+
+// Each archive holds the definitions of a release as JSON without descriptions, and its stock runtimes as a List.
+//
+//go:embed data/*.zip
+var data embed.FS
+
+// The kinds with a definition, by the plural that names the file.
+var plurals = map[string]string{
+	"TrainJob": "trainjobs", "TrainingRuntime": "trainingruntimes", "ClusterTrainingRuntime": "clustertrainingruntimes", "JobSet": "jobsets",
+}
+
+// Definition returns the CustomResourceDefinition of a kind as JSON: of TrainJob, TrainingRuntime, ClusterTrainingRuntime or
+// JobSet. It returns an error for another kind, and for a release whose Schema or JobSetSchema names no known version.
+func (r *Release) Definition(kind string) ([]byte, error) {
+	version := r.Or().Schema
+	if kind == "JobSet" {
+		version = r.Or().JobSetSchema
+	}
+	plural, ok := plurals[kind]
+	if !ok {
+		return nil, fmt.Errorf("the Trainer's releases define no kind %q", kind)
+	}
+	return read(version, plural+".json")
+}
+
+// Runtimes returns the stock runtimes of the release: a List of ClusterTrainingRuntimes, as JSON.
+func (r *Release) Runtimes() ([]byte, error) { return read(r.Or().Stock, "runtimes.json") }
+
+func read(version, file string) ([]byte, error) {
+	packed, err := data.ReadFile("data/" + version + ".zip")
+	if err != nil {
+		return nil, fmt.Errorf("there are no definitions of Trainer %s", version)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("the definitions of Trainer %s: %w", version, err)
+	}
+	return fs.ReadFile(archive, file)
+}

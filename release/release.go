@@ -1,0 +1,211 @@
+// Package release says how each release of Kubeflow Trainer behaves, as data.
+//
+//	r, err := release.Parse("2.2") // or 2.2.1
+//	if err != nil {
+//		return err // names the known ones
+//	}
+//	fmt.Println(r.Version, r.JobSetVersion, r.MergeRoot)
+//
+// A Release is a small value. Each of its fields is named for one behaviour, and the code of that behaviour reads it. No code
+// compares versions. Besides, a release has custom resource definitions and stock runtimes (Definition, Runtimes), and a set
+// of the rules that its webhooks have (Rules).
+//
+// Switches lists the fields one by one, with the release in which each turned, the reason and a link. Turn them one after the
+// other to get from one release to another:
+//
+//	for _, s := range release.Switches() {
+//		s.Turn(&now, then)
+//	}
+//
+// The facts come from the sources of the releases: the Trainer's tags and those of the JobSet that each installs.
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Release is the behaviour of one release of the Trainer, with the JobSet that it installs. A caller may change a copy.
+type Release struct {
+	// Name is the minor version, such as 2.3. Version is the full one of the Trainer, and JobSetVersion that of the JobSet
+	// that the release installs.
+	Name, Version, JobSetVersion string
+	// Schema, JobSetSchema and Stock are the versions whose definitions and stock runtimes the release has.
+	Schema, JobSetSchema, Stock string
+	// Rules are the rules of the webhooks.
+	Rules Rules
+
+	// Overrides is the field of a TrainJob that changes the runtime's template.
+	Overrides Overrides
+	// MergeRoot is the type of the objects over which its items merge.
+	MergeRoot MergeRoot
+	// Resources says what spec.trainer.resourcesPerNode does with the resources of the runtime's container.
+	Resources Resources
+	// GangRequests says which resources a gang's minResources count.
+	GangRequests GangRequests
+	// MPINodeTrainer lets MPI's job called node take resourcesPerNode and spec.trainer.env if the launcher counts as a node.
+	MPINodeTrainer bool
+	// MPISlots says how many processes a node runs if nobody sets a number above one.
+	MPISlots MPISlots
+	// SSHModes gives the files of MPI's keys modes of their own.
+	SSHModes bool
+	// Endpoints says which replicas of a job an MPI hostfile lists.
+	Endpoints Endpoints
+	// NProc says how PET_NPROC_PER_NODE comes about.
+	NProc NProc
+	// TorchTune is the release whose recipes and models of torchtune apply.
+	TorchTune TorchTune
+	// Flux is the release whose installation of Flux applies.
+	Flux Flux
+	// SecondTrainer says whose parallelism a second job with the trainer's label gets.
+	SecondTrainer SecondTrainer
+	// RuntimeRead says when the controller reads the runtime of a TrainJob.
+	RuntimeRead RuntimeRead
+	// ManagedBy makes the controller leave a TrainJob of another manager alone.
+	ManagedBy bool
+	// JobSet is the behaviour of the JobSet controller.
+	JobSet JobSet
+}
+
+// JobSet is the behaviour of a JobSet controller, as far as its definition does not say it.
+type JobSet struct {
+	// GroupLabels puts the uid and the group of its JobSet on each Job and Pod.
+	GroupLabels bool
+	// PriorityLabel says which Pods carry the label of their priority.
+	PriorityLabel PriorityLabel
+}
+
+// The values of the fields of a Release. Their words are stable: reports and the conformance suite show them.
+type (
+	Overrides     string
+	MergeRoot     string
+	Resources     string
+	GangRequests  string
+	MPISlots      string
+	Endpoints     string
+	NProc         string
+	TorchTune     string
+	Flux          string
+	SecondTrainer string
+	RuntimeRead   string
+	PriorityLabel string
+)
+
+const (
+	PodSpecOverrides     Overrides = "podSpecOverrides"
+	PodTemplateOverrides Overrides = "podTemplateOverrides"
+	RuntimePatches       Overrides = "runtimePatches"
+
+	PodSpecRoot     MergeRoot = "PodSpec"
+	PodTemplateRoot MergeRoot = "PodTemplateSpec"
+	JobTemplateRoot MergeRoot = "JobTemplateSpec" // of each job that a patch names
+	JobSetRoot      MergeRoot = "JobSetSpec"
+
+	ReplaceResources Resources = "replace"
+	MergeResources   Resources = "merge"
+
+	// RuntimeRequests ignores resourcesPerNode, TrainerRequests counts its requests alone, and MergedRequests counts what
+	// the Pods request.
+	RuntimeRequests GangRequests = "runtime"
+	TrainerRequests GangRequests = "trainer"
+	MergedRequests  GangRequests = "merged"
+
+	SlotsAsSet MPISlots = "as set"
+	SlotsOfGPU MPISlots = "GPUs"
+
+	FirstReplica Endpoints = "first"
+	AllReplicas  Endpoints = "all"
+
+	// NProcOfTrainer counts devices of spec.trainer.resourcesPerNode only; NProcOfNode those of the node, wherever they are set.
+	NProcOfTrainer NProc = "trainer"
+	NProcOfNode    NProc = "node"
+
+	TorchTune20 TorchTune = "2.0"
+	TorchTune21 TorchTune = "2.1"
+	TorchTune23 TorchTune = "2.3"
+
+	Flux22 Flux = "2.2"
+	Flux23 Flux = "2.3"
+
+	FirstTrainerCounts SecondTrainer = "first"
+	OwnCounts          SecondTrainer = "own"
+
+	LiveRuntime     RuntimeRead = "live"
+	RuntimeSnapshot RuntimeRead = "snapshot"
+
+	ExclusivePriority PriorityLabel = "exclusive placement"
+	EveryPriority     PriorityLabel = "every priority"
+)
+
+// releases are the known releases, the oldest first. The last one is the default.
+var releases = []Release{
+	{
+		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "2.0.1", Stock: "2.0.1", Rules: Rules{PatchedJobsExist, PatchedOnce},
+		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
+		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, Flux: Flux22,
+		SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
+		JobSet: JobSet{PriorityLabel: ExclusivePriority},
+	},
+	{
+		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "2.1.0", Stock: "2.1.0", Rules: Rules{PatchedJobsExist},
+		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, Flux: Flux22,
+		SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
+		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
+	},
+	{
+		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "2.2.1", Stock: "2.2.1", Rules: Rules{PatchedJobsExist},
+		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, Flux: Flux22,
+		SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
+		JobSet: JobSet{GroupLabels: true, PriorityLabel: EveryPriority},
+	},
+	{
+		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "2.3.0", Stock: "2.3.0", Rules: Rules{},
+		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, Flux: Flux23,
+		SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, ManagedBy: true,
+		JobSet: JobSet{GroupLabels: true, PriorityLabel: EveryPriority},
+	},
+}
+
+// Latest returns the release that applies unless a caller names another one. A change to the value does not affect others.
+func Latest() *Release {
+	r := releases[len(releases)-1]
+	return &r
+}
+
+// Known returns copies of all releases, the oldest first.
+func Known() []Release { return slices.Clone(releases) }
+
+// Or returns the release, or the latest one for nil.
+func (r *Release) Or() *Release {
+	if r == nil {
+		return Latest()
+	}
+	return r
+}
+
+// Parse returns the release of a minor version such as 2.2, or of a full one such as 2.2.1, with or without a leading v. The
+// error names the known ones. The main branch, next, is an error of its own: it has no release to take definitions from.
+func Parse(version string) (*Release, error) {
+	bare := strings.TrimPrefix(version, "v")
+	var known []string
+	for _, r := range releases {
+		if bare == r.Name || bare == r.Version {
+			return &r, nil
+		}
+		known = append(known, fmt.Sprintf("%s (%s)", r.Name, r.Version))
+	}
+	list := strings.Join(known, ", ")
+	if version == "next" {
+		return nil, fmt.Errorf("next is the main branch of the Trainer, which no module proxy serves; the known releases are %s", list)
+	}
+	return nil, fmt.Errorf("%q is not a known release of the Trainer: %s", version, list)
+}
+
+// Index returns the place of a release among the known ones, counted from the oldest, or -1 for an unknown one.
+func (r *Release) Index() int {
+	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Version })
+}

@@ -1,0 +1,171 @@
+package release_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/release"
+)
+
+// TestParse wants short and full versions to name a release, and an unknown one to be refused with the known ones.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{"2.0": "2.0.1", "v2.1": "2.1.0", "2.2.1": "2.2.1", "v2.3.0": "2.3.0"} {
+		if r, err := release.Parse(text); err != nil || r.Version != want {
+			t.Errorf("%s: got %v, %v, want %s", text, r, err, want)
+		}
+	}
+	for _, text := range []string{"", "2", "2.4", "2.2.9", "next", "latest"} {
+		r, err := release.Parse(text)
+		if err == nil {
+			t.Errorf("%q is read as %s", text, r.Version)
+			continue
+		}
+		for _, known := range release.Known() {
+			if !strings.Contains(err.Error(), known.Name+" ("+known.Version+")") {
+				t.Errorf("%q: %q does not name %s", text, err, known.Version)
+			}
+		}
+	}
+}
+
+// TestSwitches wants the switches, turned one by one, to lead from each release to each other one, and each turn to change
+// something in the release that it names.
+func TestSwitches(t *testing.T) {
+	known := release.Known()
+	for _, from := range known {
+		for _, to := range known {
+			now := from
+			for _, s := range release.Switches() {
+				s.Turn(&now, &to)
+			}
+			now.Name, now.Version, now.JobSetVersion = to.Name, to.Version, to.JobSetVersion
+			if !reflect.DeepEqual(now, to) {
+				t.Errorf("the switches from %s to %s end in %+v, want %+v", from.Name, to.Name, now, to)
+			}
+		}
+	}
+	var ids []string
+	for _, s := range release.Switches() {
+		if slices.Contains(ids, s.ID) {
+			t.Errorf("two switches are called %s", s.ID)
+		}
+		ids = append(ids, s.ID)
+		turned := map[string]bool{}
+		for _, turn := range s.Turns {
+			turned[turn.In] = true
+		}
+		for i := range known[1:] {
+			now := known[i]
+			if differs := s.Turn(&now, &known[i+1]); differs != turned[known[i+1].Name] {
+				t.Errorf("%s turns in %s: %t, and its table says %t", s.ID, known[i+1].Name, differs, turned[known[i+1].Name])
+			}
+		}
+	}
+}
+
+// TestSince wants the release that brought a behaviour.
+func TestSince(t *testing.T) {
+	at := slices.IndexFunc(release.Switches(), func(s release.Switch) bool { return s.ID == "gang-requests" })
+	s := release.Switches()[at]
+	for in, want := range map[string]string{"2.0": "", "2.1": "", "2.2": "2.2", "2.3": "2.3"} {
+		r, err := release.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn, _ := s.Since(r); turn.In != want {
+			t.Errorf("%s: since %q, want %q", in, turn.In, want)
+		}
+	}
+}
+
+// TestData wants each release to have its definitions and its runtimes.
+func TestData(t *testing.T) {
+	for _, r := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"} {
+			text, err := r.Definition(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var crd struct {
+				Spec struct{ Names struct{ Kind string } }
+			}
+			if err := json.Unmarshal(text, &crd); err != nil || crd.Spec.Names.Kind != kind {
+				t.Errorf("%s: the definition of %s is one of %q: %v", r.Name, kind, crd.Spec.Names.Kind, err)
+			}
+		}
+		text, err := r.Runtimes()
+		if err != nil || !strings.Contains(string(text), `"torch-distributed"`) {
+			t.Errorf("%s has no stock runtime torch-distributed: %v", r.Name, err)
+		}
+		if _, err := r.Definition("Pod"); err == nil {
+			t.Errorf("%s defines a Pod", r.Name)
+		}
+	}
+	unknown := release.Release{Schema: "1.0.0"}
+	if _, err := unknown.Definition("TrainJob"); err == nil || !strings.Contains(err.Error(), "1.0.0") {
+		t.Errorf("a release without definitions has some: %v", err)
+	}
+	if (*release.Release)(nil).Or().Version != release.Latest().Version {
+		t.Error("no release is not the latest one")
+	}
+}
+
+// TestDefinitionsAreTheShippedOnes wants the definitions of the latest release to say what its modules ship: the same names,
+// scope, subresources and schemas, but for descriptions.
+func TestDefinitionsAreTheShippedOnes(t *testing.T) {
+	for kind, shipped := range map[string]struct{ module, file string }{
+		"TrainJob":               {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
+		"TrainingRuntime":        {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"},
+		"ClusterTrainingRuntime": {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"},
+		"JobSet":                 {"sigs.k8s.io/jobset", "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
+	} {
+		text, err := os.ReadFile(filepath.Join(testenv.ModuleDir(t, shipped.module), shipped.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		for _, version := range want.Spec.Versions {
+			dropDescriptions(version.Schema.OpenAPIV3Schema)
+		}
+		text, err = release.Latest().Definition(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
+			t.Errorf("run go generate ./release (-shipped +embedded):\n%s", diff)
+		}
+	}
+}
+
+func dropDescriptions(s *apiextensionsv1.JSONSchemaProps) {
+	if s == nil {
+		return
+	}
+	s.Description = ""
+	for name, property := range s.Properties {
+		dropDescriptions(&property)
+		s.Properties[name] = property
+	}
+	if s.Items != nil {
+		dropDescriptions(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		dropDescriptions(s.AdditionalProperties.Schema)
+	}
+}

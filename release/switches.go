@@ -1,0 +1,145 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Switch is one behaviour that differs between releases: a field of Release, the definitions, the rules or the stock runtimes.
+type Switch struct {
+	// ID is a short stable name, such as resources.
+	ID string
+	// Title says what the behaviour decides, such as "what spec.trainer.resourcesPerNode does".
+	Title string
+	// Turns are the changes, the oldest first.
+	Turns []Turn
+
+	value func(*Release) string
+	turn  func(r, to *Release)
+}
+
+// Turn is a change of a behaviour in a release.
+type Turn struct {
+	// In is the minor version of the release.
+	In string
+	// Why is a sentence on what the release does since then, without a full stop.
+	Why string
+	// Link is the change in the Trainer or in JobSet. It is empty where the definitions of a release are the source.
+	Link string
+}
+
+// Value returns what a release does, in a few words.
+func (s Switch) Value(r *Release) string { return s.value(r.Or()) }
+
+// Turn gives r the behaviour of another release, and reports whether that changes r.
+func (s Switch) Turn(r, to *Release) bool {
+	before := s.value(r)
+	s.turn(r, to)
+	return s.value(r) != before
+}
+
+// Since returns the turn that brought the behaviour of r, or false if the oldest known release has it.
+func (s Switch) Since(r *Release) (Turn, bool) {
+	at := r.Or().Index()
+	for _, t := range slices.Backward(s.Turns) {
+		if in, err := Parse(t.In); err == nil && in.Index() <= at {
+			return t, true
+		}
+	}
+	return Turn{}, false
+}
+
+// Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering
+// sees.
+func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behaviours()) }
+
+// shipped are the switches of what a release ships.
+func shipped() []Switch {
+	return []Switch{
+		of("definitions", "which fields a TrainJob and a runtime have", func(r *Release) *string { return &r.Schema },
+			Turn{"2.1", "spec.podTemplateOverrides replaces spec.podSpecOverrides", trainer(2785)},
+			Turn{"2.2", "spec.runtimePatches replaces spec.podTemplateOverrides, spec.labels and spec.annotations; numProcPerNode is an integer", trainer(3309)},
+			Turn{"2.3", "patches may set terminationGracePeriodSeconds, and a torch policy may name targets of its variables", trainer(3324)}),
+		of("jobset-definition", "which fields a JobSet has", func(r *Release) *string { return &r.JobSetSchema },
+			Turn{"2.1", "JobSet 0.10 has groupName, and several items of dependsOn", ""},
+			Turn{"2.2", "JobSet 0.11 has volumeClaimPolicies", ""},
+			Turn{"2.3", "JobSet 0.12 merges replicatedJobs by name", jobSet(1185)}),
+		of("stock", "which runtimes the release installs", func(r *Release) *string { return &r.Stock },
+			Turn{"2.1", "the stock runtimes of Trainer 2.1 apply", ""},
+			Turn{"2.2", "the stock runtimes of Trainer 2.2 apply", ""},
+			Turn{"2.3", "the stock runtimes of Trainer 2.3 apply", ""}),
+	}
+}
+
+// behaviours are the switches of the fields of Release.
+func behaviours() []Switch {
+	return []Switch{
+		of("overrides", "which field of a TrainJob changes the runtime's template", func(r *Release) *Overrides { return &r.Overrides },
+			Turn{"2.1", "the controller reads spec.podTemplateOverrides", trainer(2785)},
+			Turn{"2.2", "the controller reads spec.runtimePatches", trainer(3309)}),
+		of("merge-root", "over which object patches merge", func(r *Release) *MergeRoot { return &r.MergeRoot },
+			Turn{"2.1", "overrides merge into the Pod template, with its labels and annotations", trainer(2785)},
+			Turn{"2.2", "patches merge into the template of each job that they name", trainer(3309)},
+			Turn{"2.3", "patches merge into the whole JobSet: a job that the runtime lacks is added", jobSet(1185)}),
+		of("resources", "what spec.trainer.resourcesPerNode does", func(r *Release) *Resources { return &r.Resources },
+			Turn{"2.3", "resourcesPerNode merges into the runtime's resources by key, and only under an mlPolicy; it replaced them all before", trainer(3602)}),
+		of("gang-requests", "which requests a gang's minResources count", func(r *Release) *GangRequests { return &r.GangRequests },
+			Turn{"2.2", "minResources count the requests of resourcesPerNode alone", trainer(2982)},
+			Turn{"2.3", "minResources count the merged requests", trainer(3602)}),
+		of("mpi-node-trainer", "whether MPI's job node takes resourcesPerNode and env", func(r *Release) *bool { return &r.MPINodeTrainer },
+			Turn{"2.1", "if the launcher is a node, the job node takes resourcesPerNode and spec.trainer.env as well", trainer(2653)}),
+		of("mpi-slots", "how many processes MPI runs on a node by default", func(r *Release) *MPISlots { return &r.MPISlots },
+			Turn{"2.1", "a number of one in the runtime means one process for each GPU", ""}),
+		of("ssh-modes", "whether MPI's keys have modes of their own", func(r *Release) *bool { return &r.SSHModes },
+			Turn{"2.3", "the volume of MPI's keys has the mode 0400, and modes for each key", trainer(3649)}),
+		of("endpoints", "which replicas an MPI hostfile lists", func(r *Release) *Endpoints { return &r.Endpoints },
+			Turn{"2.3", "the hostfile lists all replicas of a job", trainer(3539)}),
+		of("nproc", "which devices PET_NPROC_PER_NODE counts", func(r *Release) *NProc { return &r.NProc },
+			Turn{"2.1", "auto counts the devices of the node, wherever they are set; before, those of resourcesPerNode only", ""}),
+		of("torchtune", "which recipes of torchtune there are", func(r *Release) *TorchTune { return &r.TorchTune },
+			Turn{"2.1", "torchtune has recipes for LoRA, QLoRA and DoRA, and other models", trainer(2832)},
+			Turn{"2.3", "an argument decides about LoRA only with the value True", trainer(3302)}),
+		of("flux", "how Flux is installed", func(r *Release) *Flux { return &r.Flux },
+			Turn{"2.3", "Flux has /dev/shm in memory, and its resources include GPUs", trainer(3325)}),
+		of("second-trainer", "whose parallelism a second job with the trainer's label gets", func(r *Release) *SecondTrainer { return &r.SecondTrainer },
+			Turn{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
+		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
+			Turn{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
+		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
+			Turn{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
+		of("group-labels", "whether Jobs and Pods carry the group of their JobSet", func(r *Release) *bool { return &r.JobSet.GroupLabels },
+			Turn{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", ""}),
+		of("priority-label", "which Pods carry the label of their priority", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },
+			Turn{"2.2", "every Pod with a priority carries its label", ""}),
+	}
+}
+
+// of makes the switch of a field.
+func of[T ~string | ~bool](id, title string, field func(*Release) *T, turns ...Turn) Switch {
+	return Switch{
+		ID: id, Title: title, Turns: turns,
+		value: func(r *Release) string {
+			if v, ok := any(*field(r)).(bool); ok {
+				return yes(v)
+			}
+			return fmt.Sprint(*field(r))
+		},
+		turn: func(r, to *Release) { *field(r) = *field(to) },
+	}
+}
+
+func yes(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
+}
+
+func trainer(pull int) string {
+	return "https://github.com/kubeflow/trainer/pull/" + strconv.Itoa(pull)
+}
+
+func jobSet(pull int) string {
+	return "https://github.com/kubernetes-sigs/jobset/pull/" + strconv.Itoa(pull)
+}
