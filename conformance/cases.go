@@ -33,6 +33,9 @@ type testCase struct {
 type result struct {
 	Refused bool
 	Items   []any
+	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
+	// nothing about them has none.
+	Owners []owned
 }
 
 // In an archive, NAME/input.yaml has the runtime and the TrainJob. NAME/2.0,2.1.json has the List of these releases, and
@@ -41,6 +44,7 @@ const (
 	inputFile = "input.yaml"
 	refused   = ".refused"
 	accepted  = ".json"
+	owners    = ".owners"
 )
 
 // read reads all archives of a folder, in the order of their names.
@@ -78,7 +82,8 @@ func readArchive(file string) (*behaviour, error) {
 			b.cases = append(b.cases, &testCase{name: name, want: map[string]result{}})
 		}
 		c := b.cases[at]
-		releases, ext := strings.TrimSuffix(part, path.Ext(part)), path.Ext(part)
+		ext := path.Ext(part)
+		releases := strings.Split(strings.TrimSuffix(part, ext), ",")
 		var want result
 		switch {
 		case part == inputFile:
@@ -90,10 +95,20 @@ func readArchive(file string) (*behaviour, error) {
 			if want.Items, err = items(f.Data); err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
+		case ext == owners:
+			if err := json.Unmarshal(f.Data, &want.Owners); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			for _, r := range releases { // it follows the objects
+				of := c.want[r]
+				of.Owners = want.Owners
+				c.want[r] = of
+			}
+			continue
 		default:
-			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused)
+			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused, owners)
 		}
-		for _, r := range strings.Split(releases, ",") {
+		for _, r := range releases {
 			c.want[r] = want
 		}
 	}
@@ -120,8 +135,8 @@ func items(text []byte) ([]any, error) {
 	return list.Items, nil
 }
 
-// list returns the input as a List.
-func (c *testCase) list() ([]byte, error) {
+// objects returns the objects of the input.
+func (c *testCase) objects() ([]any, error) {
 	var all []any
 	for document := range bytes.SplitSeq(append([]byte("\n"), c.input...), []byte("\n---\n")) {
 		var item any
@@ -135,7 +150,7 @@ func (c *testCase) list() ([]byte, error) {
 	if len(all) == 0 {
 		return nil, errors.New("the input has no objects")
 	}
-	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": all})
+	return all, nil
 }
 
 // write writes the archive. Releases with one result share a file.
@@ -146,36 +161,52 @@ func (b *behaviour) write() error {
 	}
 	for _, c := range b.cases {
 		add(c.name+"/"+inputFile, c.input)
-		var texts []string
-		of := map[string][]string{}
-		for _, r := range sortedReleases(c.want) {
-			text, err := c.want[r].text()
-			if err != nil {
-				return fmt.Errorf("%s/%s: %w", b.name, c.name, err)
+		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners} {
+			var files []string
+			of := map[string][]string{}
+			for _, r := range sortedReleases(c.want) {
+				text, ext, err := part(c.want[r])
+				if err != nil {
+					return fmt.Errorf("%s/%s: %w", b.name, c.name, err)
+				}
+				if ext == "" {
+					continue
+				}
+				file := ext + "\n" + text
+				if of[file] == nil {
+					files = append(files, file)
+				}
+				of[file] = append(of[file], r)
 			}
-			if of[text] == nil {
-				texts = append(texts, text)
+			for _, file := range files {
+				ext, text, _ := strings.Cut(file, "\n")
+				add(c.name+"/"+strings.Join(of[file], ",")+ext, []byte(text))
 			}
-			of[text] = append(of[text], r)
-		}
-		for _, text := range texts {
-			ext := accepted
-			if text == "" {
-				ext = refused
-			}
-			add(c.name+"/"+strings.Join(of[text], ",")+ext, []byte(text))
 		}
 	}
 	return os.WriteFile(b.file, txtar.Format(archive), 0o666)
 }
 
-// text returns the List of a result, or "" for a refusal.
-func (r result) text() (string, error) {
+// text returns the List of a result, or no text for a refusal, with the extension of its file.
+func (r result) text() (text, ext string, err error) {
 	if r.Refused {
-		return "", nil
+		return "", refused, nil
 	}
-	text, err := json.MarshalIndent(map[string]any{"apiVersion": "v1", "kind": "List", "items": r.Items}, "", " ")
-	return string(text) + "\n", err
+	list, err := json.MarshalIndent(listOf(r.Items), "", " ")
+	return string(list) + "\n", accepted, err
+}
+
+// owners returns the owners of a result, with the extension of their file; it is empty without owners.
+func (r result) owners() (text, ext string, err error) {
+	if len(r.Owners) == 0 {
+		return "", "", nil
+	}
+	list, err := json.MarshalIndent(r.Owners, "", " ")
+	return string(list) + "\n", owners, err
+}
+
+func listOf(items []any) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
 }
 
 func sortedReleases(want map[string]result) []string {
