@@ -208,5 +208,5 @@ func Parse(version string) (*Release, error) {
 
 // Index returns the place of a release among the known ones, counted from the oldest, or -1 for an unknown one.
 func (r *Release) Index() int {
-	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Version })
+	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Or().Version })
 }

@@ -30,12 +30,20 @@ type Turn struct {
 }
 
 // Value returns what a release does, in a few words.
-func (s Switch) Value(r *Release) string { return s.value(r.Or()) }
+func (s Switch) Value(r *Release) string {
+	if s.value == nil {
+		return ""
+	}
+	return s.value(r.Or())
+}
 
 // Turn gives r the behaviour of another release, and reports whether that changes r.
 func (s Switch) Turn(r, to *Release) bool {
+	if s.value == nil || r == nil {
+		return false
+	}
 	before := s.value(r)
-	s.turn(r, to)
+	s.turn(r, to.Or())
 	return s.value(r) != before
 }
 
