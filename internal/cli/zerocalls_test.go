@@ -75,7 +75,7 @@ var exported = []struct {
 		new(merge.PatchError),
 	}},
 	{folder: "render", all: []any{
-		render.Conflicts, render.DefaultJobSet, render.DefaultPatches,
+		render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
 		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
