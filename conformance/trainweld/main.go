@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -105,7 +104,13 @@ func admit(ctx context.Context, r *release.Release, documents []*manifest.Docume
 
 // refusals returns the errors that the cluster has as well: not those of a later stage, and not the ones that are stricter here.
 func refusals(found finding.List) finding.List {
-	return slices.DeleteFunc(slices.Clone(found), func(f finding.Finding) bool { return f.Severity < finding.Error || f.Stricter() })
+	var errs finding.List
+	for _, f := range found {
+		if f.Severity >= finding.Error && !f.Stricter() {
+			errs = append(errs, f)
+		}
+	}
+	return errs
 }
 
 // objects returns the rendered objects. The JobSet carries the owners of its patches.
