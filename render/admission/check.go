@@ -208,7 +208,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
-		if f.Severity == finding.Error && leftAlone(c.output, f.Code) {
+		if f.Severity == finding.Error && c.leftAlone(c.output, f.Code) {
 			f.Severity = finding.Warning
 		}
 		c.add(f)
@@ -234,8 +234,8 @@ var (
 
 // leftAlone reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
-func leftAlone(out *render.Output, code finding.Code) bool {
-	if slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
+	if c.job.release.ManagedBy && slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
