@@ -126,6 +126,13 @@ func TestPaths(t *testing.T) {
 // TestDeepCopy changes a copy through and through.
 func TestDeepCopy(t *testing.T) {
 	o, want := example(), example()
+	for _, each := range []*legacy.Overrides{o, want} {
+		name := "of 2.0"
+		each.PodSpecOverrides = []legacy.PodSpecOverride{{
+			TargetJobs: []legacy.TargetJob{{Name: "node"}}, ServiceAccountName: &name,
+			Tolerations: []corev1.Toleration{{Key: "k"}}, Containers: []legacy.ContainerOverride{{Name: "node", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}},
+		}}
+	}
 	c := o.DeepCopy()
 	if diff := cmp.Diff(o, c); diff != "" {
 		t.Errorf("the copy differs:\n%s", diff)
@@ -137,6 +144,8 @@ func TestDeepCopy(t *testing.T) {
 	first.Spec.Volumes[0].EmptyDir.Medium = "x"
 	first.Spec.Containers[0].Env[0].Value = "x"
 	c.PodTemplateOverrides[2].Metadata.Labels["b"] = "x"
+	of20 := &c.PodSpecOverrides[0]
+	of20.TargetJobs[0].Name, *of20.ServiceAccountName, of20.Tolerations[0].Key, of20.Containers[0].Env[0].Value = "x", "x", "x", "x"
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("changing the copy changed the original:\n%s", diff)
 	}

@@ -32,6 +32,20 @@ type Overrides struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// PodTemplateOverrides override the Pod templates of their target jobs, in this order.
 	PodTemplateOverrides []PodTemplateOverride `json:"podTemplateOverrides,omitempty"`
+	// PodSpecOverrides are the overrides of Trainer 2.0, which no later release reads. So decoding JSON does not fill them in.
+	PodSpecOverrides []PodSpecOverride `json:"-"`
+}
+
+// PodSpecOverride changes the Pods' spec of some replicated jobs (Trainer v2.0.1 pkg/apis/trainer/v1alpha1).
+type PodSpecOverride struct {
+	TargetJobs         []TargetJob                `json:"targetJobs,omitempty"`
+	ServiceAccountName *string                    `json:"serviceAccountName,omitempty"`
+	NodeSelector       map[string]string          `json:"nodeSelector,omitempty"`
+	Tolerations        []corev1.Toleration        `json:"tolerations,omitempty"`
+	Volumes            []corev1.Volume            `json:"volumes,omitempty"`
+	InitContainers     []ContainerOverride        `json:"initContainers,omitempty"`
+	Containers         []ContainerOverride        `json:"containers,omitempty"`
+	SchedulingGates    []corev1.PodSchedulingGate `json:"schedulingGates,omitempty"`
 }
 
 // PodTemplateOverride changes the Pod templates of some replicated jobs.
@@ -79,12 +93,47 @@ func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
 	return today, &j.Spec.Overrides
 }
 
-// list returns the overrides of Pods; nil has none.
+// list returns the overrides of Pods; nil has none. Those of Trainer 2.0 come as overrides of a Pod template.
 func (o *Overrides) list() []PodTemplateOverride {
-	if o == nil {
+	switch {
+	case o == nil:
 		return nil
+	case o.ofPodSpec():
+		list := make([]PodTemplateOverride, len(o.PodSpecOverrides))
+		for i := range o.PodSpecOverrides {
+			p := &o.PodSpecOverrides[i]
+			list[i] = PodTemplateOverride{TargetJobs: p.TargetJobs, Spec: p.spec()}
+		}
+		return list
 	}
 	return o.PodTemplateOverrides
+}
+
+// ofPodSpec reports whether the overrides are those of Trainer 2.0.
+func (o *Overrides) ofPodSpec() bool { return o != nil && len(o.PodSpecOverrides) > 0 }
+
+// field returns the name of the field in a TrainJob's spec.
+func (o *Overrides) field() string {
+	if o.ofPodSpec() {
+		return "podSpecOverrides"
+	}
+	return "podTemplateOverrides"
+}
+
+// release returns the release that reads the overrides.
+func (o *Overrides) release() string {
+	if o.ofPodSpec() {
+		return "Trainer 2.0"
+	}
+	return "Trainer 2.1"
+}
+
+// spec returns the fields of the Pods' spec. It shares memory with the override.
+func (p *PodSpecOverride) spec() *PodTemplateSpecOverride {
+	return &PodTemplateSpecOverride{
+		ServiceAccountName: p.ServiceAccountName, NodeSelector: p.NodeSelector, Tolerations: p.Tolerations, Volumes: p.Volumes,
+		InitContainers: p.InitContainers, Containers: p.Containers, SchedulingGates: p.SchedulingGates,
+	}
 }
 
 // Fields returns the names of the fields of a TrainJob's spec that Trainer 2.2 removed.
@@ -128,28 +177,44 @@ func (o *Overrides) DeepCopy() *Overrides {
 	if o == nil {
 		return nil
 	}
-	out := &Overrides{Labels: maps.Clone(o.Labels), Annotations: maps.Clone(o.Annotations), PodTemplateOverrides: slices.Clone(o.PodTemplateOverrides)}
+	out := &Overrides{
+		Labels: maps.Clone(o.Labels), Annotations: maps.Clone(o.Annotations),
+		PodTemplateOverrides: slices.Clone(o.PodTemplateOverrides), PodSpecOverrides: slices.Clone(o.PodSpecOverrides),
+	}
 	for i := range out.PodTemplateOverrides {
 		p := &out.PodTemplateOverrides[i]
 		p.TargetJobs, p.Metadata = slices.Clone(p.TargetJobs), p.Metadata.DeepCopy()
 		if p.Spec == nil {
 			continue
 		}
-		// The patch has the same values, and the API's own code copies it.
-		spec := (&trainer.PodTemplatePatch{Spec: p.patch().Spec}).DeepCopy().Spec
-		p.Spec = &PodTemplateSpecOverride{
-			ServiceAccountName: spec.ServiceAccountName,
-			NodeSelector:       spec.NodeSelector,
-			Affinity:           spec.Affinity,
-			Tolerations:        spec.Tolerations,
-			Volumes:            spec.Volumes,
-			InitContainers:     overrides(spec.InitContainers),
-			Containers:         overrides(spec.Containers),
-			SchedulingGates:    spec.SchedulingGates,
-			ImagePullSecrets:   spec.ImagePullSecrets,
+		p.Spec = p.Spec.deepCopy()
+	}
+	for i := range out.PodSpecOverrides {
+		p := &out.PodSpecOverrides[i]
+		spec := p.spec().deepCopy()
+		*p = PodSpecOverride{
+			TargetJobs: slices.Clone(p.TargetJobs), ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
+			Tolerations: spec.Tolerations, Volumes: spec.Volumes,
+			InitContainers: spec.InitContainers, Containers: spec.Containers, SchedulingGates: spec.SchedulingGates,
 		}
 	}
 	return out
+}
+
+func (s *PodTemplateSpecOverride) deepCopy() *PodTemplateSpecOverride {
+	// The patch has the same values, and the API's own code copies it.
+	spec := (&trainer.PodTemplatePatch{Spec: (&PodTemplateOverride{Spec: s}).patch().Spec}).DeepCopy().Spec
+	return &PodTemplateSpecOverride{
+		ServiceAccountName: spec.ServiceAccountName,
+		NodeSelector:       spec.NodeSelector,
+		Affinity:           spec.Affinity,
+		Tolerations:        spec.Tolerations,
+		Volumes:            spec.Volumes,
+		InitContainers:     overrides(spec.InitContainers),
+		Containers:         overrides(spec.Containers),
+		SchedulingGates:    spec.SchedulingGates,
+		ImagePullSecrets:   spec.ImagePullSecrets,
+	}
 }
 
 func overrides(patches []trainer.ContainerPatch) []ContainerOverride {

@@ -30,12 +30,20 @@ type Turn struct {
 }
 
 // Value returns what a release does, in a few words.
-func (s Switch) Value(r *Release) string { return s.value(r.Or()) }
+func (s Switch) Value(r *Release) string {
+	if s.value == nil {
+		return ""
+	}
+	return s.value(r.Or())
+}
 
 // Turn gives r the behaviour of another release, and reports whether that changes r.
 func (s Switch) Turn(r, to *Release) bool {
+	if s.value == nil || r == nil {
+		return false
+	}
 	before := s.value(r)
-	s.turn(r, to)
+	s.turn(r, to.Or())
 	return s.value(r) != before
 }
 
@@ -48,6 +56,21 @@ func (s Switch) Since(r *Release) (Turn, bool) {
 		}
 	}
 	return Turn{}, false
+}
+
+// Between returns the latest turn on the way from one release to the other, in either direction. It is the zero Turn if there is
+// none.
+func (s Switch) Between(from, to *Release) Turn {
+	low, high := from.Or().Index(), to.Or().Index()
+	if low > high {
+		low, high = high, low
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if in, err := Parse(t.In); err == nil && low < in.Index() && in.Index() <= high {
+			return t
+		}
+	}
+	return Turn{}
 }
 
 // Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering
@@ -100,14 +123,22 @@ func behaviours() []Switch {
 		of("torchtune", "which recipes of torchtune there are", func(r *Release) *TorchTune { return &r.TorchTune },
 			Turn{"2.1", "torchtune has recipes for LoRA, QLoRA and DoRA, and other models", trainer(2832)},
 			Turn{"2.3", "an argument decides about LoRA only with the value True", trainer(3302)}),
+		of("jax-needs-trainer", "whether JAX without a job with the trainer's label crashes the controller", func(r *Release) *bool { return &r.JAXNeedsTrainer },
+			Turn{"2.3", "the controller renders a runtime of JAX without a job with the trainer's label; it crashed before", trainer(3563)}),
+		of("init-lists", "whether the controller writes the lists of init containers again", func(r *Release) *bool { return &r.InitLists },
+			Turn{"2.3", "of two ports of an init container that the controller takes for one, the second is there twice", ""}),
+		of("gang-label", "under which podGroupPolicy Pods carry the label of their PodGroup", func(r *Release) *GangLabel { return &r.GangLabel },
+			Turn{"2.1", "Pods carry the label of coscheduling only if the runtime asks for coscheduling", ""}),
 		of("flux", "how Flux is installed", func(r *Release) *Flux { return &r.Flux },
-			Turn{"2.3", "Flux has /dev/shm in memory, and its resources include GPUs", trainer(3325)}),
+			Turn{"2.3", "Flux has /dev/shm in memory, its resources include GPUs, and it runs the runtime's command if the TrainJob has none", trainer(3325)}),
 		of("second-trainer", "whose parallelism a second job with the trainer's label gets", func(r *Release) *SecondTrainer { return &r.SecondTrainer },
 			Turn{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
 		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
 			Turn{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
 		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
 			Turn{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
+		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },
+			Turn{"2.2", "JobSet 0.11 makes the claims of volumeClaimPolicies, and their volumes in the Pods", ""}),
 		of("group-labels", "whether Jobs and Pods carry the group of their JobSet", func(r *Release) *bool { return &r.JobSet.GroupLabels },
 			Turn{"2.1", "Jobs and Pods carry the uid of the JobSet, and their group", ""}),
 		of("priority-label", "which Pods carry the label of their priority", func(r *Release) *PriorityLabel { return &r.JobSet.PriorityLabel },

@@ -51,7 +51,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 // override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
 func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
-		Release: opts.Release, Earlier: r.in.Earlier,
+		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
 		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
 	}
@@ -132,7 +132,7 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 	if isTrainer {
 		j.SetOneReplica(set)
 	}
-	if spec == nil || !isTrainer && !(j.LauncherAsNode() && set.Name == policy.Node) {
+	if spec == nil || !j.TakesTrainer(set) {
 		return
 	}
 	for i := range set.Containers() {
