@@ -60,6 +60,9 @@ type definition struct{ version, kind string }
 
 // Fields returns the fields of a kind in a release. It returns an error where Release.Definition does.
 func (d *Definitions) Fields(r *Release, kind string) (*Field, error) {
+	if d == nil {
+		d = &Definitions{}
+	}
 	r = r.Or()
 	key := definition{r.Schema + " " + r.JobSetSchema, kind}
 	d.mu.Lock()
