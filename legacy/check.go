@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Check returns the findings on the overrides that do not depend on the runtime. They report values that the CRD of Trainer
-// 2.1 rejects, and values without an effect. Paths start at the TrainJob's .spec. For the effect on a runtime's template, pass
+// Check returns the findings on the overrides that do not depend on the runtime. They report values that the CRD of the release
+// rejects, and values without an effect. Trainer 2.0 also rejects a job that is a target twice. Paths start at the TrainJob's .spec. For the effect on a runtime's template, pass
 // [Overrides.Patches] to check.Patches.
 func (o *Overrides) Check() finding.List {
 	var found finding.List
@@ -20,15 +20,16 @@ func (o *Overrides) Check() finding.List {
 		f.Object.Kind = finding.TrainJobKind
 		found = append(found, f)
 	}
-	for i := range o.list() {
-		override := &o.list()[i]
-		at := fieldpath.Fields("spec", "podTemplateOverrides").Append(fieldpath.Index(i))
+	list, seen := o.list(), map[string]bool{}
+	for i := range list {
+		override := &list[i]
+		at := fieldpath.Fields("spec", o.field()).Append(fieldpath.Index(i))
 		targets := at.Append(fieldpath.Field("targetJobs"))
 		switch {
 		case override.TargetJobs == nil:
 			report(finding.Finding{
 				Code: finding.CodeMissingField, Severity: finding.Error, Path: targets,
-				Message: "the override has no targetJobs, which Trainer 2.1 requires", Remedy: finding.Remedy{Text: "name the replicated jobs that it is for"},
+				Message: fmt.Sprintf("the override has no targetJobs, which %s requires", o.release()), Remedy: finding.Remedy{Text: "name the replicated jobs that it is for"},
 			})
 		case len(override.TargetJobs) == 0:
 			report(finding.Finding{
@@ -37,12 +38,21 @@ func (o *Overrides) Check() finding.List {
 			})
 		}
 		for j, target := range override.TargetJobs {
-			if target.Name == "" {
+			name := targets.Append(fieldpath.Index(j), fieldpath.Field("name"))
+			switch {
+			case target.Name == "":
 				report(finding.Finding{
-					Code: finding.CodeMissingField, Severity: finding.Error, Path: targets.Append(fieldpath.Index(j), fieldpath.Field("name")),
+					Code: finding.CodeMissingField, Severity: finding.Error, Path: name,
 					Message: "the target has no name", Remedy: finding.Remedy{Text: "name the replicated job"},
 				})
+			case o.ofPodSpec() && seen[target.Name]:
+				report(finding.Finding{
+					Code: finding.CodeBadValue, Severity: finding.Error, Path: name,
+					Message: fmt.Sprintf("job %q is a target twice: %s rejects the TrainJob", target.Name, o.release()),
+					Remedy:  finding.Remedy{Do: finding.Merge, Text: "write one override of the job"},
+				})
 			}
+			seen[target.Name] = true
 		}
 		for _, name := range ignored(override.Metadata) {
 			report(finding.Finding{
@@ -55,7 +65,7 @@ func (o *Overrides) Check() finding.List {
 	return found
 }
 
-// ignored returns the fields of an override's metadata that Trainer 2.1 never read.
+// ignored returns the fields of an override's metadata that no controller read.
 func ignored(m *metav1.ObjectMeta) []string {
 	if m == nil {
 		return nil

@@ -14,13 +14,13 @@ import (
 func (o *Overrides) Beside(own bool) finding.Finding {
 	f := finding.Finding{
 		Code: finding.CodeTwoAPIs, Severity: finding.Error, Path: fieldpath.Fields("spec", "runtimePatches"),
-		Message: "the TrainJob has spec.runtimePatches beside fields of Trainer 2.1 that 2.2 took away: no version reads both",
-		Remedy:  finding.Remedy{Text: "write what spec.podTemplateOverrides, spec.labels and spec.annotations say into the patch of one manager"},
+		Message: fmt.Sprintf("the TrainJob has spec.runtimePatches beside fields of %s that 2.2 took away: no version reads both", o.release()),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("write what spec.%s, spec.labels and spec.annotations say into the patch of one manager", o.field())},
 	}
 	f.Object.Kind = finding.TrainJobKind
 	if !own {
 		f.Path = fieldpath.Fields("spec")
-		f.Message = "patches cannot be applied to a TrainJob with fields of Trainer 2.1 that 2.2 took away: no version reads both"
+		f.Message = fmt.Sprintf("patches cannot be applied to a TrainJob with fields of %s that 2.2 took away: no version reads both", o.release())
 		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite these fields as .spec.runtimePatches"}
 	}
 	return f
@@ -30,7 +30,7 @@ func (o *Overrides) Beside(own bool) finding.Finding {
 func (o *Overrides) Finding(f finding.Finding) finding.Finding {
 	if f.Code == finding.CodeUnknownJob && len(f.Path) > 0 {
 		_, name, _ := f.Path[len(f.Path)-1].Item()
-		f.Message = fmt.Sprintf("the runtime has no replicated job %q; Trainer 2.1 rejects the TrainJob", name)
+		f.Message = fmt.Sprintf("the runtime has no replicated job %q; %s rejects the TrainJob", name, o.release())
 	}
 	f.Path = o.Source(f.Path)
 	f.Claims = slices.Clone(f.Claims)

@@ -93,12 +93,47 @@ func (j *TrainJob) Split() (*trainer.TrainJob, *Overrides) {
 	return today, &j.Spec.Overrides
 }
 
-// list returns the overrides of Pods; nil has none.
+// list returns the overrides of Pods; nil has none. Those of Trainer 2.0 come as overrides of a Pod template.
 func (o *Overrides) list() []PodTemplateOverride {
-	if o == nil {
+	switch {
+	case o == nil:
 		return nil
+	case o.ofPodSpec():
+		list := make([]PodTemplateOverride, len(o.PodSpecOverrides))
+		for i := range o.PodSpecOverrides {
+			p := &o.PodSpecOverrides[i]
+			list[i] = PodTemplateOverride{TargetJobs: p.TargetJobs, Spec: p.spec()}
+		}
+		return list
 	}
 	return o.PodTemplateOverrides
+}
+
+// ofPodSpec reports whether the overrides are those of Trainer 2.0.
+func (o *Overrides) ofPodSpec() bool { return o != nil && len(o.PodSpecOverrides) > 0 }
+
+// field returns the name of the field in a TrainJob's spec.
+func (o *Overrides) field() string {
+	if o.ofPodSpec() {
+		return "podSpecOverrides"
+	}
+	return "podTemplateOverrides"
+}
+
+// release returns the release that reads the overrides.
+func (o *Overrides) release() string {
+	if o.ofPodSpec() {
+		return "Trainer 2.0"
+	}
+	return "Trainer 2.1"
+}
+
+// spec returns the fields of the Pods' spec. It shares memory with the override.
+func (p *PodSpecOverride) spec() *PodTemplateSpecOverride {
+	return &PodTemplateSpecOverride{
+		ServiceAccountName: p.ServiceAccountName, NodeSelector: p.NodeSelector, Tolerations: p.Tolerations, Volumes: p.Volumes,
+		InitContainers: p.InitContainers, Containers: p.Containers, SchedulingGates: p.SchedulingGates,
+	}
 }
 
 // Fields returns the names of the fields of a TrainJob's spec that Trainer 2.2 removed.
@@ -156,10 +191,7 @@ func (o *Overrides) DeepCopy() *Overrides {
 	}
 	for i := range out.PodSpecOverrides {
 		p := &out.PodSpecOverrides[i]
-		spec := (&PodTemplateSpecOverride{
-			ServiceAccountName: p.ServiceAccountName, NodeSelector: p.NodeSelector, Tolerations: p.Tolerations, Volumes: p.Volumes,
-			InitContainers: p.InitContainers, Containers: p.Containers, SchedulingGates: p.SchedulingGates,
-		}).deepCopy()
+		spec := p.spec().deepCopy()
 		*p = PodSpecOverride{
 			TargetJobs: slices.Clone(p.TargetJobs), ServiceAccountName: spec.ServiceAccountName, NodeSelector: spec.NodeSelector,
 			Tolerations: spec.Tolerations, Volumes: spec.Volumes,

@@ -1,4 +1,4 @@
-// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API.
+// Package legacy converts TrainJobs of the API of Trainer 2.1 to today's API. It also holds what Trainer 2.0 reads.
 //
 //	var old legacy.TrainJob
 //	if err := yaml.UnmarshalStrict(data, &old); err != nil {
@@ -7,16 +7,18 @@
 //	job, overrides := old.Split()
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec, Layers: overrides}, render.Options{})
 //
-// Trainer 2.0 and 2.1 had spec.labels and spec.annotations, and 2.1 also spec.podTemplateOverrides. Trainer 2.2 replaced them
-// by spec.runtimePatches. The old API has these rules (Trainer v2.1.0 pkg/runtime/core/trainingruntime.go):
+// Trainer 2.0 and 2.1 had spec.labels and spec.annotations. Trainer 2.0 also had spec.podSpecOverrides, and 2.1
+// spec.podTemplateOverrides. Trainer 2.2 replaced them by spec.runtimePatches. The old API has these rules (Trainer v2.0.1 and
+// v2.1.0 pkg/runtime/core/trainingruntime.go):
 //
 //   - The entries of spec.labels and spec.annotations override those of the runtime's JobSet template, key by key.
 //   - Overrides merge into the Pod templates of their jobs in order, as strategic merge patches by the struct tags of
-//     PodTemplateSpec. Only labels and annotations of their metadata count.
+//     PodTemplateSpec. Only labels and annotations of their metadata count. Overrides of 2.0 merge into the Pod's spec
+//     alone, by the struct tags of PodSpec, which are the same.
 //   - The policies and the TrainJob's own sections follow, as they do after patches.
 //
 // So [Overrides.Patches] converts an override to a patch that names each of its jobs. A patch would add a job that the runtime
-// lacks, where Trainer 2.1 ignored the override. [Overrides.PatchesOf] omits such jobs.
+// lacks, where the earlier releases ignored the override. [Overrides.PatchesOf] omits such jobs.
 package legacy
 
 import (
@@ -47,7 +49,7 @@ func (o *Overrides) Patches() []trainer.RuntimePatch {
 	return o.patches(func(string) bool { return true })
 }
 
-// PatchesOf returns the patches without jobs that the template lacks, which Trainer 2.1 ignored.
+// PatchesOf returns the patches without jobs that the template lacks, which earlier releases ignored.
 func (o *Overrides) PatchesOf(jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
 	return o.patches(func(name string) bool {
 		return slices.ContainsFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == name })
@@ -61,8 +63,9 @@ func (o *Overrides) patches(has func(job string) bool) []trainer.RuntimePatch {
 			Metadata: &metav1.ObjectMeta{Labels: o.Labels, Annotations: o.Annotations},
 		}))
 	}
-	for i := range o.list() {
-		override := &o.list()[i]
+	list := o.list()
+	for i := range list {
+		override := &list[i]
 		var jobs []trainer.ReplicatedJobPatch
 		for _, name := range override.targets() {
 			if has(name) {
@@ -80,7 +83,7 @@ func patchOf(manager string, template *trainer.JobSetTemplatePatch) trainer.Runt
 	return trainer.RuntimePatch{Manager: manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: template}}
 }
 
-// targets returns the distinct names of the jobs. Trainer 2.1 applied an override to a duplicate target once.
+// targets returns the distinct names of the jobs. Earlier releases applied an override to a duplicate target once.
 func (o *PodTemplateOverride) targets() []string {
 	var names []string
 	for _, job := range o.TargetJobs {
@@ -94,8 +97,9 @@ func (o *PodTemplateOverride) targets() []string {
 // Targets returns the distinct names of all target jobs, in the order of their first use.
 func (o *Overrides) Targets() []string {
 	var names []string
-	for i := range o.list() {
-		for _, name := range o.list()[i].targets() {
+	list := o.list()
+	for i := range list {
+		for _, name := range list[i].targets() {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -114,7 +118,7 @@ func (o *Overrides) ServiceAccountName(job string) *string {
 	return nil
 }
 
-// Layer converts the layer of an override's patch. It returns override/0 for the first of spec.podTemplateOverrides, and
+// Layer converts the layer of an override's patch. It returns override/0 for the first override of Pods, and
 // override/metadata for spec.labels and spec.annotations. It returns other layers unchanged.
 func Layer(l engine.Layer) engine.Layer {
 	if manager, ok := l.Manager(); ok {
@@ -148,16 +152,22 @@ func (o *Overrides) Source(path fieldpath.Path) fieldpath.Path {
 		return fieldpath.Fields("spec").Append(path[min(len(path), templateAt+1):]...)
 	}
 	i, err := strconv.Atoi(name)
-	if err != nil || i >= len(o.list()) {
+	list := o.list()
+	if err != nil || i >= len(list) {
 		return path
 	}
-	source := fieldpath.Fields("spec", "podTemplateOverrides").Append(fieldpath.Index(i))
-	if len(path) > podAt {
+	source := fieldpath.Fields("spec", o.field()).Append(fieldpath.Index(i))
+	switch {
+	case len(path) > podAt && !o.ofPodSpec():
 		return source.Append(path[podAt:]...)
+	case len(path) > podAt+1:
+		return source.Append(path[podAt+1:]...) // an override of 2.0 has the fields of the Pod's spec itself
+	case len(path) > podAt:
+		return source
 	}
 	if len(path) > jobAt {
 		_, job, _ := path[jobAt].Item()
-		at := slices.IndexFunc(o.list()[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
+		at := slices.IndexFunc(list[i].TargetJobs, func(t TargetJob) bool { return t.Name == job })
 		return source.Append(fieldpath.Field("targetJobs"), fieldpath.Index(max(at, 0)))
 	}
 	return source
@@ -193,25 +203,30 @@ func (o *Overrides) SourcesOf(path fieldpath.Path) []fieldpath.Path {
 // paths.
 func (o *Overrides) Reach(path fieldpath.Path) []fieldpath.Path {
 	const field = 3 // .spec.podTemplateOverrides[0].spec
-	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", "podTemplateOverrides")) {
+	list := o.list()
+	if len(path) < field || !path.HasPrefix(fieldpath.Fields("spec", o.field())) {
 		return nil
 	}
 	i, ok := path[field-1].Index()
-	if !ok || i >= len(o.list()) {
+	if !ok || i >= len(list) {
 		return nil
+	}
+	pod := fieldpath.Fields("template", "spec", "template")
+	if o.ofPodSpec() {
+		pod = pod.Append(fieldpath.Field("spec"))
 	}
 	at := func(job string) fieldpath.Path {
 		return fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", job))
 	}
 	var reached []fieldpath.Path
-	for j, target := range o.list()[i].TargetJobs {
-		switch name, _ := step(path, field).Field(); name {
-		case "metadata", "spec":
-			reached = append(reached, at(target.Name).Append(fieldpath.Fields("template", "spec", "template")...).Append(path[field:]...))
-		case "targetJobs":
+	for j, target := range list[i].TargetJobs {
+		switch name, isField := step(path, field).Field(); {
+		case name == "targetJobs":
 			if k, ok := step(path, field+1).Index(); !ok || k == j {
 				reached = append(reached, at(target.Name))
 			}
+		case isField && (o.ofPodSpec() || name == "metadata" || name == "spec"):
+			reached = append(reached, at(target.Name).Append(pod...).Append(path[field:]...))
 		}
 	}
 	return reached
@@ -253,7 +268,7 @@ func (o *Overrides) Text(text string) string {
 	pairs := []string{string(engine.Manager(metadataManager)), string(merge.OverrideLayer("metadata")), metadataManager, "spec.labels and spec.annotations"}
 	for i := range slices.Backward(o.list()) {
 		pairs = append(pairs, string(engine.Manager(overrideManager(i))), string(merge.OverrideLayer(strconv.Itoa(i))),
-			overrideManager(i), "podTemplateOverrides["+strconv.Itoa(i)+"]")
+			overrideManager(i), o.field()+"["+strconv.Itoa(i)+"]")
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -56,12 +56,21 @@ type Release struct {
 	NProc NProc
 	// TorchTune is the release whose recipes and models of torchtune apply.
 	TorchTune TorchTune
+	// JAXNeedsTrainer lets the controller crash on a runtime of JAX without a job with the trainer's label.
+	JAXNeedsTrainer bool
+	// InitLists lets the controller write the lists of init containers again, as it does with those of containers. Of two
+	// ports that it takes for one, the second is then there twice.
+	InitLists bool
+	// GangLabel says under which podGroupPolicy Pods carry the label of their PodGroup.
+	GangLabel GangLabel
 	// Flux is the release whose installation of Flux applies.
 	Flux Flux
 	// SecondTrainer says whose parallelism a second job with the trainer's label gets.
 	SecondTrainer SecondTrainer
 	// RuntimeRead says when the controller reads the runtime of a TrainJob.
 	RuntimeRead RuntimeRead
+	// StatusGate gives the controller the feature gate TrainJobStatus.
+	StatusGate bool
 	// ManagedBy makes the controller leave a TrainJob of another manager alone.
 	ManagedBy bool
 	// JobSet is the behaviour of the JobSet controller.
@@ -70,7 +79,9 @@ type Release struct {
 
 // JobSet is the behaviour of a JobSet controller, as far as its definition does not say it.
 type JobSet struct {
-	// GroupLabels puts the uid and the group of its JobSet on each Job and Pod.
+	// Claims makes the claims of volumeClaimPolicies, and their volumes in the Pods.
+	Claims bool
+	// GroupLabels puts the uid and the group of its JobSet on each Job and Pod. Without it, a replicated job has no group.
 	GroupLabels bool
 	// PriorityLabel says which Pods carry the label of their priority.
 	PriorityLabel PriorityLabel
@@ -87,6 +98,7 @@ type (
 	NProc         string
 	TorchTune     string
 	Flux          string
+	GangLabel     string
 	SecondTrainer string
 	RuntimeRead   string
 	PriorityLabel string
@@ -128,6 +140,9 @@ const (
 	Flux22 Flux = "2.2"
 	Flux23 Flux = "2.3"
 
+	AnyGangLabel      GangLabel = "every podGroupPolicy"
+	CoschedulingLabel GangLabel = "coscheduling"
+
 	FirstTrainerCounts SecondTrainer = "first"
 	OwnCounts          SecondTrainer = "own"
 
@@ -141,32 +156,48 @@ const (
 // releases are the known releases, the oldest first. The last one is the default.
 var releases = []Release{
 	{
-		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "2.0.1", Stock: "2.0.1", Rules: Rules{PatchedJobsExist, PatchedOnce},
+		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "2.0.1", Stock: "2.0.1",
+		Rules: Rules{
+			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce, RuntimeLauncher, TorchProcesses,
+			TorchTuneNodes,
+		},
 		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
-		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, Flux: Flux22,
-		SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
+		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
+		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "2.1.0", Stock: "2.1.0", Rules: Rules{PatchedJobsExist},
+		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "2.1.0", Stock: "2.1.0",
+		Rules: Rules{
+			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated, TorchProcesses,
+			TorchTuneNodes, TorchTuneQLoRA,
+		},
 		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, Flux: Flux22,
-		SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "2.2.1", Stock: "2.2.1", Rules: Rules{PatchedJobsExist},
+		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "2.2.1", Stock: "2.2.1",
+		Rules: Rules{
+			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers, RuntimeDeprecated,
+			TorchAlways, TorchTuneQLoRA,
+		},
 		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, Flux: Flux22,
-		SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
-		JobSet: JobSet{GroupLabels: true, PriorityLabel: EveryPriority},
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime, StatusGate: true,
+		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
-		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "2.3.0", Stock: "2.3.0", Rules: Rules{},
+		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "2.3.0", Stock: "2.3.0",
+		Rules: Rules{
+			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, PatchedOnResume, RuntimeContainers,
+			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
+		},
 		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
-		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, Flux: Flux23,
-		SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, ManagedBy: true,
-		JobSet: JobSet{GroupLabels: true, PriorityLabel: EveryPriority},
+		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
+		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 }
 

@@ -17,6 +17,7 @@ import (
 // is set or a policy replaces a value.
 func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *merge.Result {
 	r.checkManagers(&merged.Template)
+	r.checkGates(opts.FeatureGates)
 	j, enforced := r.enforce(merged, recorded, opts)
 	if !recorded && j.Replaced {
 		// The owners must know the replaced values, but the policies have already written to the template. So merge
@@ -51,14 +52,14 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 // override both, and the marks of the gang schedulers come last. enforce returns false if a policy fails.
 func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
-		Release: opts.Release, Earlier: r.in.Earlier,
+		Release: r.release, Earlier: r.in.Earlier,
 		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
 		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
 	}
 	if recorded {
 		in.Record = merged.Owners.Write
 	}
-	if opts.FeatureGates.TrainJobStatus {
+	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer
 	}
 	j := policy.NewJob(in)
@@ -132,7 +133,7 @@ func (r *renderer) trainer(j *policy.Job, set *policy.PodSet) {
 	if isTrainer {
 		j.SetOneReplica(set)
 	}
-	if spec == nil || !isTrainer && !(j.LauncherAsNode() && set.Name == policy.Node) {
+	if spec == nil || !j.TakesTrainer(set) {
 		return
 	}
 	for i := range set.Containers() {

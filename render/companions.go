@@ -23,7 +23,7 @@ func (r *renderer) companions(j *policy.Job, opts Options) {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(x.Group, y.Group))
 	})
 	if opts.As == Stored {
-		r.out.JobSet = DefaultJobSet(r.out.JobSet)
+		r.out.JobSet = DefaultJobSetOf(r.release, r.out.JobSet)
 		for _, object := range objects {
 			defaults.Companion(object)
 		}
@@ -59,11 +59,16 @@ func (r *renderer) ownerReferences(objects []policy.Object) {
 func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 	spec := r.in.TrainJob.Spec
 	if by := spec.ManagedBy; by != nil && *by != trainerController {
-		r.report(finding.Finding{
+		f := finding.Finding{
 			Code: finding.CodeManagedByOther, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "managedBy"),
 			Message: fmt.Sprintf("%q manages the TrainJob: the Trainer of this cluster makes nothing of it", *by),
 			Remedy:  finding.Remedy{Text: "read the objects as what a cluster makes to which the job is sent"},
-		})
+		}
+		if !r.release.ManagedBy {
+			f.Message = fmt.Sprintf("%q manages the TrainJob, but Trainer %s makes the objects all the same", *by, r.release.Name)
+			f.Remedy.Text = "run the TrainJob in one cluster, or upgrade the Trainer to a release that leaves it alone"
+		}
+		r.report(f)
 	}
 	if by := merged.Spec.ManagedBy; by != nil && *by != jobset.JobSetControllerName {
 		r.report(finding.Finding{

@@ -14,17 +14,18 @@ import (
 )
 
 // Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
-// Options.ForceManagers decided. It runs no other check of JobSet, and reads only ForceManagers and OnConflict. If
+// Options.ForceManagers decided. It runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
 // the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
 // its input.
 func Conflicts(in Input, opts Options) finding.List {
 	in = in.filled()
-	r := renderer{in: in, out: &Output{}}
+	r := renderer{in: in, release: opts.Release.Or(), out: &Output{}}
+	r.forgetUnknown()
 	_, left, decisions, ok := r.laid(opts)
 	if !ok {
 		return r.out.Findings
 	}
-	merged, err := merge.Apply(&in.Runtime.Template, left, merge.Options{Owners: true})
+	merged, err := merge.Apply(&r.in.Runtime.Template, r.reached(left), merge.Options{Owners: true})
 	for range mostUnmergeable {
 		failed := (*merge.PatchError)(nil)
 		if !errors.As(err, &failed) {
@@ -32,7 +33,7 @@ func Conflicts(in Input, opts Options) finding.List {
 		}
 		r.report(r.noMerge(err))
 		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
-		merged, err = merge.Apply(&in.Runtime.Template, left, merge.Options{Owners: true})
+		merged, err = merge.Apply(&r.in.Runtime.Template, r.reached(left), merge.Options{Owners: true})
 	}
 	if err != nil {
 		r.report(r.noMerge(err))

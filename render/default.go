@@ -6,6 +6,7 @@ import (
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
@@ -130,13 +131,17 @@ func defaultMLPolicy(policy *trainer.MLPolicy) {
 //
 // The Go types cannot distinguish an explicit `replicas: 0` or `groupName: ""` from a missing field. Both become the
 // default. A JobSet with its defaults comes back equal.
-func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet {
+func DefaultJobSet(js *jobset.JobSet) *jobset.JobSet { return DefaultJobSetOf(nil, js) }
+
+// DefaultJobSetOf returns a copy with the defaults of the JobSet that a release installs, as DefaultJobSet does for the
+// latest one. The copy lacks fields that this JobSet lacks.
+func DefaultJobSetOf(r *release.Release, js *jobset.JobSet) *jobset.JobSet {
 	if js == nil {
 		js = &jobset.JobSet{}
 	}
 	js = js.DeepCopy()
 	js.APIVersion, js.Kind = jobset.SchemeGroupVersion.String(), "JobSet"
-	defaults.JobSetSpec(&js.Spec)
+	defaults.JobSetSpec(&js.Spec, r.Or().JobSet)
 	for i := range js.Spec.ReplicatedJobs {
 		spec := &js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
 		defaults.PodTemplate(spec)

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"fmt"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -48,4 +50,13 @@ func (r *renderer) checkLayers() {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
+}
+
+// refuseFurther reports managers' patches in a release that reads none.
+func (r *renderer) refuseFurther() {
+	r.report(finding.Finding{
+		Code: finding.CodeTwoAPIs, Severity: finding.Error, Object: r.trainJob(), Path: fieldpath.Fields("spec"),
+		Message: fmt.Sprintf("patches cannot be applied to the TrainJob: Trainer %s reads spec.%s instead", r.release.Name, r.release.Overrides),
+		Remedy:  finding.Remedy{Text: "leave the patches out, or render for a release with spec.runtimePatches"},
+	})
 }

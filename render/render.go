@@ -49,6 +49,7 @@ import (
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/internal/defaults"
 	"github.com/trainweld/trainweld/render/policy"
 )
 
@@ -60,7 +61,8 @@ type Input struct {
 	TrainJob *trainer.TrainJob
 	// Runtime is the spec of the TrainingRuntime or ClusterTrainingRuntime; nil counts as an empty one.
 	Runtime *trainer.TrainingRuntimeSpec
-	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
+	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order. A release without
+	// runtimePatches reads neither; it reports further patches as an error.
 	Patches []trainer.RuntimePatch
 	// Layers are the settings of a TrainJob of an earlier API, after DefaultPatches; nil for one of today's API.
 	// Layers and patches exclude each other, since no version of the Trainer reads both.
@@ -117,7 +119,7 @@ type Options struct {
 	// the source is nil, JobSet omits them, each with a warning.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2 v2.3.0. Flux's ConfigMap is made from it. If it is nil, JobSet omits the
+	// github.com/kubeflow/trainer/v2, in the version of the release. Flux's ConfigMap is made from it. If it is nil, JobSet omits the
 	// ConfigMap, with a warning.
 	FluxTemplates fs.FS
 }
@@ -139,12 +141,12 @@ type Output struct {
 	Findings finding.List
 }
 
-// JobSet renders a TrainJob to the JobSet that the controller of Trainer v2.3.0 applies. It does not change its
-// input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
+// JobSet renders a TrainJob to the JobSet that the controller of the release applies. It does not change its input. The error is a finding.List with every finding of severity Error. The output is never nil and holds all
 // findings. If the controller would crash, or fail on every retry, a finding reports it and Output.JobSet is nil.
 func JobSet(in Input, opts Options) (*Output, error) {
 	out := &Output{}
-	r := renderer{in: in.filled(), out: out}
+	r := renderer{in: in.filled(), release: opts.Release.Or(), out: out}
+	r.forgetUnknown()
 	r.render(opts)
 	return out, out.Findings.Err()
 }
@@ -160,9 +162,20 @@ func (in Input) filled() Input {
 	return in
 }
 
+// forgetUnknown removes fields from the runtime that the JobSet of the release lacks, so that nobody owns them.
+func (r *renderer) forgetUnknown() {
+	if behaviour := r.release.JobSet; !behaviour.GroupLabels || !behaviour.Claims {
+		runtime := *r.in.Runtime
+		runtime.Template.Spec.ReplicatedJobs = slices.Clone(runtime.Template.Spec.ReplicatedJobs)
+		defaults.Known(&runtime.Template.Spec, behaviour)
+		r.in.Runtime = &runtime
+	}
+}
+
 type renderer struct {
-	in  Input
-	out *Output
+	in      Input
+	release *release.Release
+	out     *Output
 }
 
 func (r *renderer) render(opts Options) {
@@ -170,7 +183,8 @@ func (r *renderer) render(opts Options) {
 	if !ok {
 		return
 	}
-	merged, err := merge.Apply(&r.in.Runtime.Template, left, merge.Options{Owners: true})
+	reached := r.reached(left)
+	merged, err := merge.Apply(&r.in.Runtime.Template, reached, merge.Options{Owners: true})
 	r.checkLayers()
 	r.check(patches, left, decisions, func(f finding.Finding) bool {
 		return opts.OnConflict == Last && f.Code == finding.CodeOneMountPath && err == nil && keepsLastMount(&merged.Template, f.Path)
@@ -188,7 +202,7 @@ func (r *renderer) render(opts Options) {
 		f.Object = r.trainJob()
 		r.report(f)
 	}
-	merged = r.build(merged, left, recorded, opts)
+	merged = r.build(merged, reached, recorded, opts)
 	r.shadowed(merged.Owners)
 	if opts.Owners && r.out.JobSet != nil {
 		r.own(merged, opts.As)
@@ -210,20 +224,54 @@ func (r *renderer) noMerge(err error) finding.Finding {
 	return f
 }
 
-// patches returns all patches in the order of the merge.
+// patches returns all patches in the order of the merge. A release with overrides reads none of the TrainJob's.
 func (r *renderer) patches() []trainer.RuntimePatch {
-	if len(r.in.Patches) == 0 {
-		return r.in.TrainJob.Spec.RuntimePatches
+	own := r.in.TrainJob.Spec.RuntimePatches
+	if r.release.Overrides != release.RuntimePatches && r.in.Layers == nil {
+		own = nil
 	}
-	return slices.Concat(r.in.TrainJob.Spec.RuntimePatches, r.in.Patches)
+	if len(r.in.Patches) == 0 {
+		return own
+	}
+	return slices.Concat(own, r.in.Patches)
+}
+
+// reached returns the patches without jobs that the runtime lacks, unless the release merges them in as well. The
+// patches are the given ones if there is nothing to leave out.
+func (r *renderer) reached(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
+	if r.release.MergeRoot == release.JobSetRoot {
+		return patches
+	}
+	jobs := r.in.Runtime.Template.Spec.ReplicatedJobs
+	unknown := func(p trainer.ReplicatedJobPatch) bool {
+		return !slices.ContainsFunc(jobs, func(job jobset.ReplicatedJob) bool { return job.Name == p.Name })
+	}
+	reached := patches
+	for i := range patches {
+		spec := patches[i].TrainingRuntimeSpec
+		if spec == nil || spec.Template == nil || spec.Template.Spec == nil || !slices.ContainsFunc(spec.Template.Spec.ReplicatedJobs, unknown) {
+			continue
+		}
+		if &reached[0] == &patches[0] {
+			reached = slices.Clone(patches)
+		}
+		reached[i] = *patches[i].DeepCopy()
+		template := reached[i].TrainingRuntimeSpec.Template
+		template.Spec.ReplicatedJobs = slices.DeleteFunc(template.Spec.ReplicatedJobs, unknown)
+	}
+	return reached
 }
 
 // laid returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both
-// patches and layers.
+// patches and layers, or patches that the release does not read.
 func (r *renderer) laid(opts Options) (patches, left []trainer.RuntimePatch, decisions []conflict.Decision, ok bool) {
 	patches = r.patches()
 	if l := r.in.Layers; l != nil {
 		return l.Patches(), l.PatchesOf(r.in.Runtime.Template.Spec.ReplicatedJobs), nil, !r.refuseBeside(patches)
+	}
+	if len(patches) > 0 && r.release.Overrides != release.RuntimePatches {
+		r.refuseFurther()
+		return nil, nil, nil, false
 	}
 	left, decisions = r.force(prune(patches), opts.ForceManagers)
 	return patches, left, decisions, true
@@ -257,9 +305,22 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		} else {
 			f.Object = r.runtime()
 		}
+		if f.Code == finding.CodeUnknownJob && r.release.MergeRoot != release.JobSetRoot {
+			f.Message = r.unreached(f.Path)
+		}
 		r.report(f)
 	}
 	r.decided(decisions)
+}
+
+// unreached says what a release whose merge adds no jobs does with a patch of a job that the runtime lacks.
+func (r *renderer) unreached(path fieldpath.Path) string {
+	_, name, _ := path[len(path)-1].Item()
+	effect := "does not merge the patch of it"
+	if r.release.Rules.Has(release.PatchedJobsExist) {
+		effect = "rejects the TrainJob"
+	}
+	return fmt.Sprintf("the runtime has no replicated job %q; Trainer %s %s", name, r.release.Name, effect)
 }
 
 // own turns the owners of the merge into the owners of the JobSet.

@@ -49,7 +49,7 @@ func TestJobSetUpdates(t *testing.T) {
 		}
 		refused = server.reapply(applier, stored, old, changed)
 		var errs finding.List
-		for _, f := range admission.UpdateJobSet(t.Context(), old, changed, serverNamespace) {
+		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
 				errs = append(errs, f)

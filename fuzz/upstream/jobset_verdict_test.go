@@ -31,7 +31,7 @@ func TestJobSetVerdicts(t *testing.T) {
 		js := mutatedJobSet(t, seed)
 		_, refused := server.apply(js, nil)
 		var errs finding.List
-		for _, f := range admission.AdmitJobSet(t.Context(), js, serverNamespace) {
+		for _, f := range admission.AdmitJobSet(t.Context(), nil, js, serverNamespace) {
 			// Below TW540 stands what the API server and the webhooks say; TW4 is about what comes later.
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540"
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {

@@ -125,7 +125,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	ctx := v.t.Context()
 	v.server.hold(nil)
 	stored, refused := v.server.apply(c.runtime, nil)
-	runtime, found := admission.AdmitRuntime(ctx, c.runtime, serverNamespace)
+	runtime, found := admission.AdmitRuntime(ctx, nil, c.runtime, serverNamespace)
 	if text := v.step("create a runtime", refused, found); text != "" {
 		return text
 	}
@@ -142,7 +142,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, refused := v.server.apply(c.changedRuntime, stored)
-		after, found := admission.UpdateRuntime(ctx, c.runtime, c.changedRuntime, serverNamespace)
+		after, found := admission.UpdateRuntime(ctx, nil, c.runtime, c.changedRuntime, serverNamespace)
 		if text := v.step("update a runtime", refused, found); text != "" {
 			return text
 		}

@@ -23,7 +23,7 @@ type Input struct {
 	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
 	Release *release.Release
 	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
-	// change it.
+	// change it. For an earlier release it is an object of its definition, with the overrides that it reads.
 	TrainJob map[string]any
 	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
 	// reports a missing runtime.
@@ -31,9 +31,9 @@ type Input struct {
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
-	// today's API. See render.Input.
+	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
 	Layers render.Layers
-	// Earlier holds fields of earlier releases, see render.Input.
+	// Earlier holds fields of earlier releases, see render.Input. Check adds those of TrainJob and Runtime.
 	Earlier legacy.Earlier
 	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
@@ -75,6 +75,8 @@ type checker struct {
 	job *object // nil if its metadata or its Go type cannot be decoded
 	// typed is the TrainJob with defaults and further patches.
 	typed *trainer.TrainJob
+	// overrides are those of a release that reads them instead of patches.
+	overrides *legacy.Overrides
 	// patches are the patches of typed after ForceManagers; lost are the managers that lost a conflict.
 	patches []trainer.RuntimePatch
 	lost    []engine.Layer
@@ -93,9 +95,12 @@ func newChecker(in Input) *checker {
 	c := &checker{in: in}
 	if in.Runtime != nil {
 		c.refused.all = in.Runtime.findings
+		c.in.Earlier.TorchNumProcPerNode = in.Runtime.processes
 	}
 	return c
 }
+
+func (c *checker) release() *release.Release { return c.in.Release.Or() }
 
 // admit applies the TrainJob: decoding, the mutating webhook, then validation.
 func (c *checker) admit(ctx context.Context, old *checker) {
@@ -110,13 +115,17 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old != nil {
 		before = old.job
 	}
-	o := trainJobs().decode(fields, c.in.namespace(), &c.findings)
+	d := c.definition(c.in.Release, trainer.TrainJobKind)
+	if d == nil {
+		return
+	}
+	o := d.decode(fields, c.in.namespace(), &c.findings)
 	if o.broken {
 		return
 	}
 	// The mutating webhook runs before the schema's validation, and works on the Go types.
-	typed := &trainer.TrainJob{}
-	if err := o.as(typed); err != nil {
+	typed, err := c.decodeJob(o)
+	if err != nil {
 		o.validate(ctx, before, &c.findings)
 		c.undecodable(o, err)
 		return
@@ -134,11 +143,13 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	}
 	o.validate(ctx, before, &c.findings)
 	c.job, c.typed = o, typed
+	if old == nil {
+		c.nameOnCreate()
+	}
 	if !stamped {
 		return
 	}
-	c.typed = &trainer.TrainJob{}
-	if err := o.as(c.typed); err != nil {
+	if c.typed, err = c.decodeJob(o); err != nil {
 		c.undecodable(o, err)
 		c.typed = nil
 	}
@@ -252,7 +263,7 @@ func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, er
 		}
 		return merged, err
 	}
-	patches, decisions, err := merge.Force(template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...)
+	patches, decisions, err := merge.Force(template, c.reached(c.typed.Spec.RuntimePatches, template.Spec.ReplicatedJobs), c.in.ForceManagers...)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
@@ -26,7 +27,7 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	if err != nil {
 		return nil // a value of the Go type always has an encoding
 	}
-	js, found := admitJobSet(ctx, fields, c.job.id.Namespace)
+	js, found := admitJobSet(ctx, c.in.Release, fields, c.job.id.Namespace)
 	for _, f := range found {
 		path := f.Path
 		f.Path = claimAsPrinted(path)
@@ -185,27 +186,27 @@ func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 //
 // Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the field of the
 // JobSet in its claim.
-func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) finding.List {
+func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
 	if namespace == "" {
 		namespace = "default"
 	}
-	js, refused := admitJobSet(ctx, fields, namespace)
+	js, refused := admitJobSet(ctx, r, fields, namespace)
 	if js == nil {
 		return refused
 	}
-	return childFindings(js, refused)
+	return childFindings(r, js, refused)
 }
 
 // childFindings adds the findings on the objects that the JobSet's controller makes to those on the JobSet.
-func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
+func childFindings(r *release.Release, js *jobset.JobSet, refused finding.List) finding.List {
 	found, before := &findings{all: refused}, &findings{all: refused}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	for _, f := range jobFindings(js, render.JobsOptions{}) {
+	for _, f := range jobFindings(js, render.JobsOptions{Release: r}) {
 		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	checkJobs(js, id, func(f finding.Finding, path fieldpath.Path) {
+	checkJobs(r, js, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := madeFrom(&js.Spec, path); ok {
 			source = made
@@ -219,9 +220,13 @@ func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
 	return found.all
 }
 
-func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
+func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
-	o := jobSets().decode(fields, namespace, found)
+	d := found.definition(r, jobSetKind)
+	if d == nil {
+		return nil, found.all
+	}
+	o := d.decode(fields, namespace, found)
 	if o.broken {
 		return nil, found.all
 	}
@@ -238,7 +243,7 @@ func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (
 	}
 	o.validate(ctx, nil, found)
 	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
-	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		if code == finding.CodeJobSetName && nameless {
 			return // the names of Jobs contain the JobSet's name
 		}
@@ -270,7 +275,7 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha feature gates
 // off. It skips the checks that the definition's schema covers.
-func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
+func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
@@ -284,15 +289,15 @@ func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	for i := range spec.ReplicatedJobs {
 		job := &spec.ReplicatedJobs[i]
 		earlier[job.Name] = true
-		checkReplicatedJob(js.Name, job, report)
-		checkDependsOn(job, i == 0, earlier, report)
+		d.checkReplicatedJob(js.Name, job, report)
+		d.checkDependsOn(job, i == 0, earlier, report)
 	}
 	checkSuccessPolicy(spec, report)
 	if spec.FailurePolicy != nil {
 		checkFailurePolicy(spec, report)
 	}
 	if spec.Coordinator != nil {
-		checkCoordinator(js, report)
+		d.checkCoordinator(js, report)
 	}
 	checkClaims(js, report)
 }
@@ -312,14 +317,14 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the longest names that JobSet generates from a job's name.
-func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
+func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
 		report(finding.CodeJobSetTooLarge, path.Append(fieldpath.Field("replicas")),
 			fmt.Sprintf("%d replicas of %d Pods each are more than JobSet can count", job.Replicas, *p), "lower replicas or parallelism")
 	}
-	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
+	if problems := validation.IsDNS1035Label(job.GroupName); d.has(release.JobSetGroup) && len(problems) > 0 {
 		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
 			fmt.Sprintf("%q is not a name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
@@ -350,10 +355,13 @@ func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Repor
 	return false
 }
 
-func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
+func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
 		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
+	}
+	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 && d.has(release.JobSetDependency) {
+		report(finding.CodeJobSetDependsOn, path, "is empty: JobSet's webhook crashes", "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.

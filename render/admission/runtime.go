@@ -7,9 +7,11 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -21,6 +23,8 @@ type Runtime struct {
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
 	object     *object
+	// processes is spec.mlPolicy.torch.numProcPerNode of an earlier release.
+	processes *intstr.IntOrString
 	// findings are the findings of its own admission.
 	findings finding.List
 }
@@ -39,31 +43,34 @@ const (
 	validationLabel = "trainer.kubeflow.org/webhook-validation"
 )
 
-// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission. The stages are unknown fields,
-// defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or YAML, or as
-// Encode returns it for a Go value. AdmitRuntime does not change it. The argument namespace is its namespace if it
-// has none; the empty string means "default".
+// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission in a release; nil means the latest one.
+// The stages are unknown fields, defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded
+// from JSON or YAML, or as Encode returns it for a Go value. AdmitRuntime does not change it. The argument namespace is its
+// namespace if it has none; the empty string means "default".
 //
 // AdmitRuntime returns nil if the object cannot be decoded as a runtime. Errors in the findings then give the reason.
 // It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
-func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, finding.List) {
+func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
-	if r != nil {
-		r.findings = found.all
+	runtime, _ := admitRuntime(ctx, r, fields, namespace, nil, found)
+	if runtime != nil {
+		runtime.findings = found.all
 	}
-	return r, found.all
+	return runtime, found.all
 }
 
 // admitRuntime implements AdmitRuntime. With an old runtime it is an update.
-func admitRuntime(ctx context.Context, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
-	d := definitionOf(fmt.Sprint(fields["kind"]))
-	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
+func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
+	if !isRuntime(fields) {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
+		return nil, nil
+	}
+	d := found.definition(of, fmt.Sprint(fields["kind"]))
+	if d == nil {
 		return nil, nil
 	}
 	o := d.decode(fields, cmp.Or(namespace, "default"), found)
@@ -73,12 +80,16 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	}
 	// The two kinds have the same fields and differ only in their scope.
 	var typed trainer.TrainingRuntime
-	if err := o.as(&typed); err != nil {
+	today, processes, err := o.withoutProcesses("spec", "mlPolicy", "torch", "numProcPerNode")
+	if err == nil {
+		err = today.as(&typed)
+	}
+	if err != nil {
 		found.undecodable(o, err)
 		return nil, nil
 	}
-	r := &Runtime{id: o.id, spec: typed.Spec, object: o, deprecated: typed.Labels[supportLabel] == "deprecated"}
-	if typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
+	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
+	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r, o
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
@@ -93,6 +104,10 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	}
 	r.checkAncestors(found)
 	return r, o
+}
+
+func isRuntime(fields map[string]any) bool {
+	return fields["kind"] == trainer.TrainingRuntimeKind || fields["kind"] == trainer.ClusterTrainingRuntimeKind
 }
 
 // isUnchecked reports whether a label exempts the runtime from the webhook. An update needs the label on both
@@ -127,18 +142,28 @@ func containerOf(ancestor string) (name string, known bool) {
 	}
 }
 
+// launcher is the job that starts MPI.
+const launcher = "launcher"
+
 // checkAncestors checks the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks). A job with the label of a
 // section of the TrainJob has one replica and the container of that section.
 func (r *Runtime) checkAncestors(found *findings) {
+	d := r.object.definition
 	jobs := r.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {
 		job := &jobs[i]
+		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
+		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
+			found.add(finding.Finding{
+				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
+				Message: fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), Remedy: finding.Remedy{Text: "remove replicas"},
+			})
+		}
 		ancestor := job.Template.Labels[policy.Ancestor]
 		container, known := containerOf(ancestor)
 		if !known {
 			continue
 		}
-		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Replicas != 1 {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
@@ -147,7 +172,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
-		if !podapi.HasContainer(pod.Containers, container) {
+		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
 				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),

@@ -4,12 +4,15 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -30,7 +33,35 @@ func (c *checker) webhook() {
 			c.initializer("model", policy.ModelInitializer)
 		}
 	}
+	c.patchedOnce()
 	c.policies()
+}
+
+// nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have a rule for it.
+func (c *checker) nameOnCreate() {
+	if problems := validation.IsDNS1035Label(c.job.id.Name); c.job.has(release.NameOnCreate) && len(problems) > 0 {
+		c.about(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
+			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
+	}
+}
+
+// patchedOnce refuses two overrides of a job, and a job that is a target of one twice (Trainer v2.0.1
+// pkg/runtime/framework/plugins/jobset).
+func (c *checker) patchedOnce() {
+	if !c.job.has(release.PatchedOnce) || c.overrides == nil {
+		return
+	}
+	seen := map[string]bool{}
+	for i := range c.overrides.PodSpecOverrides {
+		for j, target := range c.overrides.PodSpecOverrides[i].TargetJobs {
+			if seen[target.Name] {
+				path := fieldpath.Fields("spec", "podSpecOverrides").Append(fieldpath.Index(i), fieldpath.Field("targetJobs"), fieldpath.Index(j), fieldpath.Field("name"))
+				c.about(finding.CodeDuplicateItem, finding.Error, path,
+					fmt.Sprintf("job %q is already the target of an override", target.Name), "combine the overrides of the job")
+			}
+			seen[target.Name] = true
+		}
+	}
 }
 
 // about adds a finding on the TrainJob.
@@ -62,6 +93,9 @@ func (c *checker) initializer(section, name string) {
 	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
 		refuse(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
 			fmt.Sprintf("call the container that fetches the %s %q", section, name))
+		return
+	}
+	if !c.job.has(release.InitializerMount) {
 		return
 	}
 	for i := range pod.Containers {

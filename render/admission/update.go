@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -23,8 +24,8 @@ import (
 // also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with. If the old input has no runtime, Update uses the runtime of the new
-// input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
+// keeps the runtime that a TrainJob began with; a release that reads the live one uses that of the new input. If the
+// old input has no runtime, Update uses the runtime of the new input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	before, after := newChecker(old), newChecker(new)
@@ -43,16 +44,14 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		return after.result()
 	}
 	after.patchedRunning(before)
-	kept := before.in.Runtime
-	if kept == nil {
-		kept = after.in.Runtime
+	if before.in.Runtime == nil {
+		before.in.Runtime = after.in.Runtime
 	}
-	if kept == nil {
+	if before.in.Runtime == nil {
 		return after.result()
 	}
 	after.follow(ctx)
-	after.ignoredRuntime(kept)
-	before.in.Runtime = kept
+	after.ignoredRuntime(before.in.Runtime)
 	if !before.settled() {
 		after.reapply(ctx, before)
 	}
@@ -62,37 +61,44 @@ func Update(ctx context.Context, old, new Input) finding.List {
 // UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a template can
 // change; existing TrainJobs keep the runtime that they began with. The results are as for AdmitRuntime, for the new
 // runtime.
-func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace string) (*Runtime, finding.List) {
+func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	before := definitionOf(fmt.Sprint(old["kind"]))
-	if before == nil || old["kind"] != new["kind"] {
+	if !isRuntime(old) || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
 		})
 		return nil, found.all
 	}
-	stored := before.decode(old, cmp.Or(namespace, "default"), &findings{})
-	r, _ := admitRuntime(ctx, new, namespace, stored, found)
-	if r != nil {
-		r.findings = found.all
+	d := found.definition(r, fmt.Sprint(old["kind"]))
+	if d == nil {
+		return nil, found.all
 	}
-	return r, found.all
+	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
+	runtime, _ := admitRuntime(ctx, r, new, namespace, stored, found)
+	if runtime != nil {
+		runtime.findings = found.all
+	}
+	return runtime, found.all
 }
 
 // UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
 // findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
 // give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
 // the new one server-side, so the defaults stay.
-func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) finding.List {
+func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
-	stored := createJobSet(old, namespace, &findings{})
+	found := &findings{}
+	d := found.definition(r, jobSetKind)
+	if d == nil {
+		return found.all
+	}
+	stored := d.createJobSet(old, namespace, &findings{})
 	if stored == nil {
-		return AdmitJobSet(ctx, new, namespace)
+		return AdmitJobSet(ctx, r, new, namespace)
 	}
 	delete(stored.fields, "status")
-	found := &findings{}
-	o := jobSets().decode(new, namespace, found)
+	o := d.decode(new, namespace, found)
 	js := &jobset.JobSet{}
 	if err := o.as(js); o.broken || err != nil {
 		if err != nil {
@@ -121,10 +127,10 @@ func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
-	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
-	return childFindings(js, found.all)
+	return childFindings(r, js, found.all)
 }
 
 // unfreeze returns the help for an immutable field of a JobSet.
@@ -146,21 +152,35 @@ func unfreeze(path fieldpath.Path) string {
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
-	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
-		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
+	what := "patches"
+	if c.overrides != nil {
+		what = "overrides"
+	}
 	message := ""
 	switch {
-	case same:
+	case c.samePatches(old):
 		return
+	case !suspended(c) && !c.job.has(release.PatchedOnResume):
+		message = what + " can be changed only if the change leaves the job suspended"
 	case !suspended(old) && !suspended(c):
-		message = "patches can be changed only while the job is suspended, before the change or after it"
-	case !managedHere(c.typed) || !active(old):
+		message = what + " can be changed only while the job is suspended, before the change or after it"
+	case !c.managedHere() || !active(old):
 		return
 	default:
-		message = "patches can be changed only while no Pods of the job are active"
+		message = what + " can be changed only while no Pods of the job are active"
 	}
-	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", "runtimePatches"),
-		message, "suspend the job first, and change the patches once no Pods are active")
+	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
+		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
+}
+
+// samePatches reports whether the patches are those of the old TrainJob. For overrides, labels and annotations do not count.
+func (c *checker) samePatches(old *checker) bool {
+	if c.overrides != nil && old.overrides != nil {
+		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides, c.overrides.PodSpecOverrides) &&
+			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides, c.overrides.PodTemplateOverrides)
+	}
+	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
+		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
 }
 
 func suspended(c *checker) bool { return c.typed.Spec.Suspend != nil && *c.typed.Spec.Suspend }
@@ -180,14 +200,16 @@ func active(c *checker) bool {
 func (c *checker) settled() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
-	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !managedHere(c.typed)
+	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !c.managedHere()
 }
 
 // trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 
-func managedHere(job *trainer.TrainJob) bool {
-	return job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
+// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so for other managers, too.
+func (c *checker) managedHere() bool {
+	job := c.typed
+	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
 }
 
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
@@ -197,7 +219,7 @@ func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 // ignoredRuntime warns that a changed runtime does not reach an existing TrainJob.
 func (c *checker) ignoredRuntime(kept *Runtime) {
 	r := c.in.Runtime
-	if r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
+	if c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
 	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
@@ -211,9 +233,13 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	spec := &before.in.Runtime.spec
-	opts := render.Options{OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
+	now := spec
+	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
+		now = &c.in.Runtime.spec
+	}
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
 	was, _ := render.JobSet(before.renderInput(spec), opts)
-	is, _ := render.JobSet(c.renderInput(spec), opts)
+	is, _ := render.JobSet(c.renderInput(now), opts)
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}
@@ -225,7 +251,11 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if err != nil {
 		return
 	}
-	stored := createJobSet(applied, c.job.id.Namespace, &findings{})
+	d := c.definition(c.in.Release, jobSetKind)
+	if d == nil {
+		return
+	}
+	stored := d.createJobSet(applied, c.job.id.Namespace, &findings{})
 	if stored == nil {
 		return
 	}
@@ -238,7 +268,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	for _, f := range refused {
 		if created == nil && f.Code != finding.CodeImmutable {
 			created = &findings{}
-			if fresh := createJobSet(again, c.job.id.Namespace, created); fresh != nil {
+			if fresh := d.createJobSet(again, c.job.id.Namespace, created); fresh != nil {
 				fresh.validate(ctx, nil, created)
 			}
 		}

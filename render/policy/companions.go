@@ -25,7 +25,7 @@ type Payload struct {
 	// omits the Secrets.
 	Secrets io.Reader
 	// FluxTemplates is the folder pkg/runtime/framework/plugins/flux/templates of the module
-	// github.com/kubeflow/trainer/v2 v2.3.0. If it is nil, Companions omits the ConfigMap of Flux.
+	// github.com/kubeflow/trainer/v2, in the version of the release. If it is nil, Companions omits the ConfigMap of Flux.
 	FluxTemplates fs.FS
 }
 
@@ -53,7 +53,7 @@ func Companions(j *Job, payload Payload) []Object {
 	if policy.Flux != nil {
 		if payload.FluxTemplates == nil {
 			j.scriptsLeftOut()
-		} else if templates, err := readFluxTemplates(payload.FluxTemplates); err != nil {
+		} else if templates, err := j.readFluxTemplates(payload.FluxTemplates); err != nil {
 			j.noScripts(err)
 		} else {
 			objects = append(objects, j.fluxScripts(templates))
@@ -101,7 +101,7 @@ func (j *Job) scriptsLeftOut() {
 		Message: fmt.Sprintf("ConfigMap %s/%s is left out: its scripts are texts of the Trainer", j.TrainJob.Namespace, j.fluxScriptsName()),
 		Remedy: finding.Remedy{
 			Do: finding.Provide, Options: []string{"ConfigMap"},
-			Text: "name their folder pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0",
+			Text: "name their folder " + j.fluxFolder(),
 		},
 	})
 }
@@ -115,7 +115,11 @@ func (j *Job) leftOut(policy string, f finding.Finding) {
 func (j *Job) noScripts(err error) {
 	j.aboutRuntime(finding.CodePayload, finding.Error, fieldpath.Fields("spec", "mlPolicy", "flux"),
 		fmt.Sprintf("ConfigMap %s/%s cannot be made from the Flux templates: %v", j.TrainJob.Namespace, j.fluxScriptsName(), err),
-		"name the folder pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v2.3.0")
+		"name the folder "+j.fluxFolder())
+}
+
+func (j *Job) fluxFolder() string {
+	return "pkg/runtime/framework/plugins/flux/templates of the module github.com/kubeflow/trainer/v2 v" + j.Release.Version
 }
 
 func (j *Job) certificateLeftOut() {

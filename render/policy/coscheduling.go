@@ -2,12 +2,15 @@ package policy
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trainweld/trainweld/release"
 )
 
 // coscheduling marks the Pods of all jobs as one group of the scheduler plugin Coscheduling (Trainer v2.3.0
-// pkg/runtime/framework/plugins/coscheduling). This includes the initializers' Pods.
+// pkg/runtime/framework/plugins/coscheduling). This includes the initializers' Pods. Trainer 2.0 marks them under
+// every podGroupPolicy, were it empty.
 func coscheduling(j *Job) {
-	if p := j.Runtime.PodGroupPolicy; p == nil || p.Coscheduling == nil {
+	if p := j.Runtime.PodGroupPolicy; p == nil || p.Coscheduling == nil && j.Release.GangLabel == release.CoschedulingLabel {
 		return
 	}
 	for _, set := range j.Sets {

@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 )
 
 // aboutTrainJob and aboutRuntime add a finding on a field of one of the two inputs.
@@ -57,16 +58,19 @@ func (j *Job) portsTakenForOne(c Place, lost, doubled corev1.ContainerPort) {
 		"give every port of the container a name and a number of its own")
 }
 
-func (j *Job) countReplaced(s *PodSet, field string, before *int32) {
-	if before == nil || *before == s.Count || s.CountFrom.Layer == merge.TrainJobLayer {
+// countReplaced reports a count of the template that another one replaces. The job takes the count of counted.
+func (j *Job) countReplaced(s, counted *PodSet, field string, before *int32) {
+	if before == nil || *before == counted.Count || counted.CountFrom.Layer == merge.TrainJobLayer {
 		return
 	}
 	why, help := "parallelism and completions both become the parallelism, at least one", "write the same number of parallelism and completions, or neither"
 	if s.Ancestor == Trainer && j.Runtime.MLPolicy != nil {
 		why, help = "the trainer's job takes mlPolicy.numNodes, or else one", "set spec.mlPolicy.numNodes of the runtime instead"
+	} else if s.Name != counted.Name {
+		why, help = fmt.Sprintf("all jobs with the trainer's label take that of job %s", counted.Name), "label one job only"
 	}
 	j.aboutRuntime(finding.CodeCountReplaced, finding.Warning, inRuntime(s.JobPath().Append(fieldpath.Field(field))),
-		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, s.Count, why), help)
+		fmt.Sprintf("%s %d of job %s becomes %d: %s", field, *before, s.Name, counted.Count, why), help)
 }
 
 // CheckReplicas reports a zero in the replicas of a job. The controller loses the zero, and the API fills in one.
@@ -118,7 +122,7 @@ func (j *Job) checkTrainer() {
 		for _, field := range []struct {
 			name string
 			set  bool
-		}{{"image", t.Image != nil}, {"command", t.Command != nil}, {"args", t.Args != nil}, {"env", t.Env != nil && !j.LauncherAsNode()}} {
+		}{{"image", t.Image != nil}, {"command", t.Command != nil}, {"args", t.Args != nil}, {"env", t.Env != nil && !j.nodeTakesTrainer()}} {
 			if field.set {
 				ignored(field.name, why, help)
 			}
@@ -129,11 +133,15 @@ func (j *Job) checkTrainer() {
 	if set == nil {
 		return
 	}
+	rest := "and neither its numNodes nor what the policy writes"
+	if j.Release.SecondTrainer == release.FirstTrainerCounts {
+		rest = fmt.Sprintf("and as many Pods as job %s, but not what the policy writes", set.Name)
+	}
 	for _, second := range j.Sets {
 		if second.Ancestor == Trainer && second != set {
 			j.aboutRuntime(finding.CodeSecondTrainer, finding.Warning,
 				inRuntime(second.Path().Append(fieldpath.Fields("template", "metadata", "labels")...).Append(fieldpath.Key(Ancestor))),
-				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, and neither its numNodes nor what the policy writes", set.Name, second.Name),
+				fmt.Sprintf("jobs %s and %s both carry the trainer's label: the second gets the image, the command and the env of the TrainJob, %s", set.Name, second.Name, rest),
 				"label one job only")
 		}
 	}
@@ -151,12 +159,12 @@ func (j *Job) checkCounts(set *PodSet, ignored func(field, why, help string)) {
 			ignored("numNodes", "under MPI it is for the job called node, which the runtime lacks", "call the nodes' job node in the runtime")
 		case reached == nil:
 			ignored("numNodes", "the runtime has no job with the trainer's label", fmt.Sprintf("label the job %s: %s in the runtime", Ancestor, Trainer))
-		case *t.NumNodes == 0 && !j.LauncherAsNode():
+		case *t.NumNodes == 0 && !j.launcherAsNode():
 			j.aboutTrainJob(finding.CodeNeverCreated, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
 				fmt.Sprintf("the Pods of job %s are never created: numNodes is 0, and the Job completes at once", reached.Name), "set numNodes to 1 or more")
 		}
 	}
-	if t.NumProcPerNode != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
+	if j.numProcPerNode() != nil && slices.Contains([]string{"plain", "jax", "xgboost"}, policy) {
 		ignored("numProcPerNode", fmt.Sprintf("a runtime of policy %s starts its processes itself", policy), "drop it, or set what the program of the runtime reads")
 	}
 }
@@ -167,16 +175,22 @@ func (j *Job) checkResources(set *PodSet, ignored func(field, why, help string))
 		return
 	}
 	reached := slices.ContainsFunc(j.Sets, func(s *PodSet) bool { return j.takesResources(s) && s.Container(Node) != nil })
+	node := j.set(Node)
 	switch {
-	case j.Runtime.MLPolicy == nil:
+	case j.replacesResources() && over.Limits == nil && over.Requests == nil:
+		ignored("resourcesPerNode", "it has neither limits nor requests", "name the resources, or leave resourcesPerNode out")
+	case !j.replacesResources() && j.Runtime.MLPolicy == nil:
 		ignored("resourcesPerNode", "the runtime has no mlPolicy, and the controller then takes no resources from a TrainJob",
 			"give the runtime an mlPolicy, were it numNodes: 1 alone, or set the resources in the runtime")
 	case !reached:
 		ignored("resourcesPerNode", "the runtime has no job with the trainer's label and a container called node",
 			fmt.Sprintf("label the job %s: %s in the runtime, and call its container node", Ancestor, Trainer))
-	case j.source().MPI != nil && !j.LauncherAsNode() && set != nil && set.Name != Node && j.set(Node) != nil && j.set(Node).Ancestor != Trainer:
-		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name),
-			"set the nodes' resources in the runtime, or runLauncherAsNode: true")
+	case j.source().MPI != nil && set != nil && set.Name != Node && node != nil && !j.TakesTrainer(node):
+		help := "set the nodes' resources in the runtime"
+		if j.Release.MPINodeTrainer {
+			help += ", or runLauncherAsNode: true"
+		}
+		ignored("resourcesPerNode", fmt.Sprintf("for the nodes, since it goes to job %s alone, which carries the trainer's label", set.Name), help)
 	}
 	if reached && len(over.Claims) > 0 {
 		j.aboutTrainJob(finding.CodeClaimsDropped, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "claims"),
@@ -257,10 +271,11 @@ func (j *Job) checkHostnames() {
 	}
 }
 
-// checkGPUs reports GPUs that the container keeps and the policy does not count.
+// checkGPUs reports GPUs that the container keeps and the policy does not count. A release that replaces resources
+// keeps none.
 func (j *Job) checkGPUs(c Place) {
 	t := j.TrainJob.Spec.Trainer
-	if t == nil || t.ResourcesPerNode == nil {
+	if t == nil || t.ResourcesPerNode == nil || j.replacesResources() {
 		return
 	}
 	if n := gpus(c.Resources); n > 0 && gpus(*t.ResourcesPerNode) == 0 {

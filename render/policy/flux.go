@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // The names that the controller's flux plugin uses (Trainer v2.3.0 pkg/constants).
@@ -56,12 +57,13 @@ func flux(j *Job) bool {
 			emptyDir(fluxInstall, ""),
 			corev1.Volume{Name: scripts, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 				LocalObjectReference: corev1.LocalObjectReference{Name: scripts}, DefaultMode: &execute,
-			}}},
-			emptyDir(fluxMemory, corev1.StorageMediumMemory),
-			corev1.Volume{Name: fluxCurve, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-				SecretName: j.curveSecretName(), DefaultMode: &secret,
-			}}},
-		)
+			}}})
+		if j.Release.Flux != release.Flux22 {
+			j.upsertVolumes(by, set, emptyDir(fluxMemory, corev1.StorageMediumMemory))
+		}
+		j.upsertVolumes(by, set, corev1.Volume{Name: fluxCurve, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: j.curveSecretName(), DefaultMode: &secret,
+		}}})
 		j.appendInit(by, set, corev1.Container{
 			Name: fluxInstaller, Image: settings.image, Command: []string{"/bin/bash", fluxConfigPath + "/init.sh"},
 			VolumeMounts: []corev1.VolumeMount{installMount, scriptsMount},
@@ -75,8 +77,10 @@ func flux(j *Job) bool {
 				corev1.VolumeMount{Name: fluxSoftware, MountPath: "/opt/software"},
 				scriptsMount,
 				corev1.VolumeMount{Name: fluxCurve, MountPath: "/curve", ReadOnly: true},
-				corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm", ReadOnly: true},
 			)
+			if j.Release.Flux != release.Flux22 {
+				j.upsertMounts(by, c, corev1.VolumeMount{Name: fluxMemory, MountPath: "/dev/shm", ReadOnly: true})
+			}
 		}
 	}
 	return true
@@ -120,10 +124,10 @@ func (j *Job) fluxSettings() fluxSettings {
 }
 
 // wrappedCommand returns the command that Flux runs, as one string. It is the command of spec.trainer, or else of the
-// runtime, with spec.trainer's args. Spaces join the parts without quotes, so an argument with a space becomes two.
+// runtime, with spec.trainer's args. Trainer 2.2 does not see the runtime's. Spaces join the parts without quotes, so an argument with a space becomes two.
 func (j *Job) wrappedCommand() string {
 	var command []string
-	if set := j.trainerSet(); set != nil {
+	if set := j.trainerSet(); set != nil && j.Release.Flux != release.Flux22 {
 		if c := set.Container(Node); c != nil {
 			command = c.Command
 		}
@@ -165,6 +169,7 @@ func (j *Job) fluxNeedsNodes() {
 // checkFlux reports settings that keep Flux from running the intended command.
 func (j *Job) checkFlux() {
 	const code = finding.CodeFluxCommand
+	t := j.TrainJob.Spec.Trainer
 	for _, set := range j.Sets {
 		node := set.Container(Node)
 		if set.Ancestor != Trainer || node == nil {
@@ -177,13 +182,18 @@ func (j *Job) checkFlux() {
 				fmt.Sprintf("job %s is to run Flux's script, but the controller mounts it in the job called node only", set.Name),
 				"call the job node")
 		}
-		if len(c.Args) > 0 && j.TrainJob.Spec.Trainer.Args != nil {
+		if len(c.Command) > 0 && t.Command == nil && j.Release.Flux == release.Flux22 {
+			j.aboutRuntime(code, finding.Warning, inRuntime(c.Path(fieldpath.Field("command"))),
+				fmt.Sprintf("Flux does not run the runtime's command of container %s: Trainer %s sees the TrainJob's alone", c.Name, j.Release.Name),
+				"write the command as spec.trainer.command of the TrainJob")
+		}
+		if len(c.Args) > 0 && t.Args != nil {
 			j.aboutTrainJob(code, finding.Warning, fieldpath.Fields("spec", "trainer", "args"),
 				fmt.Sprintf("under flux the TrainJob's args do not replace those of the runtime's container in job %s: Flux runs the command with both, the runtime's last", set.Name),
 				"leave the args out of the runtime, or out of the TrainJob")
 		}
 	}
-	for _, e := range j.TrainJob.Spec.Trainer.Env {
+	for _, e := range t.Env {
 		if !slices.Contains([]string{"FLUX_VIEW_IMAGE", "FLUX_NETWORK_DEVICE", "FLUX_QUEUE_POLICY"}, e.Name) || e.Value != "" {
 			continue
 		}

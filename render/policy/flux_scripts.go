@@ -8,25 +8,35 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trainweld/trainweld/release"
 )
 
 // fluxTemplates are the three files of the scripts, from the folder pkg/runtime/framework/plugins/flux/templates of
-// Trainer v2.3.0.
+// the release of the Trainer.
 type fluxTemplates struct{ broker, entrypoint, init template }
 
-func readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
+// entrypointGaps returns the number of gaps in the entrypoint. Trainer 2.2 lets Flux find the resources itself.
+func (j *Job) entrypointGaps() int {
+	if j.Release.Flux == release.Flux22 {
+		return 2
+	}
+	return 3
+}
+
+func (j *Job) readFluxTemplates(fsys fs.FS) (t fluxTemplates, err error) {
 	for _, file := range []struct {
 		name string
 		gaps int
 		into *template
-	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", 3, &t.entrypoint}, {"init.sh", 4, &t.init}} {
+	}{{"broker.toml", 4, &t.broker}, {"entrypoint.sh", j.entrypointGaps(), &t.entrypoint}, {"init.sh", 4, &t.init}} {
 		text, err := readTemplate(fsys, file.name)
 		if err != nil {
 			return t, err
 		}
 		*file.into = strings.Split(string(text), "%s")
 		if gaps := len(*file.into) - 1; gaps != file.gaps {
-			return t, fmt.Errorf("%s has %d gaps (%%s), and that of Trainer v2.3.0 has %d", file.name, gaps, file.gaps)
+			return t, fmt.Errorf("%s has %d gaps (%%s), and that of Trainer v%s has %d", file.name, gaps, j.Release.Version, file.gaps)
 		}
 	}
 	return t, nil
@@ -88,11 +98,12 @@ func (j *Job) fluxScripts(templates fluxTemplates) *corev1.ConfigMap {
 		// Flux takes -g as GPUs per task, but the controller passes the GPUs of the whole node.
 		flags += fmt.Sprintf(" -g %d", n)
 	}
+	entrypoint := []string{resources, fmt.Sprintf("%s-%s-0-0", name, Node), flags}
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: j.fluxScriptsName(), Namespace: j.TrainJob.Namespace},
 		Data: map[string]string{
-			"entrypoint.sh": templates.entrypoint.fill(resources, fmt.Sprintf("%s-%s-0-0", name, Node), flags),
+			"entrypoint.sh": templates.entrypoint.fill(entrypoint[len(entrypoint)-j.entrypointGaps():]...),
 			"init.sh":       templates.init.fill("/opt/view", name+"-0", hosts, broker),
 		},
 	}

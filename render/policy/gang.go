@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // gang returns the number of Pods that a gang scheduler starts together, and their requests. A job counts once,
@@ -18,7 +20,7 @@ func (j *Job) gang() (members int32, requests corev1.ResourceList) {
 	requests = corev1.ResourceList{}
 	for _, set := range j.Sets {
 		members += set.Count
-		pod := corev1.Pod{Spec: *set.pod()}
+		pod := corev1.Pod{Spec: j.countedBySchedulers(set)}
 		for name, q := range resource.PodRequests(&pod, resource.PodResourcesOptions{}) {
 			q = q.DeepCopy() // q may share memory with the container
 			q.Mul(int64(set.Count))
@@ -41,6 +43,7 @@ func (j *Job) checkGang() {
 			"both coscheduling and volcano act: the Pods carry the marks of both, and there are two PodGroups of one name",
 			"keep the one whose scheduler the cluster runs")
 	}
+	j.checkUncounted()
 	order := j.Template.Spec.StartupPolicy
 	inOrder := order != nil && order.StartupPolicyOrder == jobset.InOrder
 	classes := map[string]bool{}
@@ -76,10 +79,22 @@ func (j *Job) checkMembers(set *PodSet, inOrder bool) {
 	}
 }
 
+// checkUncounted reports a resourcesPerNode that the gang's resources ignore.
+func (j *Job) checkUncounted() {
+	taken := slices.ContainsFunc(j.Sets, func(set *PodSet) bool { return j.takesResources(set) && set.Container(Node) != nil })
+	if !taken || j.Release.GangRequests != release.RuntimeRequests {
+		return
+	}
+	j.aboutTrainJob(finding.CodeGangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+		"the gang's minResources count the requests of the runtime's containers, and not those of resourcesPerNode: the gang may start before it fits, or wait for too much",
+		"set the same requests in the runtime")
+}
+
 // checkLimits reports limits that the gang's resources do not include.
 func (j *Job) checkLimits(set *PodSet) {
-	for i := range set.Containers() {
-		c := set.In("containers", &set.Containers()[i])
+	counted := j.countedBySchedulers(set).Containers
+	for i := range counted {
+		c := set.In("containers", &counted[i])
 		for _, name := range sortedNames(c.Resources.Limits) {
 			if _, requested := c.Resources.Requests[name]; requested {
 				continue
@@ -87,7 +102,7 @@ func (j *Job) checkLimits(set *PodSet) {
 			message := fmt.Sprintf("container %s of job %s limits %s and does not request it: the gang's minResources leave it out, and the gang may start before it fits", c.Name, set.Name, name)
 			const help = "request as much as the limit"
 			step := fieldpath.Key(string(name))
-			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) {
+			if t := j.TrainJob.Spec.Trainer; t != nil && t.ResourcesPerNode != nil && c.Name == Node && j.takesResources(set) && j.Release.GangRequests != release.RuntimeRequests {
 				if _, fromJob := t.ResourcesPerNode.Limits[name]; fromJob {
 					j.aboutTrainJob(finding.CodeGangCount, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode", "limits").Append(step), message, help)
 					continue

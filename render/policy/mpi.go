@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // The names that the controller's mpi plugin uses (Trainer v2.3.0 pkg/constants).
@@ -40,7 +41,7 @@ func mpi(j *Job) bool {
 	node := j.set(Node)
 	if t := j.TrainJob.Spec.Trainer; node != nil && t != nil && t.NumNodes != nil {
 		count := *t.NumNodes
-		if j.LauncherAsNode() {
+		if j.launcherAsNode() {
 			count = max(count-1, 1)
 		}
 		node.Count, node.CountFrom = count, Copied("spec", "trainer", "numNodes")
@@ -86,9 +87,9 @@ func mpi(j *Job) bool {
 	return true
 }
 
-// LauncherAsNode reports whether MPI's launcher counts as a node.
-func (j *Job) LauncherAsNode() bool {
-	policy := j.filled().source().MPI
+// launcherAsNode reports whether MPI's launcher counts as a node.
+func (j *Job) launcherAsNode() bool {
+	policy := j.source().MPI
 	return policy != nil && orDefault(policy.RunLauncherAsNode, false)
 }
 
@@ -106,7 +107,7 @@ func (j *Job) checkMPINodes() {
 			"leave numNodes at 1, and set the number of nodes as parallelism of job node, or as spec.trainer.numNodes of the TrainJob")
 	}
 	t := j.TrainJob.Spec.Trainer
-	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.LauncherAsNode() || j.set(launcher) == nil {
+	if node == nil || t == nil || t.NumNodes == nil || *t.NumNodes >= 2 || !j.launcherAsNode() || j.set(launcher) == nil {
 		return
 	}
 	j.aboutTrainJob(finding.CodeMPINodes, finding.Warning, fieldpath.Fields("spec", "trainer", "numNodes"),
@@ -142,14 +143,14 @@ func implementation(policy *trainer.MPIMLPolicySource) trainer.MPIImplementation
 	return orDefault(policy.MPIImplementation, trainer.MPIImplementationOpenMPI)
 }
 
-// slotsPerNode returns the number of processes on each node, from spec.trainer or else the runtime. A one in the
-// runtime means one process per GPU. So a runtime cannot request one process on a node with several GPUs.
+// slotsPerNode returns the number of processes on each node, from spec.trainer or else the runtime. Since Trainer 2.1,
+// a one in the runtime means one process per GPU. So a runtime cannot request one process on a node with several GPUs.
 func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
-	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
-		return *t.NumProcPerNode
+	if n := j.numProcPerNode(); n != nil {
+		return int32(n.IntValue())
 	}
 	slots := orDefault(policy.NumProcPerNode, 1)
-	if slots != 1 {
+	if slots != 1 || j.Release.MPISlots == release.SlotsAsSet {
 		return slots
 	}
 	if set := j.set(Node); set != nil {
@@ -166,11 +167,11 @@ func (j *Job) slotsPerNode(policy *trainer.MPIMLPolicySource) int32 {
 // slotsFrom returns the origin of that number.
 func (j *Job) slotsFrom() Writer {
 	switch t := j.TrainJob.Spec.Trainer; {
-	case t != nil && t.NumProcPerNode != nil:
+	case j.numProcPerNode() != nil:
 		return policyWriter("mpi").from("spec", "trainer", "numProcPerNode")
 	case orDefault(j.source().MPI.NumProcPerNode, 1) != 1:
 		return policyWriter("mpi").from("spec", "mlPolicy", "mpi", "numProcPerNode")
-	case t != nil && t.ResourcesPerNode != nil:
+	case t != nil && t.ResourcesPerNode != nil && j.Release.MPISlots != release.SlotsAsSet:
 		return policyWriter("mpi").from("spec", "trainer", "resourcesPerNode")
 	default:
 		return policyWriter("mpi")
@@ -186,13 +187,18 @@ func (j *Job) sshMountFrom() Writer {
 }
 
 func (j *Job) sshVolume() corev1.Volume {
-	item := func(key, path string, mode int32) corev1.KeyToPath {
-		return corev1.KeyToPath{Key: key, Path: path, Mode: &mode}
+	mode := func(mode int32) *int32 {
+		if !j.Release.SSHModes {
+			return nil
+		}
+		return &mode
 	}
-	mode := int32(0o400)
+	item := func(key, path string, file int32) corev1.KeyToPath {
+		return corev1.KeyToPath{Key: key, Path: path, Mode: mode(file)}
+	}
 	return corev1.Volume{Name: sshVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName:  j.sshSecretName(),
-		DefaultMode: &mode,
+		DefaultMode: mode(0o400),
 		Items: []corev1.KeyToPath{
 			item(corev1.SSHAuthPrivateKey, "id_rsa", 0o640),
 			item(sshPublicKey, "id_rsa.pub", 0o644),
@@ -216,15 +222,19 @@ const maxConfigMap = 1 << 20
 
 // hostfile returns the ConfigMap with the list of nodes for mpirun, in the order of the template. They are the Pods
 // of the job called node, and of the launcher if it counts as a node. Unlike the other policies, it uses
-// network.subdomain. It counts the replicas of the template. The controller sets them to one only in a job with the
-// trainer's label.
+// network.subdomain. It counts the replicas of the template, or the first one alone, as the release has it. The
+// controller sets replicas to one only in a job with the trainer's label.
 func (j *Job) hostfile() *corev1.ConfigMap {
 	var lines strings.Builder
 	for _, set := range j.Sets {
-		if set.Name != Node && !(j.LauncherAsNode() && set.Name == launcher) || implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
+		if set.Name != Node && !(j.launcherAsNode() && set.Name == launcher) || implementation(j.source().MPI) != trainer.MPIImplementationOpenMPI {
 			continue
 		}
-		for replica := range set.replicas {
+		replicas := set.replicas
+		if j.Release.Endpoints == release.FirstReplica {
+			replicas = 1
+		}
+		for replica := range replicas {
 			for pod := range set.Count {
 				fmt.Fprintf(&lines, "%s-%s-%d-%d.%s slots=%d\n", j.TrainJob.Name, set.Name, replica, pod, j.subdomain(), j.slots)
 				if lines.Len() > maxConfigMap {

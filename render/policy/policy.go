@@ -1,5 +1,5 @@
-// Package policy computes the writes of a runtime's policies to a JobSet, and their companions. Each policy of
-// Trainer v2.3.0 has one file of pure functions, with the policy's name in the runtime.
+// Package policy computes the writes of a runtime's policies to a JobSet, and their companions. Each policy has one
+// file of pure functions, with the policy's name in the runtime.
 //
 //	job := policy.NewJob(policy.Input{TrainJob: trainJob, Runtime: &runtime.Spec, Template: &merged})
 //	if policy.Enforce(job) {
@@ -9,7 +9,7 @@
 //	report(job.Findings)
 //
 // The functions write the same fields as the controller's plugins (Trainer v2.3.0 pkg/runtime/framework/plugins).
-// They keep their order and their oddities. A comment names each oddity. A finding reports each effect that the
+// Where releases differ, they read the behaviour from Input.Release. They keep their order and their oddities. A comment names each oddity. A finding reports each effect that the
 // author of a file probably did not intend. The functions run after the managers' patches, so their writes win.
 // Package render calls them.
 //
@@ -55,7 +55,7 @@ const (
 type Input struct {
 	// Release is the release of the Trainer; nil means the latest one.
 	Release *release.Release
-	// Earlier holds fields of earlier releases.
+	// Earlier holds fields of earlier releases. The definitions of later ones remove them.
 	Earlier legacy.Earlier
 	// TrainJob is the job. The policies do not change it.
 	TrainJob *trainer.TrainJob
@@ -105,6 +105,8 @@ type PodSet struct {
 
 	// replicas are the template's replicas before the controller sets them to one. An MPI hostfile uses them.
 	replicas int32
+	// given are the resources of the node container before spec.trainer changed them, or nil. A gang may count them.
+	given *corev1.ResourceRequirements
 }
 
 // fill replaces nil objects with empty ones.
@@ -156,8 +158,9 @@ func (p Place) filled() Place {
 	return p
 }
 
-// NewJob counts the Pods and merges resourcesPerNode into the node containers of the template. Trainer v2.3.0
-// pkg/runtime/core newRuntimeInfo does so before any policy runs.
+// NewJob counts the Pods and writes resourcesPerNode into the node containers of the template. Trainer v2.3.0
+// pkg/runtime/core newRuntimeInfo does so before any policy runs. Earlier releases write it last, but their policies
+// prefer resourcesPerNode to the container's resources. So the order makes no difference.
 func NewJob(in Input) *Job {
 	in.fill()
 	j := &Job{Input: in, CommandFrom: Copied("spec", "trainer", "command")}

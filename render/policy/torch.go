@@ -4,10 +4,14 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/release"
 )
 
 // torch sets up torchrun's rendezvous (Trainer v2.3.0 pkg/runtime/framework/plugins/torch). In a TrainJob without
-// spec.trainer, only the containers that envInjection names get it.
+// spec.trainer, only the containers that envInjection names get it. spec.trainer.env comes last, in releases whose
+// webhook admits the same variables there.
 func torch(j *Job) bool {
 	policy := j.source().Torch
 	if policy == nil {
@@ -39,7 +43,7 @@ func torch(j *Job) bool {
 		}
 		j.upsertPort(by, c, port)
 		j.checkMaster(set)
-		if j.TrainJob.Spec.Trainer.NumProcPerNode == nil {
+		if j.numProcPerNode() == nil {
 			j.checkGPUs(c)
 		}
 	} else {
@@ -69,40 +73,87 @@ func indexEnv() *corev1.EnvVarSource {
 	return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: indexPath}}
 }
 
-// procs is torchrun's number of processes on each node: a number, or "auto" for one per GPU.
+// procs is torchrun's number of processes on each node: a number, "auto" for one per GPU, or another word of an earlier
+// release.
 type procs struct {
-	auto   bool
-	number int
-	gpus   int
+	intstr.IntOrString
+	gpus int
 }
 
-func (p procs) String() string {
-	if p.auto {
-		return "auto"
+// is reports whether the number is n.
+func (p procs) is(n int) bool { return p.Type == intstr.Int && p.IntValue() == n }
+
+const (
+	autoProcs = "auto"
+	cpuProcs  = "cpu"
+)
+
+// numProcPerNode returns spec.trainer.numProcPerNode, or nil.
+func (j *Job) numProcPerNode() *intstr.IntOrString {
+	if n := j.Earlier.NumProcPerNode; n != nil {
+		return n
 	}
-	return strconv.Itoa(p.number)
+	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
+		n := intstr.FromInt32(*t.NumProcPerNode)
+		return &n
+	}
+	return nil
 }
 
 // procsFrom returns the origin of that number.
 func (j *Job) procsFrom() Writer {
-	switch t := j.TrainJob.Spec.Trainer; {
-	case t != nil && t.NumProcPerNode != nil:
-		return policyWriter("torch").from("spec", "trainer", "numProcPerNode")
+	by, t := policyWriter("torch"), j.TrainJob.Spec.Trainer
+	switch {
+	case j.numProcPerNode() != nil:
+		return by.from("spec", "trainer", "numProcPerNode")
+	case j.Earlier.TorchNumProcPerNode != nil && j.Earlier.TorchNumProcPerNode.String() != autoProcs:
+		return by.from("spec", "mlPolicy", "torch", "numProcPerNode")
 	case t != nil && t.ResourcesPerNode != nil:
-		return policyWriter("torch").from("spec", "trainer", "resourcesPerNode")
+		return by.from("spec", "trainer", "resourcesPerNode")
 	default:
-		return policyWriter("torch")
+		return by
 	}
 }
 
-// procs returns spec.trainer.numProcPerNode, else "auto" if there are GPUs, else one process per CPU.
+// procs returns the number of processes: numProcPerNode of the TrainJob or the runtime, or else "auto". A release
+// turns words into numbers.
 func (j *Job) procs() procs {
 	resources := j.perNode()
-	p := procs{auto: true, gpus: gpus(resources)}
-	if t := j.TrainJob.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
-		p.auto, p.number = false, int(*t.NumProcPerNode)
-	} else if p.gpus == 0 {
-		p.auto, p.number = false, max(1, cpus(resources))
+	p := procs{intstr.FromString(autoProcs), gpus(resources)}
+	if n := j.Earlier.TorchNumProcPerNode; n != nil {
+		p.IntOrString = *n
+	}
+	if n := j.numProcPerNode(); n != nil {
+		p.IntOrString = *n
+	}
+	if j.Release.NProc == release.NProcOfTrainer {
+		p.IntOrString = j.procsOfTrainer(p.IntOrString)
+	} else if p.String() == cpuProcs || p.String() == autoProcs && p.gpus == 0 {
+		p.IntOrString = intstr.FromInt32(int32(max(1, cpus(resources))))
 	}
 	return p
+}
+
+// procsOfTrainer returns the number of Trainer v2.0.1 (pkg/runtime/framework/plugins/torch calculateNumProcPerNode),
+// which looks at spec.trainer.resourcesPerNode alone. It counts CPUs of the limits, or else of the requests. Without
+// CPUs to count, the requests decide: without any, even a plain number becomes one.
+func (j *Job) procsOfTrainer(n intstr.IntOrString) intstr.IntOrString {
+	t := j.TrainJob.Spec.Trainer
+	if t == nil || t.ResourcesPerNode == nil {
+		return n
+	}
+	word := n.String()
+	countsCPUs := func(list corev1.ResourceList) bool {
+		_, hasCPU := list[corev1.ResourceCPU]
+		return list != nil && (word == autoProcs && !hasGPU(list) || word == cpuProcs && hasCPU)
+	}
+	for _, list := range []corev1.ResourceList{t.ResourcesPerNode.Limits, t.ResourcesPerNode.Requests} {
+		if countsCPUs(list) {
+			return intstr.FromInt32(max(1, int32(list.Cpu().Value())))
+		}
+	}
+	if word == cpuProcs || t.ResourcesPerNode.Requests == nil {
+		return intstr.FromInt32(1)
+	}
+	return n
 }

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trainweld/trainweld/release"
 )
 
 // isTorchTune reports whether the trainer's command is exactly "tune run", which asks for torchtune.
@@ -14,20 +18,31 @@ func isTorchTune(command []string) bool { return slices.Equal(command, []string{
 // adds the paths that the runtime's own command sets.
 func (j *Job) torchTune(nodes int32, p procs) {
 	command := slices.Clone(j.Command)
-	if nodes > 1 || !p.auto && p.number > 1 || p.auto && p.gpus > 1 {
+	several := p.Type == intstr.Int && p.IntVal > 1 || p.Type == intstr.String && p.gpus > 1
+	if j.Release.TorchTune == release.TorchTune20 {
+		several = !p.is(1)
+	}
+	if nodes > 1 || several {
 		command = append(command, fmt.Sprintf("--rdzv_endpoint=%s:%d", j.master(), port))
 	}
-	recipe, suffix := torchTuneRecipe(nodes, p, j.TrainJob.Spec.Trainer.Args)
+	recipe, suffix := j.torchTuneRecipe(nodes, p, j.TrainJob.Spec.Trainer.Args)
 	command = append(command, recipe, "--config", torchTuneModel(j.TrainJob.Spec.RuntimeRef.Name)+suffix)
 	j.Command, j.CommandFrom = append(command, j.torchTunePaths()...), policyWriter("torch").from("spec", "trainer", "command")
 }
 
 // torchTuneRecipe returns the recipe and the suffix of its configuration. Several nodes exclude LoRA, so a full
-// fine-tuning gets its arguments.
-func torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string) {
-	lora := slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "model.lora_attn_modules") })
+// fine-tuning gets its arguments. Trainer 2.0 knows no LoRA. Trainer 2.1 and 2.2 look for the names of QLoRA's
+// arguments anywhere, whatever their values.
+func (j *Job) torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string) {
+	lora := names(args, "model.lora_attn_modules")
 	qlora := isTrue(args, "model.quantize_base") && !isTrue(args, "model.use_dora")
-	single := !p.auto && p.number == 1 || p.gpus == 1
+	single := p.is(1) || p.gpus == 1
+	switch j.Release.TorchTune {
+	case release.TorchTune20:
+		lora, qlora, single = false, false, p.is(1)
+	case release.TorchTune21:
+		qlora = names(args, "model.quantize_base") && !names(args, "model.use_dora")
+	}
 	switch {
 	case nodes > 1:
 		return "full_finetune_distributed", "_full_multinode"
@@ -46,6 +61,11 @@ func torchTuneRecipe(nodes int32, p procs, args []string) (recipe, suffix string
 	default:
 		return "full_finetune_distributed", "_full"
 	}
+}
+
+// names reports whether an argument contains the item.
+func names(args []string, item string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, item) })
 }
 
 // isTrue reports whether an argument sets the item to a Python-style true.
@@ -69,6 +89,9 @@ func torchTuneModel(runtime string) string {
 // torchTunePaths returns the items of the node containers' commands that a TrainJob must not set.
 func (j *Job) torchTunePaths() []string {
 	fixed := []string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}
+	if j.Release.TorchTune == release.TorchTune20 {
+		fixed = fixed[:3]
+	}
 	var items []string
 	for _, set := range j.Sets {
 		if set.Ancestor != Trainer {

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Only the functions of this file write to the JobSet, so that ownership records every write of a policy. They follow
@@ -198,13 +199,24 @@ func (j *Job) dropClaims(c Place) {
 	c.Resources.Claims = nil
 }
 
-// setResources merges spec.trainer's list of resources into a container's, key by key.
+// setResources writes spec.trainer's list of resources into a container's, key by key. A release that replaces
+// resources drops the other keys.
 func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, over corev1.ResourceList) {
 	by := Copied("spec", "trainer", "resourcesPerNode", field)
 	before := *list
-	*list = overlay(before, over)
+	if j.replacesResources() {
+		*list = overlay(nil, over)
+	} else {
+		*list = overlay(before, over)
+	}
 	if j.Record == nil {
 		return
+	}
+	for _, name := range sortedNames(before) {
+		if _, kept := (*list)[name]; !kept {
+			dropped := Computed("spec", "trainer", "resourcesPerNode")
+			j.Record(dropped.Layer, dropped.From, c.Path(fieldpath.Field("resources"), fieldpath.Field(field), fieldpath.Key(string(name))), before[name], nil)
+		}
 	}
 	for _, name := range sortedNames(over) {
 		step := fieldpath.Key(string(name))
@@ -215,19 +227,23 @@ func (j *Job) setResources(c Place, field string, list *corev1.ResourceList, ove
 }
 
 // SetCounts sets the parallelism and completions of a job's Jobs. Both become the job's count, whatever the runtime
-// has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount).
+// has (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset SyncParallelCount). Trainer v2.0.1 gives every job with the
+// trainer's label the count of the first one (builder.go Trainer).
 func (j *Job) SetCounts(s *PodSet) {
 	j, s = j.filled(), s.filled()
-	spec := &s.Template.Spec
+	spec, counted := &s.Template.Spec, s
+	if first := j.trainerSet(); first != nil && s.Ancestor == Trainer && j.Release.SecondTrainer == release.FirstTrainerCounts {
+		counted = first
+	}
 	for _, field := range []struct {
 		name string
 		at   **int32
 	}{{"parallelism", &spec.Parallelism}, {"completions", &spec.Completions}} {
-		before, now := *field.at, s.Count
+		before, now := *field.at, counted.Count
 		*field.at = &now
-		j.countReplaced(s, field.name, before)
+		j.countReplaced(s, counted, field.name, before)
 		if j.Record != nil {
-			path, by := s.JobPath().Append(fieldpath.Field(field.name)), s.CountFrom
+			path, by := s.JobPath().Append(fieldpath.Field(field.name)), counted.CountFrom
 			if before == nil {
 				j.Record(by.Layer, by.From, path, nil, now)
 			} else if by.Layer != merge.RuntimeLayer || *before != now {

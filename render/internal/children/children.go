@@ -67,6 +67,7 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 			Remedy:  finding.Remedy{Text: "give it one"},
 		}}
 	}
+	opts.Release = opts.Release.Or()
 	f := &Family{JobSet: js.DeepCopy(), opts: opts, uid: opts.JobSetUID}
 	if f.uid == "" {
 		f.uid = js.UID
@@ -74,7 +75,7 @@ func New(js *jobset.JobSet, opts Options) (*Family, error) {
 	if f.Namespace == "" {
 		f.Namespace = metav1.NamespaceDefault
 	}
-	defaults.JobSetSpec(&f.Spec)
+	defaults.JobSetSpec(&f.Spec, opts.Release.JobSet)
 	if *f.Spec.Network.EnableDNSHostnames {
 		f.subdomain = f.Spec.Network.Subdomain
 		if f.subdomain == "" {

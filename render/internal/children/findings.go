@@ -92,7 +92,7 @@ func (f *Family) reportPlacement(members *Members, report reporter) {
 
 func (f *Family) reportPriority(members *Members, report reporter) {
 	pod := &members.Template.Spec.Template.Spec
-	if _, known := podPriority(pod); !known {
+	if _, known := podPriority(pod); !known && f.opts.labelsPriority(members.podAnnotations()) {
 		report(finding.Warning, finding.CodeUnknownPriority,
 			members.path().Append(fieldpath.Fields("template", "spec", "template", "spec", "priorityClassName")...),
 			fmt.Sprintf("only the cluster knows the value of the PriorityClass %q: the Pods' label %s is left out", pod.PriorityClassName, PriorityKey),

@@ -69,11 +69,12 @@ func (m *Members) newSharedJob() *sharedJob {
 		restartAttemptKey:            strconv.Itoa(int(f.Status.Restarts)),
 		jobset.ReplicatedJobReplicas: strconv.Itoa(int(m.Replicas)),
 		jobset.GlobalReplicasKey:     strconv.Itoa(f.globalReplicas),
-		jobset.GroupNameKey:          m.GroupName,
-		jobset.GroupReplicasKey:      strconv.Itoa(m.groupReplicas),
 	}
-	if f.uid != "" {
-		marks[jobset.JobSetUIDKey] = string(f.uid)
+	if f.opts.Release.JobSet.GroupLabels {
+		marks[jobset.GroupNameKey], marks[jobset.GroupReplicasKey] = m.GroupName, strconv.Itoa(m.groupReplicas)
+		if f.uid != "" {
+			marks[jobset.JobSetUIDKey] = string(f.uid)
+		}
 	}
 	if c := f.Spec.Coordinator; c != nil {
 		marks[jobset.CoordinatorKey] = f.coordinatorEndpoint()
@@ -113,7 +114,9 @@ func (m *Members) mark(meta *metav1.ObjectMeta, index int, jobName string) {
 		jobset.JobIndexKey:       strconv.Itoa(index),
 		jobset.JobKey:            hex.EncodeToString(key[:]),
 		jobset.JobGlobalIndexKey: strconv.Itoa(m.firstOfAll + index),
-		jobset.JobGroupIndexKey:  strconv.Itoa(m.firstInGroup + index),
+	}
+	if f.opts.Release.JobSet.GroupLabels {
+		marks[jobset.JobGroupIndexKey] = strconv.Itoa(m.firstInGroup + index)
 	}
 	meta.Labels = overlay(meta.Labels, m.shared.marks, marks)
 	meta.Annotations = overlay(meta.Annotations, m.shared.marks, marks,

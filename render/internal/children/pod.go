@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/internal/defaults"
 )
 
@@ -96,7 +97,8 @@ func withCompletionIndex(containers []corev1.Container) []corev1.Container {
 }
 
 // admit applies the admission of the Pods. Admission sets their priority. JobSet's webhook then writes it into a
-// label and places the Pods. The webhook skips Pods of the node-selector strategy.
+// label and places the Pods. The webhook skips Pods of the node-selector strategy. Before JobSet 0.11, it labels only
+// the Pods that it places (JobSet v0.10.1 pkg/webhooks/pod_mutating_webhook.go).
 func (p *Pods) admit(opts Options) {
 	pod := &p.shared
 	priority, known := podPriority(&pod.Spec)
@@ -115,12 +117,17 @@ func (p *Pods) admit(opts Options) {
 	if _, placed := pod.Annotations[jobset.NodeSelectorStrategyKey]; placed {
 		return
 	}
-	if known {
+	if known && opts.labelsPriority(pod.Annotations) {
 		pod.Labels[PriorityKey] = strconv.Itoa(int(priority))
 	}
 	if p.indexed && WebhookPlaces(pod.Annotations) {
 		p.leader = exclusiveAffinity(pod)
 	}
+}
+
+// labelsPriority reports whether Pods with these annotations carry the label of their priority.
+func (opts Options) labelsPriority(annotations map[string]string) bool {
+	return opts.Release.JobSet.PriorityLabel == release.EveryPriority || WebhookPlaces(annotations)
 }
 
 // podPriority returns the priority that admission gives a Pod, and whether it is known without a cluster. It is

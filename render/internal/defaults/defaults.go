@@ -14,15 +14,19 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/release"
 )
 
 // JobSetSpec fills in the defaults that decide which children a JobSet has. Within Pod templates, it fills in only
-// the restart policy, whose default differs from all other workloads.
-func JobSetSpec(spec *jobset.JobSetSpec) {
+// the restart policy, whose default differs from all other workloads. It removes what the JobSet of the release lacks.
+func JobSetSpec(spec *jobset.JobSetSpec, behaviour release.JobSet) {
+	Known(spec, behaviour)
 	for i := range spec.ReplicatedJobs {
 		rjob := &spec.ReplicatedJobs[i]
 		Set(&rjob.Replicas, 1)
-		Set(&rjob.GroupName, "default")
+		if behaviour.GroupLabels {
+			Set(&rjob.GroupName, "default")
+		}
 		SetPointer(&rjob.Template.Spec.CompletionMode, batchv1.IndexedCompletion)
 		Set(&rjob.Template.Spec.Template.Spec.RestartPolicy, corev1.RestartPolicyOnFailure)
 	}
@@ -41,6 +45,18 @@ func JobSetSpec(spec *jobset.JobSetSpec) {
 		policy := &spec.VolumeClaimPolicies[i]
 		SetPointer(&policy.RetentionPolicy, jobset.VolumeRetentionPolicy{})
 		SetPointer(&policy.RetentionPolicy.WhenDeleted, jobset.RetentionPolicyDelete)
+	}
+}
+
+// Known removes the fields that the JobSet of a release lacks: groups before 0.9, and claims before 0.11.
+func Known(spec *jobset.JobSetSpec, behaviour release.JobSet) {
+	if !behaviour.Claims {
+		spec.VolumeClaimPolicies = nil
+	}
+	for i := range spec.ReplicatedJobs {
+		if !behaviour.GroupLabels {
+			spec.ReplicatedJobs[i].GroupName = ""
+		}
 	}
 }
 
