@@ -14,7 +14,6 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
@@ -77,11 +76,8 @@ type Job struct {
 func (j Job) Release() *release.Release { return j.Document.API().Release() }
 
 // Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
-// for a TrainJob of an API with patches, and of today's.
+// for a TrainJob without any.
 func (j Job) Layers() render.Layers {
-	if r := j.Release(); j.Document.Overrides == nil && r != nil && r.Overrides != release.RuntimePatches {
-		return &legacy.Overrides{}
-	}
 	if j.Document.Overrides == nil {
 		return nil
 	}

@@ -105,9 +105,9 @@ func (was *past) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]an
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
 func (was *past) checkJobSet(ctx context.Context, j *judge, d *manifest.Document, fields map[string]any) finding.List {
-	namespace := j.flags.Namespace
+	r, namespace := d.API().Release(), j.flags.Namespace
 	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
-		return admission.UpdateJobSet(ctx, d.API().Release(), old, fields, namespace)
+		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
 	}
 	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
 }

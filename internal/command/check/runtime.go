@@ -103,13 +103,14 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		if err != nil {
 			return // decoding has reported the error
 		}
+		r := held.Document.API().Release()
 		if held.Snapshot != nil {
 			fields = renamed(fields, named)
 		} else if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil {
-			held.runtime, held.found = admission.UpdateRuntime(ctx, held.Document.API().Release(), old, fields, j.flags.Namespace)
+			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, held.Document.API().Release(), fields, j.flags.Namespace)
+		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
 	})
 	return held.runtime, held.found
 }
