@@ -130,7 +130,8 @@ func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rend
 	for _, companion := range rendered.Companions {
 		items = append(items, companion)
 	}
-	children, _ := render.Jobs(rendered.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
+	stored, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, As: render.Stored})
+	children, _ := render.Jobs(stored.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
 	for _, child := range children.Jobs {
 		items = append(items, child.Job)
 	}
