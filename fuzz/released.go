@@ -13,6 +13,9 @@ func Released(seed uint64, r *release.Release, opts DocumentOptions) *Documents 
 	s := &switcher{rng: rand.New(rand.NewPCG(seed, 31)), release: r.Or(), d: d}
 	s.mpi, _ = child(d.Runtime, "spec", "mlPolicy")["mpi"].(object)
 	for range s.rng.IntN(4) {
+		if len(jobsOf(d)) == 0 {
+			break // a change took them
+		}
 		switchTwists[s.rng.IntN(len(switchTwists))](s)
 	}
 	if s.release.Overrides != release.RuntimePatches {
@@ -235,8 +238,13 @@ func (s *switcher) jobPatch(job any) object {
 func (s *switcher) override() {
 	spec := child(s.d.TrainJob, "spec")
 	var overrides []any
+	once, seen := s.release.Rules.Has(release.PatchedOnce) && s.chance(0.8), map[any]bool{}
 	for _, patch := range items(spec, "runtimePatches") {
 		for _, job := range items(child(patch, "trainingRuntimeSpec", "template", "spec"), "replicatedJobs") {
+			if once && seen[job["name"]] {
+				continue
+			}
+			seen[job["name"]] = true
 			pod, _ := copyValue(child(job, "template", "spec", "template")).(object)
 			override := object{}
 			if s.release.Overrides == release.PodTemplateOverrides {
@@ -244,12 +252,9 @@ func (s *switcher) override() {
 			} else if inPod, ok := pod["spec"].(object); ok {
 				override = inPod
 			}
-			override["targetJobs"] = s.targets(job["name"])
+			override["targetJobs"] = s.targets(job["name"], once)
 			overrides = append(overrides, override)
 		}
-	}
-	if s.chance(0.4) && len(overrides) > 2 { // most TrainJobs of 2.0 name each job once
-		overrides = overrides[:2]
 	}
 	s.rng.Shuffle(len(overrides), func(i, j int) { overrides[i], overrides[j] = overrides[j], overrides[i] })
 	delete(spec, "runtimePatches")
@@ -258,9 +263,9 @@ func (s *switcher) override() {
 	}
 }
 
-func (s *switcher) targets(name any) []any {
+func (s *switcher) targets(name any, once bool) []any {
 	targets := []any{object{"name": name}}
-	if s.chance(0.2) {
+	if !once && s.chance(0.2) {
 		for _, job := range jobsOf(s.d) {
 			if s.chance(0.6) {
 				targets = append(targets, object{"name": job["name"]})
