@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,5 +152,53 @@ func TestDeepCopy(t *testing.T) {
 	}
 	if (*legacy.Overrides)(nil).DeepCopy() != nil {
 		t.Error("the copy of nil is not nil")
+	}
+}
+
+// TestPodSpecOverrides wants the overrides of Trainer 2.0, which have the fields of a Pod's spec beside their targets, to
+// become patches of that spec, and paths to lead there and back.
+func TestPodSpecOverrides(t *testing.T) {
+	name := "sa"
+	o := &legacy.Overrides{PodSpecOverrides: []legacy.PodSpecOverride{
+		{TargetJobs: targets("node", "gone"), ServiceAccountName: &name},
+		{TargetJobs: targets("node"), NodeSelector: map[string]string{"a": "b"}},
+	}}
+	patches := o.PatchesOf([]jobset.ReplicatedJob{{Name: "node"}})
+	if len(patches) != 2 || len(patches[0].TrainingRuntimeSpec.Template.Spec.ReplicatedJobs) != 1 {
+		t.Fatalf("got %v", patches)
+	}
+	const pod = `.spec.replicatedJobs[name="node"].template.spec.template.spec`
+	for template, want := range map[string]string{
+		pod + ".serviceAccountName":                                     `[.spec.podSpecOverrides[1].serviceAccountName .spec.podSpecOverrides[0].serviceAccountName]`,
+		`.spec.replicatedJobs[name="gone"].template.spec.template.spec`: "[.spec.podSpecOverrides[0]]",
+		`.spec.replicatedJobs[name="gone"]`:                             "[.spec.podSpecOverrides[0].targetJobs[1]]",
+	} {
+		path, err := fieldpath.ParsePath(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(o.SourcesOf(path)); got != want {
+			t.Errorf("the sources of %s are %s, want %s", template, got, want)
+		}
+	}
+	for source, want := range map[string]string{
+		".spec.podSpecOverrides[1].nodeSelector":      "[" + pod + ".nodeSelector]",
+		".spec.podSpecOverrides[0].targetJobs[1]":     `[.spec.replicatedJobs[name="gone"]]`,
+		".spec.podTemplateOverrides[1].spec.replicas": "[]",
+	} {
+		path, err := fieldpath.ParsePath(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(o.Reach(path)); got != want {
+			t.Errorf("%s reaches %s, want %s", source, got, want)
+		}
+	}
+	// JobSet.Validate of v2.0.1 counts the targets of all overrides.
+	if found := fmt.Sprint(o.Check()); !strings.Contains(found, ".spec.podSpecOverrides[1].targetJobs[0].name") || !strings.Contains(found, "a target twice: Trainer 2.0 rejects") {
+		t.Errorf("got %s", found)
+	}
+	if f := o.Beside(true); !strings.Contains(f.Message, "Trainer 2.0") || !strings.Contains(f.Remedy.Text, "spec.podSpecOverrides") {
+		t.Errorf("got %v", f)
 	}
 }

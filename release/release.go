@@ -70,6 +70,8 @@ type Release struct {
 	SecondTrainer SecondTrainer
 	// RuntimeRead says when the controller reads the runtime of a TrainJob.
 	RuntimeRead RuntimeRead
+	// StatusGate gives the controller the feature gate TrainJobStatus.
+	StatusGate bool
 	// ManagedBy makes the controller leave a TrainJob of another manager alone.
 	ManagedBy bool
 	// JobSet is the behaviour of the JobSet controller.
@@ -184,7 +186,7 @@ var releases = []Release{
 		},
 		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime, StatusGate: true,
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
@@ -195,7 +197,7 @@ var releases = []Release{
 		},
 		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
-		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, ManagedBy: true,
+		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 }

@@ -135,6 +135,8 @@ func behaviours() []Switch {
 			Turn{"2.1", "each job with the trainer's label has a parallelism of its own; before, all had the first one's", ""}),
 		of("runtime-read", "when the controller reads the runtime", func(r *Release) *RuntimeRead { return &r.RuntimeRead },
 			Turn{"2.3", "the controller keeps a snapshot of the runtime for each TrainJob", trainer(3580)}),
+		of("status-gate", "whether there is the feature gate TrainJobStatus", func(r *Release) *bool { return &r.StatusGate },
+			Turn{"2.2", "under the feature gate TrainJobStatus, Pods report their progress", ""}),
 		of("managed-by", "whether the controller leaves TrainJobs of other managers alone", func(r *Release) *bool { return &r.ManagedBy },
 			Turn{"2.3", "the controller makes no JobSet for a TrainJob that another controller manages", trainer(3681)}),
 		of("claims", "whether a JobSet makes volume claims", func(r *Release) *bool { return &r.JobSet.Claims },

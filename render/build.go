@@ -17,6 +17,7 @@ import (
 // is set or a policy replaces a value.
 func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, recorded bool, opts Options) *merge.Result {
 	r.checkManagers(&merged.Template)
+	r.checkGates(opts.FeatureGates)
 	j, enforced := r.enforce(merged, recorded, opts)
 	if !recorded && j.Replaced {
 		// The owners must know the replaced values, but the policies have already written to the template. So merge
@@ -58,7 +59,7 @@ func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*
 	if recorded {
 		in.Record = merged.Owners.Write
 	}
-	if opts.FeatureGates.TrainJobStatus {
+	if opts.FeatureGates.TrainJobStatus && r.release.StatusGate {
 		in.StatusServer = &opts.StatusServer
 	}
 	j := policy.NewJob(in)

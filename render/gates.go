@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/trainweld/trainweld/finding"
 )
 
 // FeatureGates are the feature gates of the Trainer's controller that change the rendered objects. The zero value has
 // the defaults of Trainer v2.3.0.
 type FeatureGates struct {
-	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default.
+	// TrainJobStatus lets Pods report their progress. It is alpha, and off by default. Releases before 2.2 do not have it.
 	TrainJobStatus bool
 }
 
@@ -33,4 +35,15 @@ func ParseFeatureGates(text string) (FeatureGates, error) {
 		gates.TrainJobStatus = on
 	}
 	return gates, nil
+}
+
+// checkGates reports a gate that the release does not have.
+func (r *renderer) checkGates(gates FeatureGates) {
+	if gates.TrainJobStatus && !r.release.StatusGate {
+		r.report(finding.Finding{
+			Code: finding.CodeReachesNothing, Severity: finding.Warning, Object: r.trainJob(),
+			Message: fmt.Sprintf("the feature gate TrainJobStatus has no effect: Trainer %s does not have it", r.release.Name),
+			Remedy:  finding.Remedy{Text: "leave the gate out, or render for a later release"},
+		})
+	}
 }
