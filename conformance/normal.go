@@ -8,7 +8,7 @@ import (
 )
 
 // normal returns objects in one form: sorted by kind and name, without what only a cluster knows (status, uids, owner
-// references) and without the empty values that Go types write for missing fields.
+// references) and without the empty values that Go types write for missing fields. It leaves out the scripts of Flux.
 func normal(items []any) []any {
 	var out []any
 	for _, item := range items {
@@ -23,6 +23,9 @@ func normal(items []any) []any {
 		}
 		if object["kind"] == "Secret" {
 			maskSecret(object)
+		}
+		if object["kind"] == "ConfigMap" && strings.Contains(identity(object), "flux") {
+			continue // it holds the Trainer's own scripts
 		}
 		out = append(out, object)
 	}

@@ -64,6 +64,14 @@ func released(t *testing.T) *upstream.Upstream {
 	return started.Upstream
 }
 
+// again is the end of a command that runs a test again.
+func again() string {
+	if *version == "" {
+		return ""
+	}
+	return " -release " + *version
+}
+
 // latest returns the latest release, whatever the flag says.
 func latest(t *testing.T) *oracle.Oracle {
 	t.Helper()
