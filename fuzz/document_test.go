@@ -49,7 +49,7 @@ func TestDocuments_Accepted(t *testing.T) {
 		accepted := 0
 		for i := range uint64(n) {
 			d := fuzz.Document(i*37, fuzz.DocumentOptions{Changes: changes})
-			runtime, found := admission.AdmitRuntime(t.Context(), d.Runtime, "default")
+			runtime, found := admission.AdmitRuntime(t.Context(), nil, d.Runtime, "default")
 			in := admission.Input{TrainJob: d.TrainJob, Runtime: runtime, OnConflict: render.Last}
 			if found = append(found, admission.Check(t.Context(), in)...); found.Err() == nil {
 				accepted++
@@ -75,7 +75,7 @@ func TestUpdate_OneField(t *testing.T) {
 		if bytes.Equal(before.YAML(), after.YAML()) {
 			same++
 		}
-		runtime, found := admission.AdmitRuntime(t.Context(), before.Runtime, "default")
+		runtime, found := admission.AdmitRuntime(t.Context(), nil, before.Runtime, "default")
 		if append(found, admission.Check(t.Context(), admission.Input{TrainJob: before.TrainJob, Runtime: runtime, OnConflict: render.Last})...).Err() == nil {
 			accepted++
 		}

@@ -137,7 +137,7 @@ func TestWalkAgreesWithDecoder(t *testing.T) {
 // decodeNodes decodes by way of the nodes, and compares with the fast way.
 func decodeNodes(s *source.Source, root *yaml.Node) error {
 	fast, slow := new(trainer.TrainJob), new(trainer.TrainJob)
-	if err := new(decoder).decodeNode(source.NewReading(s), root, slow); err != nil {
+	if err := new(decoder).decodeNode(source.NewReading(s), root, nil, slow); err != nil {
 		return err
 	}
 	converted, err := source.ToJSON(s)

@@ -50,10 +50,7 @@ func DecodeAs(file string, data []byte, kind Kind) ([]*Document, finding.List) {
 // DecodeExpanded is DecodeKinds for a caller that reads many files. expanded is the number of bytes that YAML aliases add when
 // expanded, up to [MaxExpanded] for a small file.
 func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Document, findings finding.List, expanded int) {
-	d := newDecoder(file, data)
-	d.further = further
-	d.stream()
-	return d.documents, d.findings, d.expanded
+	return (*API)(nil).Decode(file, data, further)
 }
 
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
@@ -80,6 +77,8 @@ type decoder struct {
 	findings  finding.List
 	// further holds the kinds to read in addition to this package's kinds.
 	further []Kind
+	// api is the API to decode by, or nil.
+	api *API
 	// from identifies objects without apiVersion and kind.
 	from origin
 	// patches treats an object without apiVersion and kind as a RuntimePatch.

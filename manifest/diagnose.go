@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/internal/quantity"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -32,6 +33,13 @@ type diagnosis struct {
 	room     int            // the number of findings that may still be added
 	path     fieldpath.Path // the path of the current value; findings clone it
 	around   []frame        // the structs around the current value, outermost first
+
+	// api and shape are the release's, or nil. definition is the current value's in the shape, or nil if the release does not
+	// define the value. lacking are the findings on fields that the release lacks.
+	api        *API
+	shape      *shape
+	definition *release.Field
+	lacking    finding.List
 }
 
 // frame is a struct around the current value.
@@ -43,13 +51,21 @@ type frame struct {
 
 // diagnose walks a node as a value of the type t. It returns at most room findings.
 func diagnose(s *source.Source, object fieldpath.Object, n *yaml.Node, t reflect.Type, room int) finding.List {
-	d := &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
+	d := newDiagnosis(s, object, room)
 	d.value(n, t, "")
 	return d.findings
 }
 
+func newDiagnosis(s *source.Source, object fieldpath.Object, room int) *diagnosis {
+	return &diagnosis{Reading: source.NewReading(s), source: s, object: object, structs: jsonfields.Structs{}, room: room}
+}
+
 // add reports a finding about the current value and the steps below it.
 func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
+	d.addTo(&d.findings, f, at, below...)
+}
+
+func (d *diagnosis) addTo(found *finding.List, f finding.Finding, at *yaml.Node, below ...fieldpath.Step) {
 	if d.room == 0 {
 		return
 	}
@@ -57,14 +73,38 @@ func (d *diagnosis) add(f finding.Finding, at *yaml.Node, below ...fieldpath.Ste
 	f.Path = d.path.Append(below...)
 	f.Object = d.object
 	f.Position = d.source.Position(at)
-	d.findings = append(d.findings, f)
+	*found = append(*found, f)
 }
 
-// below calls check with the path extended by step.
-func (d *diagnosis) below(step fieldpath.Step, check func()) {
+// below calls check with the path extended by step, to a value with a definition.
+func (d *diagnosis) below(step fieldpath.Step, definition *release.Field, check func()) {
+	around := d.definition
 	d.path = append(d.path, step)
+	d.define(definition)
 	check()
-	d.path = d.path[:len(d.path)-1]
+	d.path, d.definition = d.path[:len(d.path)-1], around
+}
+
+// define sets the definition of the current value.
+func (d *diagnosis) define(f *release.Field) {
+	if d.definition = f; f != nil && f.Open {
+		d.definition = nil
+	}
+}
+
+// itemDefinition and valueDefinition return the definitions of a list's items and of a map's values.
+func (d *diagnosis) itemDefinition() *release.Field {
+	if d.definition == nil {
+		return nil
+	}
+	return d.definition.Items
+}
+
+func (d *diagnosis) valueDefinition() *release.Field {
+	if d.definition == nil {
+		return nil
+	}
+	return d.definition.Values
 }
 
 // value checks a value against its type. For an untyped value it checks only the keys. mergeKey is the merge key of a
@@ -106,7 +146,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 		}
 		for _, e := range d.keys(n, step) {
 			d.doubtfulKey(e, step)
-			d.below(step(e.Name), func() { d.value(e.Value, t.Elem(), "") })
+			d.below(step(e.Name), d.valueDefinition(), func() { d.value(e.Value, t.Elem(), "") })
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
@@ -115,7 +155,7 @@ func (d *diagnosis) value(n *yaml.Node, t reflect.Type, mergeKey string) {
 		}
 		steps := d.items(n, mergeKey)
 		for i, item := range n.Content {
-			d.below(steps[i], func() { d.value(item, t.Elem(), "") })
+			d.below(steps[i], d.itemDefinition(), func() { d.value(item, t.Elem(), "") })
 		}
 	case n.Kind != yaml.ScalarNode:
 		d.wrongType(n, t)
@@ -151,12 +191,26 @@ func (d *diagnosis) fields(n *yaml.Node, t reflect.Type) {
 			break
 		}
 		f, ok := d.structs.Field(t, e.Name)
-		if !ok {
+		var definition *release.Field
+		if d.definition != nil {
+			definition = d.definition.Fields[e.Name]
+			switch {
+			case definition == nil && d.lacks(e, ok):
+				ok = false
+			case definition == nil:
+				d.unknownField(e, t)
+				ok = false
+			case d.shape.ignored[definition]:
+				ok = false
+			}
+		} else if !ok {
 			d.unknownField(e, t)
-			d.below(fieldpath.Field(e.Name), func() { d.untyped(e.Value) })
+		}
+		if !ok {
+			d.below(fieldpath.Field(e.Name), nil, func() { d.untyped(e.Value) })
 			continue
 		}
-		d.below(fieldpath.Field(e.Name), func() { d.value(e.Value, f.Type, f.MergeKey) })
+		d.below(fieldpath.Field(e.Name), definition, func() { d.value(e.Value, f.Type, f.MergeKey) })
 	}
 	d.around = d.around[:len(d.around)-1]
 }
@@ -174,11 +228,11 @@ func (d *diagnosis) untyped(n *yaml.Node) {
 	case yaml.MappingNode:
 		for _, e := range d.keys(n, untypedStep) {
 			d.doubtfulKey(e, untypedStep)
-			d.below(untypedStep(e.Name), func() { d.untyped(e.Value) })
+			d.below(untypedStep(e.Name), nil, func() { d.untyped(e.Value) })
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			d.below(fieldpath.Index(i), func() { d.untyped(item) })
+			d.below(fieldpath.Index(i), nil, func() { d.untyped(item) })
 		}
 	default:
 		if _, err := d.Scalar(n); err != nil {

@@ -25,6 +25,8 @@ type Document struct {
 	Object any
 	// Overrides holds the fields of a TrainJob that Trainer 2.2 removed, or nil without any. Object holds the other fields.
 	Overrides *legacy.Overrides
+	// Earlier holds further fields of earlier releases, from a decoding by the API of one of these.
+	Earlier legacy.Earlier
 	// Broken reports that an object of a known kind has errors. It distinguishes a broken runtime from a missing one.
 	Broken bool
 	// Findings holds the unknown fields, duplicate keys and wrong types of the object. Decode returns them as well.
@@ -35,12 +37,37 @@ type Document struct {
 	// raw is the object's JSON, and read its kind. Both are empty for other kinds.
 	raw  []byte
 	read *readable
+	api  *API
+}
+
+// API returns the API by which the document was decoded; it may be nil.
+func (d *Document) API() *API {
+	if d == nil {
+		return nil
+	}
+	return d.api
+}
+
+// As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
+// for its own API, and for a kind that the releases do not define.
+func (d *Document) As(api *API) *Document {
+	if d == nil || d.api == api || d.raw == nil || d.read.kind == patchKind || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+		return d
+	}
+	again := newDecoder(d.File, d.source.File.Data)
+	again.api = api
+	again.object(d.source, d.at, d.raw, origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}})
+	if len(again.documents) != 1 {
+		return d
+	}
+	again.documents[0].Findings = again.findings
+	return again.documents[0]
 }
 
 // Fields returns the object of the file, decoded from JSON. The map includes values that a Go struct loses, such as an
 // explicit 0 and unknown fields. Numbers are int64 or float64. The fields apiVersion and kind name the decoded kind. For a
-// broken object, Fields returns its JSON, with the last value of a duplicate key. It omits the fields of a TrainJob in
-// Overrides.
+// broken object, Fields returns its JSON, with the last value of a duplicate key. After a decoding by an API, it omits the
+// fields that the API lacks. Otherwise it omits the fields of a TrainJob in Overrides.
 //
 // It returns an error for other kinds, and for an object without JSON. Each call returns a new map.
 func (d *Document) Fields() (map[string]any, error) {
@@ -54,7 +81,11 @@ func (d *Document) Fields() (map[string]any, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.raw, &fields); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w; see what Decode found in it", d.File, d.ID, err)
 	}
-	withoutOld(fields, d.read)
+	if shape := d.api.shapeOf(d.read); shape != nil {
+		shape.prune(fields, shape.fields)
+	} else {
+		withoutOld(fields, d.read)
+	}
 	if d.read.kind != patchKind {
 		fields["apiVersion"], fields["kind"] = d.read.apiVersion(), d.read.kind
 	}

@@ -108,14 +108,22 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 	if err := r.Convert(&j, n); err == nil {
 		document.raw, document.read = j.Bytes(), kind
 	}
-	object := kind.make()
-	if _, ok := object.(*trainer.TrainJob); ok && isOld(r, n) {
+	object, shape := kind.make(), d.api.shapeOf(kind)
+	if shape != nil {
+		object = shape.make()
+	} else if _, ok := object.(*trainer.TrainJob); ok && isOld(r, n) {
 		object = new(legacy.TrainJob)
 		d.findings = append(d.findings, oldAPI(document))
 	}
-	found := diagnose(s, id.object(), n, reflect.TypeOf(object), d.room())
+	walk := newDiagnosis(s, id.object(), d.room())
+	walk.api, walk.shape = d.api, shape
+	if shape != nil {
+		walk.define(shape.fields)
+	}
+	walk.value(n, reflect.TypeOf(object), "")
+	found := walk.findings
 	if found.Err() == nil {
-		if err := d.decodeNode(r, n, object); err != nil {
+		if err := d.decodeNode(r, n, shape, object); err != nil {
 			found = append(found, finding.Finding{
 				Code: finding.CodeWrongType, Severity: finding.Error, Object: document.ID,
 				Position: s.Position(n),
@@ -124,25 +132,32 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 			})
 		}
 	}
+	document.Broken = document.Broken || found.Err() != nil
+	found = append(walk.lacking, found...)
 	d.findings = append(d.findings, found...)
 	document.Findings = found
-	if found.Err() != nil {
-		document.Broken = true
-		return
+	if !document.Broken {
+		document.take(kind, shape, object)
 	}
-	document.take(kind, object)
 }
 
 // room returns the number of findings that the file may still have, at least one.
 func (d *decoder) room() int { return max(1, maxFindings-len(d.findings)) }
 
 // decodeNode decodes a node strictly.
-func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, into any) error {
+func (d *decoder) decodeNode(r *source.Reading, n *yaml.Node, shape *shape, into any) error {
 	var b bytes.Buffer
 	if err := r.Convert(&b, n); err != nil {
 		return err
 	}
-	return unmarshalStrict(b.Bytes(), into)
+	j := b.Bytes()
+	if shape != nil {
+		var err error
+		if j, err = shape.pruned(j); err != nil {
+			return err
+		}
+	}
+	return unmarshalStrict(j, into)
 }
 
 // identityOf returns the identity of an object from its nodes.

@@ -127,8 +127,11 @@ func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from ori
 		d.add(s, at, id, f, nil)
 		return
 	}
-	object := kind.make()
-	if s.Doubtful || !decodes(j, object) && !d.decodesOld(j, &object) {
+	object, shape := kind.make(), d.api.shapeOf(kind)
+	if shape != nil {
+		object = shape.make()
+	}
+	if s.Doubtful || !decodes(j, object) && (shape != nil || !d.decodesOld(j, &object)) || shape != nil && shape.lacks(j) {
 		d.mend(s, at, from, nil)
 		return
 	}
@@ -137,13 +140,18 @@ func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from ori
 		d.findings = append(d.findings, oldAPI(document))
 	}
 	document.raw, document.read = j, kind
-	document.take(kind, object)
+	document.take(kind, shape, object)
 }
 
 // take sets the decoded object of a document.
-func (document *Document) take(kind *readable, object any) {
-	if old, ok := object.(*legacy.TrainJob); ok {
-		object, document.Overrides = old.Split()
+func (document *Document) take(kind *readable, shape *shape, object any) {
+	switch o := object.(type) {
+	case *legacy.TrainJob:
+		object, document.Overrides = o.Split()
+	case *earlierTrainJob:
+		object, document.Overrides, document.Earlier = o.split()
+	case *earlierRuntime:
+		object, document.Earlier = o.split(kind.kind, shape.fields)
 	}
 	kind.name(object)
 	document.Object = object
@@ -211,7 +219,7 @@ func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message strin
 // add appends a document, with a finding on its kind. object is nil for other kinds.
 func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
 	document := &Document{
-		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at,
+		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at, api: d.api,
 	}
 	if f != nil {
 		f.Object = document.ID

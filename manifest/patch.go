@@ -1,10 +1,13 @@
 package manifest
 
 import (
+	"fmt"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Patch is a manager's patch with its position.
@@ -24,9 +27,24 @@ type Patch struct {
 //
 // The patches have the order of the file. Apply them in this order.
 func DecodePatches(file string, data []byte) ([]Patch, finding.List) {
+	return (*API)(nil).DecodePatches(file, data)
+}
+
+// DecodePatches is the function DecodePatches by the API. Patches are an error if the release has none.
+func (a *API) DecodePatches(file string, data []byte) ([]Patch, finding.List) {
 	d := newDecoder(file, data)
-	d.patches = true
+	d.patches, d.api = true, a
 	d.stream()
+	if a != nil && a.Release().Overrides != release.RuntimePatches {
+		having := a.having(trainer.TrainJobKind, "spec", "runtimePatches")
+		for _, document := range d.documents {
+			f := withoutPatches(document, finding.Error, fmt.Sprintf("spec.runtimePatches is a field of %s; Trainer %s has no patches of managers", release.Span(having), a.Release().Name))
+			f.Code, f.Remedy.Text = finding.CodeUnknownField, fmt.Sprintf("use .spec.%s of the TrainJob, or deploy to a release that has patches", a.Release().Overrides)
+			d.findings = append(d.findings, f)
+		}
+		d.findings.Sort()
+		return nil, d.findings
+	}
 	var patches []Patch
 	for _, document := range d.documents {
 		if document.Broken {

@@ -32,7 +32,7 @@ func mirrored(t reflect.Type) reflect.Type {
 		return reflect.TypeFor[batchv1.JobSpec]()
 	case reflect.TypeFor[trainer.PodTemplatePatch](), reflect.TypeFor[legacy.PodTemplateOverride]():
 		return reflect.TypeFor[corev1.PodTemplateSpec]()
-	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride]():
+	case reflect.TypeFor[trainer.PodSpecPatch](), reflect.TypeFor[legacy.PodTemplateSpecOverride](), reflect.TypeFor[legacy.PodSpecOverride]():
 		return reflect.TypeFor[corev1.PodSpec]()
 	case reflect.TypeFor[trainer.ContainerPatch](), reflect.TypeFor[legacy.ContainerOverride]():
 		return reflect.TypeFor[corev1.Container]()

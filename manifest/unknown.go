@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
+	"github.com/trainweld/trainweld/release"
 )
 
 // unknownField reports a key that is not a field of the struct, and suggests a similar field.
@@ -31,6 +32,50 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
 
+// lacks reports a field that the API's release lacks, if another release or its Go type, as typed says, has it. Any other field
+// is a mistake in every release.
+func (d *diagnosis) lacks(e source.Entry, typed bool) bool {
+	names := slices.Clone(d.shape.in)
+	for _, step := range d.path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		}
+	}
+	names = append(names, e.Name)
+	having := d.api.having(d.shape.kind, names...)
+	if len(having) == 0 && !typed {
+		return false
+	}
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error,
+		Message: fmt.Sprintf("unknown field %s: no release of the Trainer has it here", quote(e.Name)), Remedy: finding.Remedy{Do: finding.Remove, Text: "remove it"},
+	}
+	if len(having) > 0 {
+		f.Message = fmt.Sprintf("%s is a field of %s; Trainer %s has no such field", strings.Join(names, "."), release.Span(having), d.api.Release().Name)
+		f.Remedy.Text = "remove it, or deploy to a release that has it"
+		if replaced := d.replaced(names); replaced != "" {
+			f.Remedy = finding.Remedy{Text: fmt.Sprintf("use .spec.%s, or deploy to a release that has the field", replaced)}
+			if replaced == release.RuntimePatches && slices.Contains(legacy.Fields(), e.Name) {
+				f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as .spec.runtimePatches"}
+			}
+		}
+	}
+	d.addTo(&d.lacking, f, e.Key, fieldpath.Field(e.Name))
+	return true
+}
+
+// replaced returns the field of the release that does what another release's field of the TrainJob does, or "".
+func (d *diagnosis) replaced(names []string) release.Overrides {
+	if d.shape.kind != trainer.TrainJobKind || len(names) != 2 || names[0] != "spec" {
+		return ""
+	}
+	isOverride := func(r release.Release) bool { return names[1] == string(r.Overrides) }
+	if slices.ContainsFunc(release.Known(), isOverride) || slices.Contains(legacy.Fields(), names[1]) {
+		return d.api.Release().Overrides
+	}
+	return ""
+}
+
 // longestName is the longest key that is compared with field names.
 const longestName = 64
 
@@ -40,7 +85,7 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	if len(name) > longestName {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
-	names := d.structs.Names(t)
+	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
 	near := finding.Nearest(name, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
 		return rename(near)

@@ -31,8 +31,9 @@ type Release struct {
 	// Name is the minor version, such as 2.3. Version is the full one of the Trainer, and JobSetVersion that of the JobSet
 	// that the release installs.
 	Name, Version, JobSetVersion string
-	// Schema, JobSetSchema and Stock are the versions whose definitions and stock runtimes the release has.
-	Schema, JobSetSchema, Stock string
+	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply, and JobSetSchema is the
+	// version of JobSet whose definition applies.
+	Schema, Stock, JobSetSchema string
 	// Rules are the rules of the webhooks.
 	Rules Rules
 
@@ -156,28 +157,44 @@ const (
 // releases are the known releases, the oldest first. The last one is the default.
 var releases = []Release{
 	{
-		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "2.0.1", Stock: "2.0.1", Rules: Rules{PatchedJobsExist, PatchedOnce},
+		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "0.8.2", Stock: "2.0.1",
+		Rules: Rules{
+			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce, RuntimeLauncher, TorchProcesses,
+			TorchTuneNodes,
+		},
 		Overrides: PodSpecOverrides, MergeRoot: PodSpecRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
 		MPISlots: SlotsAsSet, Endpoints: FirstReplica, NProc: NProcOfTrainer, TorchTune: TorchTune20, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: AnyGangLabel, SecondTrainer: FirstTrainerCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "2.1.0", Stock: "2.1.0", Rules: Rules{PatchedJobsExist},
+		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "0.10.1", Stock: "2.1.0",
+		Rules: Rules{
+			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated, TorchProcesses,
+			TorchTuneNodes, TorchTuneQLoRA,
+		},
 		Overrides: PodTemplateOverrides, MergeRoot: PodTemplateRoot, Resources: ReplaceResources, GangRequests: RuntimeRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime,
 		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "2.2.1", Stock: "2.2.1", Rules: Rules{PatchedJobsExist},
+		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "0.11.0", Stock: "2.2.1",
+		Rules: Rules{
+			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers, RuntimeDeprecated,
+			TorchAlways, TorchTuneQLoRA,
+		},
 		Overrides: RuntimePatches, MergeRoot: JobTemplateRoot, Resources: ReplaceResources, GangRequests: TrainerRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, Endpoints: FirstReplica, NProc: NProcOfNode, TorchTune: TorchTune21, JAXNeedsTrainer: true, Flux: Flux22,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: LiveRuntime, StatusGate: true,
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
-		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "2.3.0", Stock: "2.3.0", Rules: Rules{},
+		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
+		Rules: Rules{
+			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, PatchedOnResume, RuntimeContainers,
+			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,
+		},
 		Overrides: RuntimePatches, MergeRoot: JobSetRoot, Resources: MergeResources, GangRequests: MergedRequests,
 		MPINodeTrainer: true, MPISlots: SlotsOfGPU, SSHModes: true, Endpoints: AllReplicas, NProc: NProcOfNode, TorchTune: TorchTune23, InitLists: true, Flux: Flux23,
 		GangLabel: CoschedulingLabel, SecondTrainer: OwnCounts, RuntimeRead: RuntimeSnapshot, StatusGate: true, ManagedBy: true,
@@ -222,5 +239,5 @@ func Parse(version string) (*Release, error) {
 
 // Index returns the place of a release among the known ones, counted from the oldest, or -1 for an unknown one.
 func (r *Release) Index() int {
-	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Version })
+	return slices.IndexFunc(releases, func(other Release) bool { return other.Version == r.Or().Version })
 }

@@ -6,10 +6,51 @@ import "slices"
 type Rule string
 
 const (
+	// NameOnCreate requires a DNS label as the name of a new TrainJob. Later definitions have a rule of their own.
+	NameOnCreate Rule = "name-on-create"
 	// PatchedJobsExist refuses overrides and patches of replicated jobs that the runtime lacks.
 	PatchedJobsExist Rule = "patched-jobs-exist"
 	// PatchedOnce refuses two overrides of one job.
 	PatchedOnce Rule = "patched-once"
+	// PatchedOnResume lets patches change together with the end of a suspension, not only with its beginning.
+	PatchedOnResume Rule = "patched-on-resume"
+	// InitializerMount requires an initializer's container to mount the volume called initializer.
+	InitializerMount Rule = "initializer-mount"
+
+	// TorchAlways applies the rules of torch to every TrainJob, and not only to one with numProcPerNode.
+	TorchAlways Rule = "torch-always"
+	// TorchProcesses requires a number, auto, cpu or gpu as numProcPerNode.
+	TorchProcesses Rule = "torch-processes"
+	// TorchTuneNodes requires numNodes of a TrainJob for torchtune: the webhook crashes without it.
+	TorchTuneNodes Rule = "torchtune-nodes"
+	// TorchTuneQLoRA refuses QLoRA where torchtune has no recipe for it.
+	TorchTuneQLoRA Rule = "torchtune-qlora"
+	// TorchTuneOneNode refuses LoRA on several nodes.
+	TorchTuneOneNode Rule = "torchtune-one-node"
+	// TorchTuneArgs refuses arguments that the runtime sets.
+	TorchTuneArgs Rule = "torchtune-args"
+	// MPIProcesses requires a number as numProcPerNode.
+	MPIProcesses Rule = "mpi-processes"
+	// MPIEnv refuses the variables that MPI's policy sets.
+	MPIEnv Rule = "mpi-env"
+	// FluxProcesses counts the TrainJob's numProcPerNode before the runtime's.
+	FluxProcesses Rule = "flux-processes"
+
+	// RuntimeContainers requires the container of a section in the job with its label.
+	RuntimeContainers Rule = "runtime-containers"
+	// RuntimeLauncher requires one replica of the job called launcher.
+	RuntimeLauncher Rule = "runtime-launcher"
+	// RuntimeUnchecked exempts runtimes with a label from the webhook.
+	RuntimeUnchecked Rule = "runtime-unchecked"
+	// RuntimeDeprecated warns of runtimes with the label of deprecated ones.
+	RuntimeDeprecated Rule = "runtime-deprecated"
+
+	// JobSetGroup requires a DNS label as the name of a group.
+	JobSetGroup Rule = "jobset-group"
+	// JobSetCoordinator requires an address of the coordinator that can be a label's value.
+	JobSetCoordinator Rule = "jobset-coordinator"
+	// JobSetDependency refuses an empty list of dependencies: the webhook crashes.
+	JobSetDependency Rule = "jobset-dependency"
 )
 
 // Rules is a set of rules, sorted.
@@ -37,10 +78,48 @@ var rules = []struct {
 	title string
 	turns []Turn
 }{
+	{NameOnCreate, "whether the webhook checks the name of a new TrainJob",
+		[]Turn{{"2.1", "a rule of the definition checks the name instead, on every update too", trainer(2767)}}},
 	{PatchedJobsExist, "whether a patch may name only jobs of the runtime",
 		[]Turn{{"2.3", "a patch of a job that the runtime lacks is admitted, and the TrainJob never starts", jobSet(1185)}}},
 	{PatchedOnce, "whether a job may have one override only",
-		[]Turn{{"2.1", "several overrides may change one job; the last one wins", trainer(2785)}}},
+		[]Turn{{"2.1", "several overrides may change one job; the last one wins", trainer(2880)}}},
+	{PatchedOnResume, "whether patches may change together with the end of a suspension",
+		[]Turn{{"2.2", "patches may change if the TrainJob is suspended before the update or after it; before, only if after it", trainer(3469)}}},
+	{InitializerMount, "whether an initializer must mount the volume called initializer",
+		[]Turn{{"2.3", "the container of an initializer must mount the volume called initializer", trainer(3714)}}},
+	{TorchAlways, "whether the rules of torch need numProcPerNode",
+		[]Turn{{"2.2", "the rules of torch apply without spec.trainer.numProcPerNode, too: PET_* variables are always refused", trainer(3239)}}},
+	{TorchProcesses, "which words torch takes as numProcPerNode",
+		[]Turn{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
+	{TorchTuneNodes, "whether torchtune needs numNodes",
+		[]Turn{{"2.2", "a TrainJob for torchtune without numNodes runs on one node; before, the webhook crashed", trainer(3239)}}},
+	{TorchTuneQLoRA, "whether QLoRA needs a recipe of torchtune",
+		[]Turn{{"2.1", "QLoRA is refused for models and devices without a recipe", trainer(2832)}}},
+	{TorchTuneOneNode, "whether LoRA may run on several nodes",
+		[]Turn{{"2.3", "LoRA on several nodes is refused; before, it became a full fine-tuning", trainer(3302)}}},
+	{TorchTuneArgs, "whether arguments of torchtune may replace those of the runtime",
+		[]Turn{{"2.3", "arguments that the runtime sets are refused", trainer(3302)}}},
+	{MPIProcesses, "whether MPI needs a number as numProcPerNode",
+		[]Turn{{"2.2", "the definition allows integers only as numProcPerNode", trainer(3239)}}},
+	{MPIEnv, "whether spec.trainer.env may set OMPI_MCA_* variables",
+		[]Turn{{"2.3", "variables that MPI's policy sets are refused; before, they won", trainer(3491)}}},
+	{FluxProcesses, "whose numProcPerNode Flux checks",
+		[]Turn{{"2.3", "numProcPerNode of the TrainJob is checked as well", trainer(3561)}}},
+	{RuntimeContainers, "whether a runtime's job must have the container of its label",
+		[]Turn{{"2.1", "a job with the label of a section must have the container of that section", trainer(2722)}}},
+	{RuntimeLauncher, "whether the job called launcher must have one replica",
+		[]Turn{{"2.1", "the job called launcher may have several replicas, unless it has the trainer's label", trainer(2722)}}},
+	{RuntimeUnchecked, "whether a label exempts a runtime from the webhook",
+		[]Turn{{"2.3", "the label trainer.kubeflow.org/webhook-validation: disabled exempts a runtime from the webhook", trainer(3683)}}},
+	{RuntimeDeprecated, "whether a label marks a runtime as deprecated",
+		[]Turn{{"2.1", "the webhooks warn of runtimes with the label trainer.kubeflow.org/support: deprecated", trainer(2791)}}},
+	{JobSetGroup, "whether JobSet checks groupName",
+		[]Turn{{"2.1", "groupName must be a DNS label", jobSet(822)}}},
+	{JobSetCoordinator, "whether the coordinator's address must be a label's value",
+		[]Turn{{"2.2", "JobSet refuses a coordinator whose address cannot be a label's value; before, its Jobs were refused", jobSet(1079)}}},
+	{JobSetDependency, "whether dependsOn may be an empty list",
+		[]Turn{{"2.1", "an empty dependsOn is admitted; before, the webhook crashed", jobSet(878)}}},
 }
 
 // ruleSwitches returns a switch for each rule.

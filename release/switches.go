@@ -30,12 +30,20 @@ type Turn struct {
 }
 
 // Value returns what a release does, in a few words.
-func (s Switch) Value(r *Release) string { return s.value(r.Or()) }
+func (s Switch) Value(r *Release) string {
+	if s.value == nil {
+		return ""
+	}
+	return s.value(r.Or())
+}
 
 // Turn gives r the behaviour of another release, and reports whether that changes r.
 func (s Switch) Turn(r, to *Release) bool {
+	if s.value == nil || r == nil {
+		return false
+	}
 	before := s.value(r)
-	s.turn(r, to)
+	s.turn(r, to.Or())
 	return s.value(r) != before
 }
 
@@ -48,6 +56,21 @@ func (s Switch) Since(r *Release) (Turn, bool) {
 		}
 	}
 	return Turn{}, false
+}
+
+// Between returns the latest turn on the way from one release to the other, in either direction. It is the zero Turn if there is
+// none.
+func (s Switch) Between(from, to *Release) Turn {
+	low, high := from.Or().Index(), to.Or().Index()
+	if low > high {
+		low, high = high, low
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if in, err := Parse(t.In); err == nil && low < in.Index() && in.Index() <= high {
+			return t
+		}
+	}
+	return Turn{}
 }
 
 // Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering

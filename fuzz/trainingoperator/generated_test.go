@@ -97,7 +97,7 @@ func accepted(t *testing.T, result *trainingjob.Result) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admitted, findings := admission.AdmitRuntime(ctx, runtime, "default")
+	admitted, findings := admission.AdmitRuntime(ctx, nil, runtime, "default")
 	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: job, Runtime: admitted})...)
 	if err := findings.Err(); err != nil {
 		return "check: " + err.Error()

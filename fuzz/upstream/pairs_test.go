@@ -21,11 +21,7 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := pairs{oracle: o, server: newAPIServer(t), codes: map[string]bool{}, refused: map[string]int{}}
+	p := pairs{server: newAPIServer(t), codes: map[string]bool{}, refused: map[string]int{}}
 	for _, d := range differences {
 		p.codes[d.Code] = true
 	}
@@ -54,7 +50,6 @@ func TestPairs(t *testing.T) {
 }
 
 type pairs struct {
-	oracle      *upstream.Oracle
 	server      *apiServer
 	codes       map[string]bool // of deliberate refusals
 	refused     map[string]int  // pairs that only trainweld refuses, by code
@@ -98,7 +93,7 @@ func kindOf(text string) string {
 
 // quietly tries a smaller pair without counting it.
 func quietly(p *pairs, pair *fuzz.Documents) string {
-	return (&pairs{oracle: p.oracle, server: p.server, codes: p.codes, refused: map[string]int{}}).broken(pair)
+	return (&pairs{server: p.server, codes: p.codes, refused: map[string]int{}}).broken(pair)
 }
 
 // broken says what is wrong with the pair's rendering, or "".
@@ -115,16 +110,19 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	}
 	in := input{name: pair.String(), trainJob: pair.TrainJob, runtime: pair.Runtime}
 	kinds, _ := upstream.Kinds(in.runtime)
-	got, err := upstream.Trainweld(p.oracle.Module(), in.trainJob, in.runtime)
+	got, err := upstream.Trainweld(p.server.Upstream, in.trainJob, in.runtime)
 	if err != nil {
 		return fmt.Sprintf("cannot be read\n%v", err)
 	}
-	want := p.oracle.Render(in.trainJob, in.runtime)
+	want, err := p.server.Render(in.trainJob, in.runtime)
+	if err != nil {
+		return fmt.Sprintf("upstream fails\n%v", err)
+	}
 	refused := len(got.Refused) > 0
 	switch {
-	case want.Err != nil && !refused:
-		return fmt.Sprintf("trainweld renders what upstream does not\n%v", want.Err)
-	case want.Err != nil:
+	case want.Failed != "" && !refused:
+		return fmt.Sprintf("trainweld renders what upstream does not\n%v", want.Failed)
+	case want.Failed != "":
 		p.both++
 		return ""
 	case refused && len(want.Refused) > 0:
@@ -144,7 +142,7 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	if len(got.Objects) == 0 {
 		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(), got.Refused)
 	}
-	diff, err := variant(p.oracle, want, in, got, kinds)
+	diff, err := variant(p.server.Upstream, want, in, got, kinds)
 	if err != nil {
 		return fmt.Sprintf("cannot be compared\n%v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -36,9 +37,8 @@ func (r Rendered) Codes() []string {
 }
 
 // Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster would: the last patch wins. A
-// nil runtime means that none exists. The module is the directory of the Trainer module, which holds the texts for Flux's
-// ConfigMap.
-func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
+// nil runtime means that none exists.
+func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 	var job *trainer.TrainJob
 	var runtimes render.Runtimes
 	for _, object := range []Object{trainJob, runtime} {
@@ -81,9 +81,10 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 		return Rendered{Refused: finding.List{*missing}}, nil
 	}
 	out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{
+		Release:       u.Release,
 		OnConflict:    render.Last,
 		Secrets:       rand.Reader,
-		FluxTemplates: os.DirFS(filepath.Join(module, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
+		FluxTemplates: os.DirFS(filepath.Join(u.Modules.Trainer, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
 	})
 	r := Rendered{Refused: failing(out.Findings)}
 	if out.JobSet == nil {
@@ -91,7 +92,7 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 	}
 	for _, object := range append([]any{out.JobSet}, companions(out)...) {
 		asJSON := Object{}
-		if err := convert(object, &asJSON); err != nil {
+		if err := oracle.Convert(object, &asJSON); err != nil {
 			return Rendered{}, fmt.Errorf("encode what trainweld rendered: %w", err)
 		}
 		r.Objects = append(r.Objects, asJSON)

@@ -64,7 +64,7 @@ type generator struct {
 }
 
 func newGenerator(t *testing.T, server *apiServer) *generator {
-	server.hold(nil)
+	server.hold()
 	return &generator{t: t, server: server, recorded: recordedPairs(t)}
 }
 

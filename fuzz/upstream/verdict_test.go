@@ -8,11 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/casefile"
@@ -123,9 +118,9 @@ func newCounts(v *verdicts) *verdicts {
 // its first line in the same words for the same difference.
 func (v *verdicts) compare(c *verdictCase) string {
 	ctx := v.t.Context()
-	v.server.hold(nil)
+	v.server.hold()
 	stored, refused := v.server.apply(c.runtime, nil)
-	runtime, found := admission.AdmitRuntime(ctx, c.runtime, serverNamespace)
+	runtime, found := admission.AdmitRuntime(ctx, nil, c.runtime, serverNamespace)
 	if text := v.step("create a runtime", refused, found); text != "" {
 		return text
 	}
@@ -142,7 +137,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, refused := v.server.apply(c.changedRuntime, stored)
-		after, found := admission.UpdateRuntime(ctx, c.runtime, c.changedRuntime, serverNamespace)
+		after, found := admission.UpdateRuntime(ctx, nil, c.runtime, c.changedRuntime, serverNamespace)
 		if text := v.step("update a runtime", refused, found); text != "" {
 			return text
 		}
@@ -154,7 +149,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	if job == nil || c.changedJob == nil {
 		return ""
 	}
-	v.server.hold(held, jobSetsOf(job)...)
+	v.server.hold(append(jobSetsOf(job), held)...)
 	_, refused = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
@@ -162,15 +157,17 @@ func (v *verdicts) compare(c *verdictCase) string {
 }
 
 // jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
-func jobSetsOf(job upstream.Object) []client.Object {
+func jobSetsOf(job upstream.Object) []upstream.Object {
 	spec, _ := job["spec"].(upstream.Object)
 	if state(job) != "running" || spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller" {
 		return nil
 	}
-	u := unstructured.Unstructured{Object: job}
-	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace()}}
-	js.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "node", Active: 1}}
-	return []client.Object{js}
+	metadata, _ := job["metadata"].(upstream.Object)
+	return []upstream.Object{{
+		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+		"metadata": upstream.Object{"name": metadata["name"], "namespace": metadata["namespace"]},
+		"status":   upstream.Object{"replicatedJobsStatus": []any{upstream.Object{"name": "node", "active": int64(1)}}},
+	}}
 }
 
 func state(job upstream.Object) string {

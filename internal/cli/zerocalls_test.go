@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 	"github.com/trainweld/trainweld/render/blame"
@@ -65,14 +66,18 @@ var exported = []struct {
 	}},
 	{folder: "manifest", all: []any{
 		manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.MayHoldRuntime, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
 		manifest.Snapshot, manifest.Tolerate,
-		new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
+		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
 	{folder: "merge", all: []any{
 		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review, merge.Upsert,
 		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
+	}},
+	{folder: "release", all: []any{
+		release.Known, release.Latest, release.Parse, release.Span, release.Switches,
+		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 	}},
 	{folder: "render", all: []any{
 		render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,

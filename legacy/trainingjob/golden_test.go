@@ -132,7 +132,7 @@ func accepted(t *testing.T, result *trainingjob.Result, known *trainer.ClusterTr
 	if err != nil {
 		t.Fatal(err)
 	}
-	admitted, findings := admission.AdmitRuntime(ctx, runtimeFields, "default")
+	admitted, findings := admission.AdmitRuntime(ctx, nil, runtimeFields, "default")
 	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: jobFields, Runtime: admitted, PriorityClasses: []string{"high"}})...)
 	if err := findings.Err(); err != nil {
 		t.Errorf("the cluster would reject it: %v", err)

@@ -110,7 +110,11 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	if old != nil {
 		before = old.job
 	}
-	o := trainJobs().decode(fields, c.in.namespace(), &c.findings)
+	d := c.definition(c.in.Release, trainer.TrainJobKind)
+	if d == nil {
+		return
+	}
+	o := d.decode(fields, c.in.namespace(), &c.findings)
 	if o.broken {
 		return
 	}

@@ -171,8 +171,8 @@ func TestOddInputs(t *testing.T) {
 			t.Errorf("%s passes", text)
 		}
 		admission.Update(t.Context(), in, in)
-		admission.AdmitRuntime(t.Context(), object(t, text), "")
-		admission.AdmitJobSet(t.Context(), object(t, text), "")
+		admission.AdmitRuntime(t.Context(), nil, object(t, text), "")
+		admission.AdmitJobSet(t.Context(), nil, object(t, text), "")
 	}
 }
 
@@ -267,7 +267,7 @@ func TestForceManagers(t *testing.T) {
 // What one TrainJob with two patches takes, its definitions compiled and its runtime admitted.
 func BenchmarkCheck(b *testing.B) {
 	t := &testing.T{}
-	runtime, _ := admission.AdmitRuntime(b.Context(), object(t, torchRuntime), "default")
+	runtime, _ := admission.AdmitRuntime(b.Context(), nil, object(t, torchRuntime), "default")
 	in := admission.Input{TrainJob: object(t, jobYAML("\ttrainer: {}\n"+patchYAML("{spec: {nodeSelector: {a: b}, volumes: [{name: v, emptyDir: {}}]}}"))), Runtime: runtime}
 	admission.Check(b.Context(), in)
 	b.ReportAllocs()

@@ -13,41 +13,73 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/release"
 )
 
-// definition is a compiled custom resource definition.
+// definition is a compiled custom resource definition of a release.
 type definition struct {
 	apiVersion, kind string
 	namespaced       bool
 	schema           *structuralschema.Structural
 	validator        validation.SchemaValidator
 	rules            *cel.Validator
+	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.
+	server func() *serverside.Server
 }
 
-// Each definition compiles on first use. That takes a tenth of a second, and most runs need two of the four.
-var (
-	trainJobs               = sync.OnceValue(func() *definition { return load("TrainJob") })
-	trainingRuntimes        = sync.OnceValue(func() *definition { return load("TrainingRuntime") })
-	clusterTrainingRuntimes = sync.OnceValue(func() *definition { return load("ClusterTrainingRuntime") })
-	jobSets                 = sync.OnceValue(func() *definition { return load("JobSet") })
-)
+const jobSetKind = "JobSet"
+
+// definitions are the compiled definitions by their origin. Each compiles on first use: that takes a tenth of a second, and
+// most runs need two of them.
+var definitions sync.Map // from origin to func() *definition
+
+// origin identifies a definition. Releases with the same schema share it.
+type origin struct{ schema, kind string }
+
+// definition returns the definition of TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSet in a release. It reports a
+// release without definitions, and returns nil for it.
+func (fs *findings) definition(r *release.Release, kind string) *definition {
+	r = r.Or()
+	from := origin{r.Schema, kind}
+	if kind == jobSetKind {
+		from.schema = r.JobSetSchema
+	}
+	if d, ok := definitions.Load(from); ok {
+		return d.(func() *definition)()
+	}
+	text, err := r.Definition(kind)
+	if err != nil {
+		fs.add(finding.Finding{
+			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: fieldpath.Object{Kind: kind},
+			Message: err.Error(), Remedy: finding.Remedy{Text: "use a release of package release"},
+		})
+		return nil
+	}
+	d, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *definition { return load(kind, text) }))
+	return d.(func() *definition)()
+}
 
 // load compiles an embedded definition as an API server does on its creation (apiextensions-apiserver v0.36.3
 // pkg/apiserver). A test covers all embedded definitions, so a failure means a broken build and panics.
-func load(kind string) *definition {
-	d, err := compile(kind)
+func load(kind string, text []byte) *definition {
+	d, err := compile(text)
 	if err != nil {
 		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", kind, err))
 	}
+	d.server = sync.OnceValue(func() *serverside.Server {
+		server, err := serverside.New(text)
+		if err != nil {
+			panic(fmt.Sprintf("admission: the embedded definition of %s: %v", kind, err))
+		}
+		return server
+	})
 	return d
 }
 
-func compile(kind string) (*definition, error) {
-	text, err := release.Latest().Definition(kind)
-	if err != nil {
-		return nil, err
-	}
+func compile(text []byte) (*definition, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal(text, crd); err != nil {
 		return nil, err
@@ -76,20 +108,4 @@ func compile(kind string) (*definition, error) {
 		validator:  validator,
 		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
 	}, nil
-}
-
-// definitionOf returns the definition of a kind of this package, or nil for other kinds.
-func definitionOf(kind string) *definition {
-	switch kind {
-	case "TrainJob":
-		return trainJobs()
-	case "TrainingRuntime":
-		return trainingRuntimes()
-	case "ClusterTrainingRuntime":
-		return clusterTrainingRuntimes()
-	case "JobSet":
-		return jobSets()
-	default:
-		return nil
-	}
 }

@@ -1,6 +1,6 @@
 // Package admission reports whether the cluster would accept a TrainJob, and whether it would run.
 //
-//	runtime, findings := admission.AdmitRuntime(ctx, runtimeFields, "default")
+//	runtime, findings := admission.AdmitRuntime(ctx, nil, runtimeFields, "default")
 //	findings = append(findings, admission.Check(ctx, admission.Input{TrainJob: jobFields, Runtime: runtime})...)
 //	if err := findings.Err(); err != nil {
 //		return err // every reason, at every stage

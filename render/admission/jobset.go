@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
@@ -26,7 +27,7 @@ func (c *checker) jobSet(ctx context.Context) *jobset.JobSet {
 	if err != nil {
 		return nil // a value of the Go type always has an encoding
 	}
-	js, found := admitJobSet(ctx, fields, c.job.id.Namespace)
+	js, found := admitJobSet(ctx, c.in.Release, fields, c.job.id.Namespace)
 	for _, f := range found {
 		path := f.Path
 		f.Path = claimAsPrinted(path)
@@ -185,11 +186,11 @@ func templatePath(f finding.Finding) (fieldpath.Path, bool) {
 //
 // Check does this for the JobSet of a TrainJob. A finding on a Job, a Pod or a claim refers to the field of the
 // JobSet in its claim.
-func AdmitJobSet(ctx context.Context, fields map[string]any, namespace string) finding.List {
+func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) finding.List {
 	if namespace == "" {
 		namespace = "default"
 	}
-	js, refused := admitJobSet(ctx, fields, namespace)
+	js, refused := admitJobSet(ctx, r, fields, namespace)
 	if js == nil {
 		return refused
 	}
@@ -219,9 +220,13 @@ func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
 	return found.all
 }
 
-func admitJobSet(ctx context.Context, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
+func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*jobset.JobSet, finding.List) {
 	found := &findings{}
-	o := jobSets().decode(fields, namespace, found)
+	d := found.definition(r, jobSetKind)
+	if d == nil {
+		return nil, found.all
+	}
+	o := d.decode(fields, namespace, found)
 	if o.broken {
 		return nil, found.all
 	}

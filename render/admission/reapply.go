@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
@@ -16,14 +15,12 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/internal/serverside"
-	"github.com/trainweld/trainweld/release"
 )
 
 // createJobSet returns the JobSet as stored on its creation, with the defaults of its definition and webhook. It
 // returns nil if the decoding fails.
-func createJobSet(applied map[string]any, namespace string, found *findings) *object {
-	o := jobSets().decode(applied, namespace, found)
+func (d *definition) createJobSet(applied map[string]any, namespace string, found *findings) *object {
+	o := d.decode(applied, namespace, found)
 	js := &jobset.JobSet{}
 	if o.broken || o.as(js) != nil {
 		return nil
@@ -34,19 +31,6 @@ func createJobSet(applied map[string]any, namespace string, found *findings) *ob
 	return o
 }
 
-// jobSetServer applies JobSets. Its methods only read it, since concurrent checks share it.
-var jobSetServer = sync.OnceValue(func() *serverside.Server {
-	definition, err := release.Latest().Definition("JobSet")
-	if err != nil {
-		panic(fmt.Sprintf("admission: %v", err))
-	}
-	server, err := serverside.New(definition)
-	if err != nil {
-		panic(fmt.Sprintf("admission: %v", err))
-	}
-	return server
-})
-
 // reapplied returns the stored JobSet after a second server-side apply by its manager. Fields that the manager
 // applied before and omits now disappear, and fields of others stay. A map that becomes empty turns into null
 // (structured-merge-diff v6 typed/remove.go), which the definition may forbid. An apply also keeps its own nulls,
@@ -54,7 +38,7 @@ var jobSetServer = sync.OnceValue(func() *serverside.Server {
 func (o *object) reapplied(before, now map[string]any) *object {
 	created := clone(before).(map[string]any)
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(created, o.schema)
-	fields, err := jobSetServer().Reapply(applicable(o.fields, o.definition), applicable(created, o.definition), applicable(now, o.definition))
+	fields, err := o.server().Reapply(applicable(o.fields, o.definition), applicable(created, o.definition), applicable(now, o.definition))
 	if err != nil {
 		return nil
 	}

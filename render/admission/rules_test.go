@@ -93,7 +93,7 @@ func TestPodRules(t *testing.T) {
 		text := jobSetYAML("", "", "", "")
 		text = strings.Replace(text, "image: \"pytorch:2\"", "image: \"pytorch:2\"\n"+indented(c.container, 7), 1)
 		text = strings.Replace(text, "\t\t\t\t\tspec:\n", "\t\t\t\t\tmetadata: "+flow(c.metadata)+"\n\t\t\t\t\tspec:\n"+indented(c.pod, 6), 1)
-		found := admission.AdmitJobSet(t.Context(), object(t, text), "")
+		found := admission.AdmitJobSet(t.Context(), nil, object(t, text), "")
 		if got := strings.Join(codes(found), " "); got != c.want {
 			t.Errorf("%s%s%s: %q, want %q: %s\n%v", c.metadata, c.pod, c.container, got, c.want, c.reason, found)
 			continue
@@ -178,7 +178,7 @@ func TestObjectRules(t *testing.T) {
 		if c.runtime[0] != "" {
 			runtime = strings.Replace(strings.Replace(runtime, c.runtime[0], c.runtime[1], 1), c.also[0], c.also[1], 1)
 		}
-		r, found := admission.AdmitRuntime(t.Context(), object(t, runtime), "default")
+		r, found := admission.AdmitRuntime(t.Context(), nil, object(t, runtime), "default")
 		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: r})...)
 		if got := strings.Join(codes(found), " "); got != c.want {
 			t.Errorf("%s: %q, want %q: %s\n%v", c.name, got, c.want, c.reason, found)
@@ -261,11 +261,11 @@ func TestNullsOfGoTypes(t *testing.T) {
 func TestNullsOfUnchangedJobSet(t *testing.T) {
 	spec := "\tsuccessPolicy: {operator: All}\n\tstartupPolicy: {startupPolicyOrder: AnyOrder}\n\tnetwork: {enableDNSHostnames: true, publishNotReadyAddresses: true}\n"
 	text := jobSetYAML(spec, "\t\t\t\tcompletionMode: Indexed\n", "\t\t\t\t\t\trestartPolicy: Never\n\t\t\t\t\t\tvolumes: [{name: v, projected: {}}]\n", "")
-	if found := admission.AdmitJobSet(t.Context(), object(t, text), ""); found.Err() != nil {
+	if found := admission.AdmitJobSet(t.Context(), nil, object(t, text), ""); found.Err() != nil {
 		t.Error(found.Err())
 	}
 	text = strings.Replace(text, "restartPolicy: Never\n", "\n", 1)
-	if found := admission.AdmitJobSet(t.Context(), object(t, text), ""); found.Err() == nil {
+	if found := admission.AdmitJobSet(t.Context(), nil, object(t, text), ""); found.Err() == nil {
 		t.Error("no error for a null in a JobSet that the webhook changes")
 	}
 }
@@ -279,7 +279,7 @@ func nullRefused(ctx context.Context, t *testing.T, spec any, path string) bool 
 	}
 	fields["spec"] = spec
 	plain := strings.ReplaceAll(path, "[]", "")
-	return slices.ContainsFunc(admission.AdmitJobSet(ctx, fields, ""), func(f finding.Finding) bool {
+	return slices.ContainsFunc(admission.AdmitJobSet(ctx, nil, fields, ""), func(f finding.Finding) bool {
 		var names []string
 		for _, step := range f.Path {
 			if name, ok := step.Field(); ok {
@@ -323,7 +323,7 @@ func TestNumNodes(t *testing.T) {
 		if c.job != "" {
 			job = jobYAML("\ttrainer: {numNodes: " + c.job + "}\n")
 		}
-		runtime, found := admission.AdmitRuntime(t.Context(), object(t, strings.Replace(torchRuntime, "numNodes: 2, torch: {}", c.policy, 1)), "default")
+		runtime, found := admission.AdmitRuntime(t.Context(), nil, object(t, strings.Replace(torchRuntime, "numNodes: 2, torch: {}", c.policy, 1)), "default")
 		found = append(found, admission.Check(t.Context(), admission.Input{TrainJob: object(t, job), Runtime: runtime})...)
 		var got []string
 		for _, f := range found {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -39,31 +40,34 @@ const (
 	validationLabel = "trainer.kubeflow.org/webhook-validation"
 )
 
-// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission. The stages are unknown fields,
-// defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded from JSON or YAML, or as
-// Encode returns it for a Go value. AdmitRuntime does not change it. The argument namespace is its namespace if it
-// has none; the empty string means "default".
+// AdmitRuntime sends a TrainingRuntime or ClusterTrainingRuntime through admission in a release; nil means the latest one.
+// The stages are unknown fields, defaults, schema, unique keys, rules, and the Trainer's webhook. The object is as decoded
+// from JSON or YAML, or as Encode returns it for a Go value. AdmitRuntime does not change it. The argument namespace is its
+// namespace if it has none; the empty string means "default".
 //
 // AdmitRuntime returns nil if the object cannot be decoded as a runtime. Errors in the findings then give the reason.
 // It also returns a runtime that the cluster would reject, so that Check can check its TrainJobs.
-func AdmitRuntime(ctx context.Context, fields map[string]any, namespace string) (*Runtime, finding.List) {
+func AdmitRuntime(ctx context.Context, r *release.Release, fields map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	r, _ := admitRuntime(ctx, fields, namespace, nil, found)
-	if r != nil {
-		r.findings = found.all
+	runtime, _ := admitRuntime(ctx, r, fields, namespace, nil, found)
+	if runtime != nil {
+		runtime.findings = found.all
 	}
-	return r, found.all
+	return runtime, found.all
 }
 
 // admitRuntime implements AdmitRuntime. With an old runtime it is an update.
-func admitRuntime(ctx context.Context, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
-	d := definitionOf(fmt.Sprint(fields["kind"]))
-	if d == nil || d.kind != trainer.TrainingRuntimeKind && d.kind != trainer.ClusterTrainingRuntimeKind {
+func admitRuntime(ctx context.Context, of *release.Release, fields map[string]any, namespace string, old *object, found *findings) (*Runtime, *object) {
+	if !isRuntime(fields) {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownKind, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("%v is not a runtime", fields["kind"]),
 			Remedy:  finding.Remedy{Text: "give a TrainingRuntime or a ClusterTrainingRuntime"},
 		})
+		return nil, nil
+	}
+	d := found.definition(of, fmt.Sprint(fields["kind"]))
+	if d == nil {
 		return nil, nil
 	}
 	o := d.decode(fields, cmp.Or(namespace, "default"), found)
@@ -93,6 +97,10 @@ func admitRuntime(ctx context.Context, fields map[string]any, namespace string, 
 	}
 	r.checkAncestors(found)
 	return r, o
+}
+
+func isRuntime(fields map[string]any) bool {
+	return fields["kind"] == trainer.TrainingRuntimeKind || fields["kind"] == trainer.ClusterTrainingRuntimeKind
 }
 
 // isUnchecked reports whether a label exempts the runtime from the webhook. An update needs the label on both

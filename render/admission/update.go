@@ -15,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -62,37 +63,44 @@ func Update(ctx context.Context, old, new Input) finding.List {
 // UpdateRuntime sends a changed TrainingRuntime or ClusterTrainingRuntime through admission. Most of a template can
 // change; existing TrainJobs keep the runtime that they began with. The results are as for AdmitRuntime, for the new
 // runtime.
-func UpdateRuntime(ctx context.Context, old, new map[string]any, namespace string) (*Runtime, finding.List) {
+func UpdateRuntime(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) (*Runtime, finding.List) {
 	found := &findings{}
-	before := definitionOf(fmt.Sprint(old["kind"]))
-	if before == nil || old["kind"] != new["kind"] {
+	if !isRuntime(old) || old["kind"] != new["kind"] {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownOldObject, Severity: finding.Error, Path: fieldpath.Fields("kind"),
 			Message: fmt.Sprintf("the old object is a %v, and the new one a %v", old["kind"], new["kind"]), Remedy: finding.Remedy{Text: "give the old and the new state of one object"},
 		})
 		return nil, found.all
 	}
-	stored := before.decode(old, cmp.Or(namespace, "default"), &findings{})
-	r, _ := admitRuntime(ctx, new, namespace, stored, found)
-	if r != nil {
-		r.findings = found.all
+	d := found.definition(r, fmt.Sprint(old["kind"]))
+	if d == nil {
+		return nil, found.all
 	}
-	return r, found.all
+	stored := d.decode(old, cmp.Or(namespace, "default"), &findings{})
+	runtime, _ := admitRuntime(ctx, r, new, namespace, stored, found)
+	if runtime != nil {
+		runtime.findings = found.all
+	}
+	return runtime, found.all
 }
 
 // UpdateJobSet sends a changed JobSet through admission, and returns the findings on the change. They are the
 // findings of AdmitJobSet on the new JobSet, and immutable fields. Rules that the webhook checks only for new JobSets
 // give warnings. UpdateJobSet assumes that the cluster has the old JobSet with its defaults. The same manager applies
 // the new one server-side, so the defaults stay.
-func UpdateJobSet(ctx context.Context, old, new map[string]any, namespace string) finding.List {
+func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]any, namespace string) finding.List {
 	namespace = cmp.Or(namespace, "default")
-	stored := createJobSet(old, namespace, &findings{})
+	found := &findings{}
+	d := found.definition(r, jobSetKind)
+	if d == nil {
+		return found.all
+	}
+	stored := d.createJobSet(old, namespace, &findings{})
 	if stored == nil {
-		return AdmitJobSet(ctx, new, namespace)
+		return AdmitJobSet(ctx, r, new, namespace)
 	}
 	delete(stored.fields, "status")
-	found := &findings{}
-	o := jobSets().decode(new, namespace, found)
+	o := d.decode(new, namespace, found)
 	js := &jobset.JobSet{}
 	if err := o.as(js); o.broken || err != nil {
 		if err != nil {
@@ -211,7 +219,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 		return
 	}
 	spec := &before.in.Runtime.spec
-	opts := render.Options{OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
+	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
 	was, _ := render.JobSet(before.renderInput(spec), opts)
 	is, _ := render.JobSet(c.renderInput(spec), opts)
 	if was.JobSet == nil || is.JobSet == nil {
@@ -225,7 +233,11 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if err != nil {
 		return
 	}
-	stored := createJobSet(applied, c.job.id.Namespace, &findings{})
+	d := c.definition(c.in.Release, jobSetKind)
+	if d == nil {
+		return
+	}
+	stored := d.createJobSet(applied, c.job.id.Namespace, &findings{})
 	if stored == nil {
 		return
 	}
@@ -238,7 +250,7 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	for _, f := range refused {
 		if created == nil && f.Code != finding.CodeImmutable {
 			created = &findings{}
-			if fresh := createJobSet(again, c.job.id.Namespace, created); fresh != nil {
+			if fresh := d.createJobSet(again, c.job.id.Namespace, created); fresh != nil {
 				fresh.validate(ctx, nil, created)
 			}
 		}

@@ -77,7 +77,7 @@ func patchYAML(pod string) string {
 
 func admitted(t *testing.T, text string) *admission.Runtime {
 	t.Helper()
-	r, found := admission.AdmitRuntime(t.Context(), object(t, text), "default")
+	r, found := admission.AdmitRuntime(t.Context(), nil, object(t, text), "default")
 	if err := found.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ spec:
 				}
 				changed = strings.Replace(changed, e.from, e.to, 1)
 			}
-			found := admission.UpdateJobSet(t.Context(), object(t, old), object(t, changed), "")
+			found := admission.UpdateJobSet(t.Context(), nil, object(t, old), object(t, changed), "")
 			var got []string
 			for _, f := range found {
 				if f.Severity == finding.Error {
@@ -362,7 +362,7 @@ func TestRecordedReapply(t *testing.T) {
 		}
 		var runtime *admission.Runtime
 		for _, o := range c.objects {
-			if r, _ := admission.AdmitRuntime(t.Context(), o, "default"); r != nil {
+			if r, _ := admission.AdmitRuntime(t.Context(), nil, o, "default"); r != nil {
 				runtime = r
 			}
 		}

@@ -113,7 +113,7 @@ func stockRuntimes(t *testing.T) runtimes {
 			return err
 		}
 		for _, object := range readObjects(t, file) {
-			if r, _ := admission.AdmitRuntime(t.Context(), object, "default"); r != nil {
+			if r, _ := admission.AdmitRuntime(t.Context(), nil, object, "default"); r != nil {
 				known[r.ID()] = r
 			}
 		}
@@ -144,7 +144,7 @@ func check(t *testing.T, objects []map[string]any, stock runtimes) finding.List 
 	own := runtimes{}
 	for _, object := range objects {
 		if kind, _ := object["kind"].(string); strings.HasSuffix(kind, "TrainingRuntime") {
-			r, f := admission.AdmitRuntime(t.Context(), object, "default")
+			r, f := admission.AdmitRuntime(t.Context(), nil, object, "default")
 			found = append(found, f...)
 			if r != nil {
 				own[r.ID()] = r

@@ -151,7 +151,7 @@ spec:
 // exists, gets a patch of one field.
 func TestChange(t *testing.T) {
 	ctx := context.Background()
-	runtime, findings := admission.AdmitRuntime(ctx, object(t, changeRuntime), "ns")
+	runtime, findings := admission.AdmitRuntime(ctx, nil, object(t, changeRuntime), "ns")
 	if err := findings.Err(); err != nil {
 		t.Fatal(err)
 	}

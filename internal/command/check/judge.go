@@ -181,7 +181,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		Release: j.flags.Release, TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job.TrainJob)
 	if held != nil {
@@ -222,7 +222,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	found := j.past.checkJobSet(ctx, j.in.ID(d), fields, j.flags.Namespace)
+	found := j.past.checkJobSet(ctx, j.flags.Release, j.in.ID(d), fields, j.flags.Namespace)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

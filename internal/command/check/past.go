@@ -11,6 +11,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
@@ -105,11 +106,11 @@ func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Docume
 }
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
-func (was *past) checkJobSet(ctx context.Context, id fieldpath.Object, fields map[string]any, namespace string) finding.List {
+func (was *past) checkJobSet(ctx context.Context, r *release.Release, id fieldpath.Object, fields map[string]any, namespace string) finding.List {
 	if old, _ := was.fieldsOf(id); old != nil {
-		return admission.UpdateJobSet(ctx, old, fields, namespace)
+		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
 	}
-	return admission.AdmitJobSet(ctx, fields, namespace)
+	return admission.AdmitJobSet(ctx, r, fields, namespace)
 }
 
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers

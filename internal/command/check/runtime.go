@@ -74,10 +74,10 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		if held.Snapshot != nil {
 			fields = renamed(fields, named)
 		} else if old := j.past.runtimeFields(j.in.ID(held.Document)); old != nil {
-			held.runtime, held.found = admission.UpdateRuntime(ctx, old, fields, j.flags.Namespace)
+			held.runtime, held.found = admission.UpdateRuntime(ctx, j.flags.Release, old, fields, j.flags.Namespace)
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, fields, j.flags.Namespace)
+		held.runtime, held.found = admission.AdmitRuntime(ctx, j.flags.Release, fields, j.flags.Namespace)
 	})
 	return held.runtime, held.found
 }

@@ -221,7 +221,7 @@ func (m *migration) refused(d *manifest.Document, result *trainingjob.Result) fi
 		if err != nil {
 			return m.unencodable(d, err)
 		}
-		in.Runtime, findings = admission.AdmitRuntime(ctx, fields, in.Namespace)
+		in.Runtime, findings = admission.AdmitRuntime(ctx, nil, fields, in.Namespace)
 	}
 	var errs finding.List
 	for _, f := range append(findings, admission.Check(ctx, in)...) {
