@@ -36,18 +36,20 @@ func (m Made) Objects() []any {
 
 // TrainJob renders one TrainJob and sets the positions of its findings.
 func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
-	spec, missing := in.RuntimeOf(j.TrainJob)
+	spec, missing := in.RuntimeOf(j)
 	if spec == nil {
-		var findings finding.List
+		findings := in.RuntimeFindings(j)
 		if missing != nil {
 			findings = append(findings, *missing)
 		}
 		in.Locate(j, findings)
 		return findings, Made{}
 	}
-	input.Runtime, input.Layers = spec, j.Layers()
+	input.Runtime, input.Layers, input.Earlier = spec, j.Layers(), in.Earlier(j)
+	opts.Release = j.Release()
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
+	out.Findings = append(in.RuntimeFindings(j), out.Findings...)
 	if in.NoNotes {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
 	}

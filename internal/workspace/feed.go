@@ -95,7 +95,7 @@ func (f *Feed) look(i int) look {
 	case i < f.Jobs && !once && !manifest.MayHoldRuntime(data):
 		return look{}
 	}
-	d := f.in.aliases.decode(f.in.flags, file.name, data, file.named)
+	d := f.in.aliases.decode(f.in, file.name, data, file.named)
 	return look{&d, once}
 }
 
@@ -175,7 +175,7 @@ func (f *Feed) read(i int) Decoded {
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}
-	return f.in.aliases.decode(f.in.flags, file.name, data, file.named)
+	return f.in.aliases.decode(f.in, file.name, data, file.named)
 }
 
 // admit prepares a TrainJob for rendering. It reports a missing or duplicate name, and then returns false.

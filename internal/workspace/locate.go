@@ -132,14 +132,14 @@ func (in *Input) ClaimPosition(j Job, c engine.Claim) fieldpath.Position {
 }
 
 func (in *Input) runtimeHas(j Job, path fieldpath.Path) bool {
-	source := in.SourceOf(j.TrainJob)
-	return source != nil && (source.Snapshot != nil || source.Document.Has(path))
+	source := in.SourceOf(j)
+	return source != nil && !source.Stock && (source.Snapshot != nil || source.Document.Has(path))
 }
 
 // RuntimePosition returns the position of a field in the TrainJob's runtime. Without a runtime, it returns the position of
 // runtimeRef.
 func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position {
-	if source := in.SourceOf(j.TrainJob); source != nil {
+	if source := in.SourceOf(j); source != nil && !source.Stock {
 		return source.Position(path)
 	}
 	return j.Document.Position(fieldpath.Fields("spec", "runtimeRef"))

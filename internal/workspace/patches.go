@@ -38,7 +38,8 @@ func (in *Input) readPatches(s Source, manager, file string) {
 		in.Findings = append(in.Findings, *unreadable)
 		return
 	}
-	patches, findings := manifest.DecodePatches(file, data)
+	fsys, _ := s.Inputs()
+	patches, findings := in.API(in.releaseOf(fsys, file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},

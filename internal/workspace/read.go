@@ -59,11 +59,11 @@ type aliases struct {
 }
 
 // decode decodes a file, unless earlier files have exhausted the limit.
-func (a *aliases) decode(flags Flags, file string, data []byte, named bool) Decoded {
+func (a *aliases) decode(in *Input, file string, data []byte, named bool) Decoded {
 	if a.exhausted.Load() && manifest.HasAliases(data) {
 		return Decoded{file: file, data: data, expanded: 1}
 	}
-	return flags.decode(file, data, named)
+	return in.decode(file, data, named)
 }
 
 // take counts a decoded file, and rejects it beyond the limit. Call it in the order of the files.
@@ -103,7 +103,7 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 		if unreadable != nil {
 			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
 		}
-		return in.aliases.decode(in.flags, files[i], data, slices.Contains(paths, files[i]))
+		return in.aliases.decode(in, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
 		in.progress("read", i+1, len(files))
 		if d.data != nil {
@@ -117,23 +117,23 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 	files, findings := manifest.Files(fsys, paths, in.flags.Recursive)
 	in.Findings = append(in.Findings, findings...)
-	return slices.DeleteFunc(files, func(file string) bool {
+	return in.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)
 		seen := in.read[key]
 		in.read[key] = true
 		return seen
-	})
+	}))
 }
 
-// decode decodes a file. If paths names the file itself, it must hold objects only.
-func (flags Flags) decode(file string, data []byte, named bool) Decoded {
+// decode decodes a listed file. If paths names the file itself, it must hold objects only.
+func (in *Input) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
-	d.Documents, d.Findings, d.expanded = manifest.DecodeExpanded(file, data, flags.Kinds)
+	d.Documents, d.Findings, d.expanded = in.byFile[file].Decode(file, data, in.flags.Kinds)
 	if !named {
 		d.Findings = manifest.Tolerate(d.Findings, finding.CodeNotAnObject)
 	}
 	for i := range d.Findings {
-		d.Findings[i].Object = flags.InNamespace(d.Findings[i].Object)
+		d.Findings[i].Object = in.flags.InNamespace(d.Findings[i].Object)
 	}
 	return d
 }

@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +12,9 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ports"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -20,49 +23,226 @@ import (
 type RuntimeSource struct {
 	Document *manifest.Document
 	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
+	// Stock reports a runtime that the release installs, and the inputs lack. Its text has no position.
+	Stock bool
+	// Findings are those on a runtime that a TrainJob of another release reads.
+	Findings finding.List
+
+	spec *trainer.TrainingRuntimeSpec // nil after an error
 }
 
 // Position returns the position of a field of the runtime.
 func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
-	if s.Snapshot != nil {
+	switch {
+	case s.Stock:
+		return fieldpath.Position{}
+	case s.Snapshot != nil:
 		path = fieldpath.Fields("data", "runtime")
 	}
 	return s.Document.Position(path)
 }
 
-// RuntimeOf returns the runtime of a TrainJob, or a finding if it is missing. It returns nil for both if the runtime is
-// broken: then the runtime has its own findings.
-func (in *Input) RuntimeOf(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
-	spec, missing := in.Runtimes.Find(job)
-	if missing != nil && in.Broken[render.RuntimeOf(job)] {
+// released is an object of a release, which has a version; none is empty.
+type released struct {
+	version string
+	fieldpath.Object
+}
+
+func versionOf(d *manifest.Document) string {
+	if r := d.API().Release(); r != nil {
+		return r.Version
+	}
+	return ""
+}
+
+// resolution is a source as a release reads it.
+type resolution struct {
+	version string
+	source  *RuntimeSource
+}
+
+// RuntimeOf returns the runtime of a TrainJob as Find does. It returns nil for both if the runtime is broken: then the runtime
+// has its own findings.
+func (in *Input) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	spec, missing := in.Find(j)
+	if missing != nil && in.Broken[render.RuntimeOf(j.TrainJob)] {
 		return nil, nil
 	}
 	return spec, missing
 }
 
-// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
-func (in *Input) SourceOf(job *trainer.TrainJob) *RuntimeSource {
-	if snapshot := in.Sources[render.ObjectOf(job)]; snapshot != nil {
-		return snapshot
+// Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It returns nil for both if the
+// release cannot decode the runtime: see RuntimeFindings. It is safe for concurrent use.
+func (in *Input) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
+	source, version := in.source(j)
+	known := in.runtimes[version]
+	if known == nil {
+		known = &render.Runtimes{}
 	}
-	return in.Sources[render.RuntimeOf(job)]
+	_, missing := known.Find(j.TrainJob)
+	if source != nil && (missing == nil || missing.Code == finding.CodeNoRuntime) {
+		return source.spec, nil
+	}
+	return nil, missing
+}
+
+// SourceOf returns the source of a TrainJob's runtime, preferring a snapshot. It returns nil without a runtime.
+func (in *Input) SourceOf(j Job) *RuntimeSource {
+	source, _ := in.source(j)
+	return source
+}
+
+// Named returns the source of a runtime of any release, or nil.
+func (in *Input) Named(id fieldpath.Object) *RuntimeSource {
+	for _, version := range in.versions("") {
+		if source := in.sources[released{version, id}]; source != nil {
+			return source
+		}
+	}
+	return nil
+}
+
+// versions returns the versions with runtimes: the given one, none, and the others from the latest on.
+func (in *Input) versions(first string) []string {
+	versions := []string{first}
+	if len(in.runtimes) == 0 || len(in.runtimes) == 1 && in.runtimes[first] != nil {
+		return versions
+	}
+	versions = append(versions, "")
+	for _, r := range slices.Backward(release.Known()) {
+		versions = append(versions, r.Version)
+	}
+	return versions
+}
+
+// Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
+func (in *Input) Earlier(j Job) legacy.Earlier {
+	var earlier legacy.Earlier
+	if j.Document != nil {
+		earlier = j.Document.Earlier
+	}
+	if source := in.SourceOf(j); source != nil {
+		earlier.TorchNumProcPerNode = source.Document.Earlier.TorchNumProcPerNode
+	}
+	return earlier
+}
+
+// source returns the source of a TrainJob's runtime: of its own release, else of the inputs that name none, else of another
+// release, else of those that the release installs. It returns the version of the runtimes that hold the source, or lack it.
+func (in *Input) source(j Job) (*RuntimeSource, string) {
+	api, version := j.Document.API(), versionOf(j.Document)
+	for _, version := range in.versions(version) {
+		for _, id := range []fieldpath.Object{render.ObjectOf(j.TrainJob), render.RuntimeOf(j.TrainJob)} {
+			if source := in.sources[released{version, id}]; source != nil {
+				return in.as(source, api), version
+			}
+		}
+	}
+	if in.runtimes[version] == nil {
+		version = ""
+	}
+	if in.Broken[render.RuntimeOf(j.TrainJob)] {
+		return nil, version
+	}
+	return in.stockRuntime(j), version
+}
+
+// as returns the source as an API reads it. A snapshot is the controller's own, and stays.
+func (in *Input) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
+	if source.Snapshot != nil || source.Document.API() == api {
+		return source
+	}
+	version := ""
+	if api != nil {
+		version = api.Release().Version
+	}
+	in.resolving.Lock()
+	defer in.resolving.Unlock()
+	key := resolution{version, source}
+	if in.resolved[key] == nil {
+		d := source.Document.As(api)
+		in.resolved[key] = &RuntimeSource{Document: d, Findings: d.Findings, spec: in.specOf(d)}
+	}
+	return in.resolved[key]
+}
+
+// stockRuntime returns the runtime of a TrainJob that its release installs, or nil.
+func (in *Input) stockRuntime(j Job) *RuntimeSource {
+	r, id := j.Release(), render.RuntimeOf(j.TrainJob)
+	if r == nil || id.Kind != trainer.ClusterTrainingRuntimeKind {
+		return nil
+	}
+	in.resolving.Lock()
+	defer in.resolving.Unlock()
+	if in.stock[r.Version] == nil {
+		named := map[string]*RuntimeSource{}
+		in.stock[r.Version] = named
+		if text, err := r.Runtimes(); err == nil { // a release has some
+			documents, _, _ := in.api(r).Decode("", text, nil)
+			for _, d := range documents {
+				named[d.ID.Name] = &RuntimeSource{Document: d, Stock: true, spec: in.specOf(d)}
+			}
+		}
+	}
+	return in.stock[r.Version][id.Name]
+}
+
+// RuntimeFindings returns the findings on a TrainJob's runtime that depend on the TrainJob's release.
+func (in *Input) RuntimeFindings(j Job) finding.List {
+	source := in.SourceOf(j)
+	switch {
+	case source == nil:
+		return nil
+	case source.Stock:
+		ref := fieldpath.Fields("spec", "runtimeRef", "name")
+		return finding.List{{
+			Code: finding.CodeNoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
+			Message: fmt.Sprintf("the inputs hold no %s: the one that Trainer %s installs applies", render.RuntimeOf(j.TrainJob), j.Release().Version),
+			Remedy:  finding.Remedy{Text: "give the runtime if the cluster has another one of that name"},
+		}}
+	default:
+		return slices.Clone(source.Findings)
+	}
+}
+
+// specOf returns the spec of a runtime with the API server's defaults, or nil for another object.
+func (in *Input) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
+	var spec *trainer.TrainingRuntimeSpec
+	switch r := d.Object.(type) {
+	case *trainer.TrainingRuntime:
+		spec = &r.Spec
+	case *trainer.ClusterTrainingRuntime:
+		spec = &r.Spec
+	default:
+		return nil
+	}
+	in.setDefaults(spec, d)
+	return spec
 }
 
 // AddRuntime adds a runtime or a snapshot and returns its source, or nil for any other object. It reports a duplicate and does
 // not keep it.
 func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	source = &RuntimeSource{Document: d}
-	id, runtime, add := in.ID(d), d.Object, in.Runtimes.Add
-	if cm, ok := runtime.(*corev1.ConfigMap); ok {
-		id, source.Snapshot = in.snapshotOf(cm, d)
-		runtime, add = source.Snapshot, in.Runtimes.AddSnapshot
+	version := versionOf(d)
+	known := in.runtimes[version]
+	if known == nil {
+		known = &render.Runtimes{}
+		in.runtimes[version] = known
 	}
-	var spec *trainer.TrainingRuntimeSpec
+	id, runtime, add := in.ID(d), d.Object, known.Add
+	if cm, ok := runtime.(*corev1.ConfigMap); ok {
+		if d.API().Release().Or().RuntimeRead == release.LiveRuntime {
+			return nil, false // the controller knows no snapshots
+		}
+		id, source.Snapshot = in.snapshotOf(cm, d)
+		runtime, add = source.Snapshot, known.AddSnapshot
+	}
 	switch r := runtime.(type) {
 	case *trainer.TrainingRuntime:
-		spec = &r.Spec
+		source.spec = &r.Spec
 	case *trainer.ClusterTrainingRuntime:
-		spec = &r.Spec
+		source.spec = &r.Spec
 	default:
 		if !in.Texts || !IsRuntime(id) {
 			return nil, false
@@ -72,20 +252,21 @@ func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept b
 	case in.Texts && id.Name == "":
 		return source, false // no TrainJob can reference it
 	case in.Texts:
-		spec = &trainer.TrainingRuntimeSpec{}
+		source.spec = &trainer.TrainingRuntimeSpec{}
 	case source.Snapshot == nil:
-		in.setDefaults(spec, d)
+		in.setDefaults(source.spec, d)
 	}
-	if refused := add(id, spec); refused != nil && !in.Last {
+	at := released{version, id}
+	if refused := add(id, source.spec); refused != nil && !in.Last {
 		if source.Snapshot != nil {
 			refused.Message = fmt.Sprintf("the inputs hold two snapshots of the runtime of %s", id)
 			refused.Object = d.ID
 		}
 		refused.Position = d.Position(refused.Path)
-		in.Findings = append(in.Findings, in.sayOther(*refused, in.Sources[id].Document))
+		in.Findings = append(in.Findings, in.sayOther(*refused, in.sources[at].Document))
 		return source, false
 	}
-	in.Sources[id] = source
+	in.sources[at] = source
 	return source, true
 }
 

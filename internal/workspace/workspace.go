@@ -5,6 +5,7 @@ package workspace
 import (
 	"fmt"
 	"path"
+	"sync"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -21,8 +23,6 @@ import (
 type Input struct {
 	Jobs     []Job
 	JobSets  []JobSet
-	Runtimes render.Runtimes
-	Sources  map[fieldpath.Object]*RuntimeSource // by the runtime, or by the TrainJob of a snapshot
 	Patches  []manifest.Patch
 	patchers []string                                // the managers of patches in TrainJobs
 	Broken   map[fieldpath.Object]bool               // runtimes that exist but cannot be decoded
@@ -38,6 +38,21 @@ type Input struct {
 	Spelled  bool
 	Findings finding.List
 	aliases  aliases
+
+	// The runtimes, and where they come from: by the runtime, or by the TrainJob of a snapshot. Releases may have different
+	// runtimes of one name.
+	runtimes map[string]*render.Runtimes // by the version of the release
+	sources  map[released]*RuntimeSource
+	// What the nearest trainweld.yaml of each directory and file says.
+	configs  map[string]config
+	releases map[string]*release.Release
+	byFile   map[string]*manifest.API
+
+	resolving   sync.Mutex // guards the rest
+	apis        map[string]*manifest.API
+	definitions release.Definitions
+	resolved    map[resolution]*RuntimeSource
+	stock       map[string]map[string]*RuntimeSource // by the version and the name
 	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
 	// that stay hidden.
 	NoNotes bool
@@ -57,8 +72,11 @@ type Job struct {
 	Document *manifest.Document
 }
 
-// Layers returns the TrainJob's overrides in the fields of Trainer 2.1, as the API server stores them. It returns nil for a
-// TrainJob of today's API.
+// Release returns the release that decoded the TrainJob, or nil if the input names none.
+func (j Job) Release() *release.Release { return j.Document.API().Release() }
+
+// Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
+// for a TrainJob without any.
 func (j Job) Layers() render.Layers {
 	if j.Document.Overrides == nil {
 		return nil
@@ -82,13 +100,20 @@ func (js JobSet) AsTrainJob() *trainer.TrainJob {
 // New returns an empty input.
 func New(flags Flags) *Input {
 	return &Input{
-		flags:   flags,
-		Spelled: flags.Spelled,
-		Sources: map[fieldpath.Object]*RuntimeSource{},
-		Broken:  map[fieldpath.Object]bool{},
-		ByName:  map[fieldpath.Object]*manifest.Document{},
-		read:    map[string]bool{},
-		lines:   map[string]fileLines{},
+		flags:    flags,
+		Spelled:  flags.Spelled,
+		Broken:   map[fieldpath.Object]bool{},
+		ByName:   map[fieldpath.Object]*manifest.Document{},
+		read:     map[string]bool{},
+		lines:    map[string]fileLines{},
+		runtimes: map[string]*render.Runtimes{},
+		sources:  map[released]*RuntimeSource{},
+		configs:  map[string]config{},
+		releases: map[string]*release.Release{},
+		byFile:   map[string]*manifest.API{},
+		apis:     map[string]*manifest.API{},
+		resolved: map[resolution]*RuntimeSource{},
+		stock:    map[string]map[string]*RuntimeSource{},
 	}
 }
 

@@ -65,7 +65,7 @@ func TestDuplicates(t *testing.T) {
 			if tc.last {
 				at = "in/b.yaml"
 			}
-			if s := in.SourceOf(in.Jobs[0].TrainJob); len(in.Jobs) != 1 || s == nil || s.Document.File != at {
+			if s := in.SourceOf(in.Jobs[0]); len(in.Jobs) != 1 || s == nil || s.Document.File != at {
 				t.Errorf("%d TrainJobs, the runtime is %v, want that of %s", len(in.Jobs), s, at)
 			}
 		})
@@ -83,7 +83,7 @@ func TestRuntimeOf(t *testing.T) {
 		{"broken", strings.Replace(runtimeText, "spec: {}", "spec: []", 1), false, false},
 	} {
 		in := workspace.Read(source{"in.yaml": {Data: []byte(tc.runtime + "---\n" + jobText)}}, workspace.Flags{Files: []string{"in.yaml"}})
-		spec, missing := in.RuntimeOf(in.Jobs[0].TrainJob)
+		spec, missing := in.RuntimeOf(in.Jobs[0])
 		if (spec != nil) != tc.found || (missing != nil) != tc.isMissing {
 			t.Errorf("%s: got %v, %v", tc.name, spec, missing)
 		}

@@ -23,7 +23,7 @@ type Input struct {
 	// Release is the release of the Trainer, with its JobSet; nil means the latest one.
 	Release *release.Release
 	// TrainJob is the object as decoded from JSON or YAML, or as Encode returns it for a Go value. Check does not
-	// change it.
+	// change it. For an earlier release it is an object of its definition, with the overrides that it reads.
 	TrainJob map[string]any
 	// Runtime is the runtime that the TrainJob names. If it is nil, Check checks only the TrainJob itself. The caller
 	// reports a missing runtime.
@@ -31,9 +31,9 @@ type Input struct {
 	// Patches are further managers' patches. They follow the TrainJob's own patches, in this order.
 	Patches []trainer.RuntimePatch
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
-	// today's API. See render.Input.
+	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
 	Layers render.Layers
-	// Earlier holds fields of earlier releases, see render.Input.
+	// Earlier holds fields of earlier releases, see render.Input. Check adds those of TrainJob and Runtime.
 	Earlier legacy.Earlier
 	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
@@ -75,6 +75,8 @@ type checker struct {
 	job *object // nil if its metadata or its Go type cannot be decoded
 	// typed is the TrainJob with defaults and further patches.
 	typed *trainer.TrainJob
+	// overrides are those of a release that reads them instead of patches.
+	overrides *legacy.Overrides
 	// patches are the patches of typed after ForceManagers; lost are the managers that lost a conflict.
 	patches []trainer.RuntimePatch
 	lost    []engine.Layer
@@ -96,6 +98,8 @@ func newChecker(in Input) *checker {
 	}
 	return c
 }
+
+func (c *checker) release() *release.Release { return c.in.Release.Or() }
 
 // admit applies the TrainJob: decoding, the mutating webhook, then validation.
 func (c *checker) admit(ctx context.Context, old *checker) {
@@ -119,8 +123,8 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 		return
 	}
 	// The mutating webhook runs before the schema's validation, and works on the Go types.
-	typed := &trainer.TrainJob{}
-	if err := o.as(typed); err != nil {
+	typed, err := c.decodeJob(o)
+	if err != nil {
 		o.validate(ctx, before, &c.findings)
 		c.undecodable(o, err)
 		return
@@ -138,11 +142,13 @@ func (c *checker) admit(ctx context.Context, old *checker) {
 	}
 	o.validate(ctx, before, &c.findings)
 	c.job, c.typed = o, typed
+	if old == nil {
+		c.nameOnCreate()
+	}
 	if !stamped {
 		return
 	}
-	c.typed = &trainer.TrainJob{}
-	if err := o.as(c.typed); err != nil {
+	if c.typed, err = c.decodeJob(o); err != nil {
 		c.undecodable(o, err)
 		c.typed = nil
 	}
@@ -184,12 +190,11 @@ func (c *checker) follow(ctx context.Context) {
 		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
-	spec := &c.in.Runtime.spec
-	if merged, err := c.merge(&spec.Template); err == nil {
+	if merged, err := c.merge(&c.in.Runtime.spec.Template); err == nil {
 		c.merged = merged
 		c.webhook()
 	}
-	c.output, _ = render.JobSet(c.renderInput(spec), c.options(false))
+	c.output, _ = render.JobSet(c.renderInput(c.in.Runtime), c.options(false))
 	emptyGang := c.podGroups()
 	for _, f := range c.output.Findings {
 		if emptyGang && f.Code == finding.CodeNeverCreated {
@@ -201,7 +206,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
-		if f.Severity == finding.Error && leftAlone(c.output, f.Code) {
+		if f.Severity == finding.Error && c.leftAlone(c.output, f.Code) {
 			f.Severity = finding.Warning
 		}
 		c.add(f)
@@ -227,16 +232,20 @@ var (
 
 // leftAlone reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
-func leftAlone(out *render.Output, code finding.Code) bool {
-	if slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
+	if c.job.release.ManagedBy && slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
 }
 
 // renderInput returns the TrainJob over a runtime.
-func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
-	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+func (c *checker) renderInput(r *Runtime) render.Input {
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+	if r.processes != nil {
+		in.Earlier.TorchNumProcPerNode = r.processes
+	}
+	return in
 }
 
 func (c *checker) options(owners bool) render.Options {
@@ -256,7 +265,7 @@ func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, er
 		}
 		return merged, err
 	}
-	patches, decisions, err := merge.Force(template, c.typed.Spec.RuntimePatches, c.in.ForceManagers...)
+	patches, decisions, err := merge.Force(template, c.reached(c.typed.Spec.RuntimePatches, template.Spec.ReplicatedJobs), c.in.ForceManagers...)
 	if err != nil {
 		return nil, err
 	}

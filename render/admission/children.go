@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission/internal/jobapi"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
@@ -19,7 +20,7 @@ import (
 // jobs reports the findings on the JobSet's Jobs, volume claims and Pods.
 func (c *checker) jobs(js *jobset.JobSet) {
 	known := c.set()
-	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Companions: c.output.Companions}) {
+	for _, f := range jobFindings(c.withNodes(js), render.JobsOptions{Release: c.in.Release, Companions: c.output.Companions}) {
 		if known.Supersedes(f) {
 			continue
 		}
@@ -32,7 +33,7 @@ func (c *checker) jobs(js *jobset.JobSet) {
 		c.late(f, f.Path)
 	}
 	c.unknownClasses(js, classes{priority: c.in.PriorityClasses, runtime: c.in.RuntimeClasses})
-	checkJobs(js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
+	checkJobs(c.in.Release, js, fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}, c.late)
 }
 
 // withNodes returns the JobSet with one Pod in each Job that numNodes leaves without Pods. Another finding reports
@@ -85,8 +86,8 @@ func oneOfEach(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobs reports the errors of the API server when controllers create the JobSet's Jobs, volume claims and Pods.
 // The findings name these objects. add also gets the field of the JobSet.
-func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
-	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Stored: true})
+func checkJobs(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+	out, _ := render.Jobs(oneOfEach(js), render.JobsOptions{Release: r, Stored: true})
 	if out == nil {
 		return
 	}
@@ -109,7 +110,7 @@ func checkJobs(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding,
 			add(finding.Finding{Code: code, Severity: severity, Object: object, Path: jobapi.PrintedPath(code, path), Message: message, Remedy: finding.Remedy{Text: help}}, at.Append(path...))
 		})
 	}
-	checkPods(js, id, add)
+	checkPods(r, js, id, add)
 	for i := range js.Spec.VolumeClaimPolicies {
 		for j := range js.Spec.VolumeClaimPolicies[i].Templates {
 			claim := out.Claims[0]
@@ -130,12 +131,12 @@ func leftToOthers(js *jobset.JobSet) bool {
 
 // checkPods reports the errors of the API server when the Job controller creates the first Pod of each Job. The Pods
 // of a suspended JobSet come later, so its findings are warnings.
-func checkPods(js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
+func checkPods(r *release.Release, js *jobset.JobSet, id fieldpath.Object, add func(finding.Finding, fieldpath.Path)) {
 	severity := finding.Error
 	if js.Spec.Suspend != nil && *js.Spec.Suspend {
 		severity = finding.Warning
 	}
-	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{Indexes: &render.IndexRange{}}) {
+	for pod, err := range render.Pods(oneOfEach(js), render.PodsOptions{JobsOptions: render.JobsOptions{Release: r}, Indexes: &render.IndexRange{}}) {
 		if err != nil {
 			return
 		}

@@ -19,8 +19,16 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-// definition is a compiled custom resource definition of a release.
+// definition is a custom resource definition of a release.
 type definition struct {
+	*compiled
+	release release.Release
+	// asked is true if the caller named the release.
+	asked bool
+}
+
+// compiled is a definition as an API server keeps it.
+type compiled struct {
 	apiVersion, kind string
 	namespaced       bool
 	schema           *structuralschema.Structural
@@ -34,7 +42,7 @@ const jobSetKind = "JobSet"
 
 // definitions are the compiled definitions by their origin. Each compiles on first use: that takes a tenth of a second, and
 // most runs need two of them.
-var definitions sync.Map // from origin to func() *definition
+var definitions sync.Map // from origin to func() *compiled
 
 // origin identifies a definition. Releases with the same schema share it.
 type origin struct{ schema, kind string }
@@ -42,29 +50,40 @@ type origin struct{ schema, kind string }
 // definition returns the definition of TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSet in a release. It reports a
 // release without definitions, and returns nil for it.
 func (fs *findings) definition(r *release.Release, kind string) *definition {
-	r = r.Or()
-	from := origin{r.Schema, kind}
-	if kind == jobSetKind {
-		from.schema = r.JobSetSchema
-	}
-	if d, ok := definitions.Load(from); ok {
-		return d.(func() *definition)()
-	}
-	text, err := r.Definition(kind)
-	if err != nil {
+	d := &definition{release: *r.Or(), asked: r != nil}
+	var err error
+	if d.compiled, err = compiledOf(&d.release, kind); err != nil {
 		fs.add(finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: fieldpath.Object{Kind: kind},
 			Message: err.Error(), Remedy: finding.Remedy{Text: "use a release of package release"},
 		})
 		return nil
 	}
-	d, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *definition { return load(kind, text) }))
-	return d.(func() *definition)()
+	return d
 }
+
+func compiledOf(r *release.Release, kind string) (*compiled, error) {
+	from := origin{r.Schema, kind}
+	if kind == jobSetKind {
+		from.schema = r.JobSetSchema
+	}
+	if c, ok := definitions.Load(from); ok {
+		return c.(func() *compiled)(), nil
+	}
+	text, err := r.Definition(kind)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := definitions.LoadOrStore(from, sync.OnceValue(func() *compiled { return load(kind, text) }))
+	return c.(func() *compiled)(), nil
+}
+
+// has reports whether the release has a rule.
+func (d *definition) has(rule release.Rule) bool { return d.release.Rules.Has(rule) }
 
 // load compiles an embedded definition as an API server does on its creation (apiextensions-apiserver v0.36.3
 // pkg/apiserver). A test covers all embedded definitions, so a failure means a broken build and panics.
-func load(kind string, text []byte) *definition {
+func load(kind string, text []byte) *compiled {
 	d, err := compile(text)
 	if err != nil {
 		panic(fmt.Sprintf("admission: the embedded definition of %s: %v", kind, err))
@@ -79,7 +98,7 @@ func load(kind string, text []byte) *definition {
 	return d
 }
 
-func compile(text []byte) (*definition, error) {
+func compile(text []byte) (*compiled, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal(text, crd); err != nil {
 		return nil, err
@@ -100,7 +119,7 @@ func compile(text []byte) (*definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &definition{
+	return &compiled{
 		apiVersion: crd.Spec.Group + "/" + version.Name,
 		kind:       crd.Spec.Names.Kind,
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,

@@ -342,6 +342,9 @@ func (o *object) entry(path fieldpath.Path, text string) fieldpath.Path {
 	return path
 }
 
+// nameHelp is the remedy for a name that is no DNS label.
+const nameHelp = "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+
 // ruleFinding returns the finding on a broken rule of the definition. A rule that compares with the old object makes
 // a field immutable.
 func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
@@ -351,7 +354,7 @@ func (o *object) ruleFinding(err *field.Error, update bool) finding.Finding {
 	}
 	if len(f.Path) == 0 {
 		// All rules at the root of an object are about its name.
-		f.Path, f.Remedy.Text = fieldpath.Fields("metadata", "name"), "use lower-case letters, digits and dashes only, beginning with a letter, 63 at most"
+		f.Path, f.Remedy.Text = fieldpath.Fields("metadata", "name"), nameHelp
 	}
 	if update && strings.Contains(err.Detail, "immutable") {
 		f.Code = finding.CodeImmutable

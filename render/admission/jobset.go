@@ -105,6 +105,9 @@ func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 
 // managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
 func (c *checker) managedElsewhere() bool {
+	if !c.job.release.ManagedBy {
+		return false
+	}
 	by := finding.Finding{Code: finding.CodeManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
 	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
@@ -194,19 +197,19 @@ func AdmitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	if js == nil {
 		return refused
 	}
-	return childFindings(js, refused)
+	return childFindings(r, js, refused)
 }
 
 // childFindings adds the findings on the objects that the JobSet's controller makes to those on the JobSet.
-func childFindings(js *jobset.JobSet, refused finding.List) finding.List {
+func childFindings(r *release.Release, js *jobset.JobSet, refused finding.List) finding.List {
 	found, before := &findings{all: refused}, &findings{all: refused}
 	id := fieldpath.Object{Kind: "JobSet", Namespace: js.Namespace, Name: js.Name}
-	for _, f := range jobFindings(js, render.JobsOptions{}) {
+	for _, f := range jobFindings(js, render.JobsOptions{Release: r}) {
 		if !before.errorWithin(id, f.Path) {
 			found.add(f)
 		}
 	}
-	checkJobs(js, id, func(f finding.Finding, path fieldpath.Path) {
+	checkJobs(r, js, id, func(f finding.Finding, path fieldpath.Path) {
 		source := path
 		if made, ok := madeFrom(&js.Spec, path); ok {
 			source = made
@@ -243,9 +246,12 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	}
 	o.validate(ctx, nil, found)
 	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
-	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
-		if code == finding.CodeJobSetName && nameless {
+	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+		switch {
+		case code == finding.CodeJobSetName && nameless:
 			return // the names of Jobs contain the JobSet's name
+		case code == finding.CodeJobSetGate && found.has(o.id, path, finding.CodeBadValue):
+			return // the release has no such feature gate
 		}
 		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
@@ -255,7 +261,7 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 // mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch only if it changes
 // the JobSet.
 func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
-	full := mutated(js)
+	full := o.mutated(js)
 	if equality.Semantic.DeepEqual(full.Spec, js.Spec) {
 		return full, nil
 	}
@@ -264,8 +270,8 @@ func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 
 // mutated returns the JobSet after its mutating webhook. The Go type cannot distinguish an explicit 0 or "" from a
 // missing field. After the definition's defaults, an empty field must be explicit.
-func mutated(js *jobset.JobSet) *jobset.JobSet {
-	full := render.DefaultJobSet(js)
+func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
+	full := render.DefaultJobSetOf(&d.release, js)
 	for i := range js.Spec.ReplicatedJobs {
 		full.Spec.ReplicatedJobs[i].Replicas = js.Spec.ReplicatedJobs[i].Replicas
 		full.Spec.ReplicatedJobs[i].GroupName = js.Spec.ReplicatedJobs[i].GroupName
@@ -275,7 +281,7 @@ func mutated(js *jobset.JobSet) *jobset.JobSet {
 
 // checkJobSet applies the JobSet webhook for new JobSets (JobSet v0.12.0 pkg/webhooks), with all alpha feature gates
 // off. It skips the checks that the definition's schema covers.
-func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
+func (d *definition) checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	spec := &js.Spec
 	if p := spec.FailurePolicy; p != nil && p.RestartStrategy == jobset.InPlaceRestart {
 		report(finding.CodeJobSetGate, fieldpath.Fields("spec", "failurePolicy", "restartStrategy"),
@@ -289,15 +295,15 @@ func checkJobSet(js *jobset.JobSet, report apirule.Reporter) {
 	for i := range spec.ReplicatedJobs {
 		job := &spec.ReplicatedJobs[i]
 		earlier[job.Name] = true
-		checkReplicatedJob(js.Name, job, report)
-		checkDependsOn(job, i == 0, earlier, report)
+		d.checkReplicatedJob(js.Name, job, report)
+		d.checkDependsOn(job, i == 0, earlier, report)
 	}
 	checkSuccessPolicy(spec, report)
 	if spec.FailurePolicy != nil {
 		checkFailurePolicy(spec, report)
 	}
 	if spec.Coordinator != nil {
-		checkCoordinator(js, report)
+		d.checkCoordinator(js, report)
 	}
 	checkClaims(js, report)
 }
@@ -317,14 +323,14 @@ func checkNetwork(network *jobset.Network, report apirule.Reporter) {
 const podSuffix = "-abcde"
 
 // checkReplicatedJob checks the longest names that JobSet generates from a job's name.
-func checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
+func (d *definition) checkReplicatedJob(jobSet string, job *jobset.ReplicatedJob, report apirule.Reporter) {
 	path := jobPath(job.Name)
 	spec := &job.Template.Spec
 	if p := spec.Parallelism; p != nil && int64(*p)*int64(job.Replicas) > math.MaxInt32 {
 		report(finding.CodeJobSetTooLarge, path.Append(fieldpath.Field("replicas")),
 			fmt.Sprintf("%d replicas of %d Pods each are more than JobSet can count", job.Replicas, *p), "lower replicas or parallelism")
 	}
-	if problems := validation.IsDNS1035Label(job.GroupName); len(problems) > 0 {
+	if problems := validation.IsDNS1035Label(job.GroupName); d.has(release.JobSetGroup) && len(problems) > 0 {
 		report(finding.CodeJobSetName, path.Append(fieldpath.Field("groupName")),
 			fmt.Sprintf("%q is not a name for a group: %s", job.GroupName, apirule.Brief(problems...)),
 			"use lower-case letters, digits and dashes, beginning with a letter, 63 at most")
@@ -355,10 +361,13 @@ func checkGenerated(kind, name string, path fieldpath.Path, report apirule.Repor
 	return false
 }
 
-func checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
+func (d *definition) checkDependsOn(job *jobset.ReplicatedJob, first bool, earlier map[string]bool, report apirule.Reporter) {
 	path := jobPath(job.Name).Append(fieldpath.Field("dependsOn"))
 	if first && job.DependsOn != nil {
 		report(finding.CodeJobSetDependsOn, path, fmt.Sprintf("%q is the first job, and can depend on none", job.Name), "put it after the jobs that it depends on")
+	}
+	if !first && job.DependsOn != nil && len(job.DependsOn) == 0 && d.has(release.JobSetDependency) {
+		report(finding.CodeJobSetDependsOn, path, "is empty: JobSet's webhook crashes", "remove the field")
 	}
 	for _, dependency := range job.DependsOn {
 		// The webhook lets a job depend on itself. Package render reports that it never starts.

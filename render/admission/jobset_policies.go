@@ -13,6 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 )
 
@@ -79,7 +80,7 @@ func checkFailurePolicy(spec *jobset.JobSetSpec, report apirule.Reporter) {
 	}
 }
 
-func checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
+func (d *definition) checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 	coordinator, path := js.Spec.Coordinator, fieldpath.Fields("spec", "coordinator")
 	refuse := func(field, message, help string) {
 		report(finding.CodeJobSetCoordinator, path.Append(fieldpath.Field(field)), message, help)
@@ -96,6 +97,9 @@ func checkCoordinator(js *jobset.JobSet, report apirule.Reporter) {
 			"set completionMode to Indexed, or name another job")
 	case coordinator.PodIndex < 0 || coordinator.PodIndex >= int(*job.Template.Spec.Completions):
 		refuse("podIndex", fmt.Sprintf("each Job of %q has %d Pods, and none of index %d", job.Name, *job.Template.Spec.Completions, coordinator.PodIndex), "count from 0")
+	}
+	if !d.has(release.JobSetCoordinator) {
+		return
 	}
 	subdomain := js.Name
 	if js.Spec.Network != nil && js.Spec.Network.Subdomain != "" {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -30,6 +31,8 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/quantity"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/release"
 )
 
 // object is one custom resource during its admission.
@@ -88,11 +91,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	}
 	unknown = append(unknown, structuralpruning.PruneWithOptions(o.fields, d.schema, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
 	for _, path := range unknown {
-		found.add(finding.Finding{
-			Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: o.path(path, raw),
-			Message: fmt.Sprintf("%s has no such field; the API server rejects it, or drops it silently where it is told to be lenient", d.kind),
-			Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
-		})
+		found.add(o.unknownField(o.path(path, raw)))
 	}
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(o.fields, d.schema)
 	if err := structuralobjectmeta.Coerce(nil, o.fields, d.schema, false, false); err != nil {
@@ -106,6 +105,48 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	structuraldefaulting.Default(o.fields, d.schema)
 	return o
 }
+
+// unknownField returns the finding on a field that the definition lacks. If the caller named a release, the finding names it,
+// and the releases that have the field.
+func (o *object) unknownField(path fieldpath.Path) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodeUnknownField, Severity: finding.Error, Object: o.id, Path: path,
+		Message: fmt.Sprintf("%s has no such field; the API server rejects it, or drops it silently where it is told to be lenient", o.kind),
+		Remedy:  finding.Remedy{Do: finding.Remove, Text: "remove the field, or correct its name"},
+	}
+	if !o.asked {
+		return f
+	}
+	owner := "Trainer " + o.release.Name
+	if o.kind == jobSetKind {
+		owner = "JobSet " + o.release.JobSetVersion
+	}
+	f.Message = owner + " has no such field"
+	var names []string
+	for _, step := range path {
+		if name, ok := step.Field(); ok {
+			names = append(names, name)
+		}
+	}
+	having := definedFields.Having(o.kind, names...)
+	if len(having) == 0 {
+		return f
+	}
+	f.Message += "; it belongs to " + release.Span(having)
+	f.Remedy.Text = "remove the field, or use a release that has it"
+	const ofSpec = 2
+	switch overrides := o.release.Overrides; {
+	case o.kind != trainer.TrainJobKind || len(names) != ofSpec:
+	case overrides == release.RuntimePatches && (slices.Contains(legacy.Fields(), names[1]) || names[1] == string(release.PodSpecOverrides)):
+		f.Remedy = finding.Remedy{Do: finding.Migrate, Text: "rewrite it as spec.runtimePatches"}
+	case slices.ContainsFunc(having, func(r release.Release) bool { return names[1] == string(r.Overrides) }):
+		f.Remedy = finding.Remedy{Text: fmt.Sprintf("use spec.%s instead", overrides)}
+	}
+	return f
+}
+
+// definedFields are the fields of all releases, for messages.
+var definedFields release.Definitions
 
 // generatedName returns a name like the names that an API server generates before all other checks (apiserver v0.36.3
 // pkg/storage/names).

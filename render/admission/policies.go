@@ -7,12 +7,14 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -71,8 +73,17 @@ func (c *checker) torch(p *trainer.TorchMLPolicySource) {
 			}
 		}
 	}
+	t := c.typed.Spec.Trainer
+	processes := c.in.Earlier.NumProcPerNode
+	if !c.job.has(release.TorchAlways) && (t == nil || t.NumProcPerNode == nil && processes == nil) {
+		return
+	}
+	if c.job.has(release.TorchProcesses) && processes != nil && processes.Type == intstr.String && !slices.Contains([]string{"auto", "cpu", "gpu"}, processes.StrVal) {
+		c.about(finding.CodeBadValue, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+			fmt.Sprintf("unsupported value %q", processes.StrVal), "use an integer, auto, cpu or gpu")
+	}
 	c.reserved("torch", "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
-	if t := c.typed.Spec.Trainer; t != nil && slices.Equal(t.Command, []string{"tune", "run"}) {
+	if t != nil && slices.Equal(t.Command, []string{"tune", "run"}) {
 		c.torchTune(t)
 	}
 }
@@ -86,7 +97,14 @@ func hasTarget(jobs []jobset.ReplicatedJob, job, container string) bool {
 	return podapi.HasContainer(pod.Containers, container) || podapi.HasContainer(pod.InitContainers, container)
 }
 
-// torchTuneModels are the models with recipes in the Trainer. The name of a runtime contains its model.
+// firstTorchTuneModels are the models with recipes in Trainer 2.0, and torchTuneModels those since 2.1. The name of a
+// runtime contains its model.
+var firstTorchTuneModels = []torchTuneRecipes{
+	{model: "llama3_2/1B", suffix: "llama3.2-1b"},
+	{model: "llama3_2/7B", suffix: "llama3.2-7b"},
+	{model: "llama3_3/70B", suffix: "llama3.3-70b", nodes: true},
+}
+
 var torchTuneModels = []torchTuneRecipes{
 	{model: "llama3_2/1B", suffix: "llama3.2-1b", qlora: oneDeviceOnly},
 	{model: "llama3_2/3B", suffix: "llama3.2-3b", qlora: oneDeviceOnly},
@@ -115,10 +133,13 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 		c.about(finding.CodeTorchTune, finding.Error, path, message, help)
 	}
 	atName, atNodes := fieldpath.Fields("spec", "runtimeRef", "name"), fieldpath.Fields("spec", "trainer", "numNodes")
-	model := torchTuneModel(c.typed.Spec.RuntimeRef.Name)
+	model, models := torchTuneModel(c.typed.Spec.RuntimeRef.Name), torchTuneModels
+	if c.job.release.TorchTune == release.TorchTune20 {
+		models = firstTorchTuneModels
+	}
 	var recipes torchTuneRecipes
 	var suffixes []string
-	for _, r := range torchTuneModels {
+	for _, r := range models {
 		suffixes = append(suffixes, r.suffix)
 		if r.model == model {
 			recipes = r
@@ -131,23 +152,28 @@ func (c *checker) torchTune(t *trainer.Trainer) {
 	nodes := int32(1)
 	if t.NumNodes != nil {
 		nodes = *t.NumNodes
+	} else if c.job.has(release.TorchTuneNodes) {
+		refuse(atNodes, "required: the webhook crashes without it", "set numNodes")
 	}
 	if nodes > 1 && !recipes.nodes {
 		refuse(atNodes, fmt.Sprintf("torchtune runs %s on one node only, not on %d", model, nodes), "set numNodes to 1")
 	}
-	lora, quantized := torchTuneLoRA(t.Args)
+	lora, quantized := c.torchTuneLoRA(t.Args)
 	switch {
-	case nodes != 1 || !quantized:
+	case nodes != 1 || !quantized || !c.job.has(release.TorchTuneQLoRA):
 	case recipes.qlora == notAtAll:
 		refuse(atName, "torchtune has no QLoRA for "+model, "drop model.quantize_base=True")
 	case recipes.qlora == oneDeviceOnly && !c.oneDevice(t):
 		refuse(fieldpath.Fields("spec", "trainer", "numProcPerNode"), fmt.Sprintf("torchtune does QLoRA of %s on one device only", model),
 			"set numProcPerNode to 1, or ask for one GPU in resourcesPerNode")
 	}
-	if nodes > 1 && (lora || quantized) {
+	if nodes > 1 && (lora || quantized) && c.job.has(release.TorchTuneOneNode) {
 		refuse(atNodes, "torchtune does no LoRA on several nodes", "set numNodes to 1, or drop the LoRA arguments")
 	}
 	for i, arg := range t.Args {
+		if !c.job.has(release.TorchTuneArgs) {
+			break
+		}
 		key, _, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file"}, key) {
 			refuse(fieldpath.Fields("spec", "trainer", "args").Append(fieldpath.Index(i)),
@@ -164,9 +190,12 @@ func torchTuneModel(runtime string) string {
 	return strings.ReplaceAll(parts[1], ".", "_") + "/" + strings.ToUpper(parts[2])
 }
 
-// torchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA.
-func torchTuneLoRA(args []string) (lora, quantized bool) {
+// torchTuneLoRA reports whether the arguments ask for LoRA, and for quantized LoRA. Before Trainer 2.3, values did not count.
+func (c *checker) torchTuneLoRA(args []string) (lora, quantized bool) {
 	isTrue := func(key string) bool {
+		if c.job.release.TorchTune != release.TorchTune23 {
+			return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, key) })
+		}
 		return slices.ContainsFunc(args, func(arg string) bool {
 			name, value, ok := strings.Cut(arg, "=")
 			return ok && strings.Contains(name, key) && strings.EqualFold(strings.TrimSpace(value), "true")
@@ -180,6 +209,9 @@ func torchTuneLoRA(args []string) (lora, quantized bool) {
 // resources of spec.trainer, or else of the runtime.
 func (c *checker) oneDevice(t *trainer.Trainer) bool {
 	if t.NumProcPerNode != nil && *t.NumProcPerNode == 1 {
+		return true
+	}
+	if n := c.in.Earlier.NumProcPerNode; n != nil && *n == intstr.FromInt32(1) {
 		return true
 	}
 	resources := t.ResourcesPerNode
@@ -228,10 +260,17 @@ func (c *checker) mpi(p *trainer.MPIMLPolicySource) {
 	t := c.typed.Spec.Trainer
 	jobs := c.merged.Template.Spec.ReplicatedJobs
 	if t != nil && t.NumNodes != nil && *t.NumNodes >= 2 && p.RunLauncherAsNode != nil && *p.RunLauncherAsNode &&
-		(replicatedJob(jobs, "launcher") == nil || replicatedJob(jobs, policy.Node) == nil) {
+		(replicatedJob(jobs, launcher) == nil || replicatedJob(jobs, policy.Node) == nil) {
 		c.about(finding.CodeNoLauncher, finding.Error, fieldpath.Fields("spec", "trainer", "numNodes"),
 			fmt.Sprintf("the runtime counts the launcher as a node, and needs the jobs launcher and node to run on %d", *t.NumNodes),
 			"set numNodes to 1, or name a runtime with both jobs")
+	}
+	if n := c.in.Earlier.NumProcPerNode; n != nil && n.Type == intstr.String && c.job.has(release.MPIProcesses) {
+		c.about(finding.CodeWrongType, finding.Error, fieldpath.Fields("spec", "trainer", "numProcPerNode"),
+			fmt.Sprintf("invalid value %q: must be an integer under an MPI policy", n.StrVal), "use an integer")
+	}
+	if !c.job.has(release.MPIEnv) {
+		return
 	}
 	c.reserved("mpi", "OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots")
 }
@@ -241,7 +280,7 @@ const fluxInstaller = "flux-installer"
 
 func (c *checker) flux(p *trainer.FluxMLPolicySource) {
 	processes := p.NumProcPerNode
-	if t := c.typed.Spec.Trainer; t != nil && t.NumProcPerNode != nil {
+	if t := c.typed.Spec.Trainer; t != nil && t.NumProcPerNode != nil && c.job.has(release.FluxProcesses) {
 		processes = t.NumProcPerNode
 	}
 	if processes != nil && *processes < 1 {

@@ -7,6 +7,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -22,6 +23,8 @@ type Runtime struct {
 	spec       trainer.TrainingRuntimeSpec
 	deprecated bool
 	object     *object
+	// processes is spec.mlPolicy.torch.numProcPerNode of an earlier release.
+	processes *intstr.IntOrString
 	// findings are the findings of its own admission.
 	findings finding.List
 }
@@ -77,12 +80,16 @@ func admitRuntime(ctx context.Context, of *release.Release, fields map[string]an
 	}
 	// The two kinds have the same fields and differ only in their scope.
 	var typed trainer.TrainingRuntime
-	if err := o.as(&typed); err != nil {
+	today, processes, err := o.withoutProcesses("spec", "mlPolicy", "torch", "numProcPerNode")
+	if err == nil {
+		err = today.as(&typed)
+	}
+	if err != nil {
 		found.undecodable(o, err)
 		return nil, nil
 	}
-	r := &Runtime{id: o.id, spec: typed.Spec, object: o, deprecated: typed.Labels[supportLabel] == "deprecated"}
-	if typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
+	r := &Runtime{id: o.id, spec: typed.Spec, object: o, processes: processes, deprecated: o.has(release.RuntimeDeprecated) && typed.Labels[supportLabel] == "deprecated"}
+	if o.has(release.RuntimeUnchecked) && typed.Labels[validationLabel] == "disabled" && (old == nil || isUnchecked(old)) {
 		return r, o
 	}
 	if o.kind == trainer.ClusterTrainingRuntimeKind {
@@ -135,18 +142,28 @@ func containerOf(ancestor string) (name string, known bool) {
 	}
 }
 
+// launcher is the job that starts MPI.
+const launcher = "launcher"
+
 // checkAncestors checks the rule of the runtimes' webhook (Trainer v2.3.0 pkg/webhooks). A job with the label of a
 // section of the TrainJob has one replica and the container of that section.
 func (r *Runtime) checkAncestors(found *findings) {
+	d := r.object.definition
 	jobs := r.spec.Template.Spec.ReplicatedJobs
 	for i := range jobs {
 		job := &jobs[i]
+		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
+		if job.Name == launcher && job.Replicas != 1 && d.has(release.RuntimeLauncher) {
+			found.add(finding.Finding{
+				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
+				Message: fmt.Sprintf("the job %q must have 1 replica, not %d", launcher, job.Replicas), Remedy: finding.Remedy{Text: "remove replicas"},
+			})
+		}
 		ancestor := job.Template.Labels[policy.Ancestor]
 		container, known := containerOf(ancestor)
 		if !known {
 			continue
 		}
-		path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name))
 		if job.Replicas != 1 {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeReplicas, Severity: finding.Error, Object: r.id, Path: path.Append(fieldpath.Field("replicas")),
@@ -155,7 +172,7 @@ func (r *Runtime) checkAncestors(found *findings) {
 			})
 		}
 		pod := &job.Template.Spec.Template.Spec
-		if !podapi.HasContainer(pod.Containers, container) {
+		if d.has(release.RuntimeContainers) && !podapi.HasContainer(pod.Containers, container) {
 			found.add(finding.Finding{
 				Code: finding.CodeRuntimeContainer, Severity: finding.Error, Object: r.id,
 				Path:    path.Append(fieldpath.Fields("template", "spec", "template", "spec", "containers")...),

@@ -4,12 +4,15 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render/admission/internal/apirule"
 	"github.com/trainweld/trainweld/render/admission/internal/podapi"
 	"github.com/trainweld/trainweld/render/policy"
 )
@@ -31,6 +34,14 @@ func (c *checker) webhook() {
 		}
 	}
 	c.policies()
+}
+
+// nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have a rule for it.
+func (c *checker) nameOnCreate() {
+	if problems := validation.IsDNS1035Label(c.job.id.Name); c.job.has(release.NameOnCreate) && len(problems) > 0 {
+		c.about(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
+			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
+	}
 }
 
 // about adds a finding on the TrainJob.
@@ -62,6 +73,9 @@ func (c *checker) initializer(section, name string) {
 	if !podapi.HasContainer(pod.Containers, name) && !podapi.HasContainer(pod.InitContainers, name) {
 		refuse(fmt.Sprintf("the runtime's job %q has no container called %q", name, name),
 			fmt.Sprintf("call the container that fetches the %s %q", section, name))
+		return
+	}
+	if !c.job.has(release.InitializerMount) {
 		return
 	}
 	for i := range pod.Containers {

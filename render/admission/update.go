@@ -24,8 +24,8 @@ import (
 // also report changes that the existing JobSet rejects, since the Trainer then retries forever.
 //
 // Update assumes that the cluster has the old TrainJob, and the JobSet that the old runtime renders. The Trainer
-// keeps the runtime that a TrainJob began with. If the old input has no runtime, Update uses the runtime of the new
-// input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
+// keeps the runtime that a TrainJob began with; a release that reads the live one uses that of the new input. If the
+// old input has no runtime, Update uses the runtime of the new input. The status of the old TrainJob tells whether Pods are active. Without a status, a job has active Pods unless
 // it is suspended or finished.
 func Update(ctx context.Context, old, new Input) finding.List {
 	before, after := newChecker(old), newChecker(new)
@@ -44,16 +44,14 @@ func Update(ctx context.Context, old, new Input) finding.List {
 		return after.result()
 	}
 	after.patchedRunning(before)
-	kept := before.in.Runtime
-	if kept == nil {
-		kept = after.in.Runtime
+	if before.in.Runtime == nil {
+		before.in.Runtime = after.in.Runtime
 	}
-	if kept == nil {
+	if before.in.Runtime == nil {
 		return after.result()
 	}
 	after.follow(ctx)
-	after.ignoredRuntime(kept)
-	before.in.Runtime = kept
+	after.ignoredRuntime(before.in.Runtime)
 	if !before.settled() {
 		after.reapply(ctx, before)
 	}
@@ -129,10 +127,10 @@ func UpdateJobSet(ctx context.Context, r *release.Release, old, new map[string]a
 	if js = (&jobset.JobSet{}); updated.as(js) != nil {
 		return found.all
 	}
-	checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
+	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
 		found.add(finding.Finding{Code: code, Severity: finding.Warning, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
-	return childFindings(js, found.all)
+	return childFindings(r, js, found.all)
 }
 
 // unfreeze returns the help for an immutable field of a JobSet.
@@ -154,21 +152,35 @@ func unfreeze(path fieldpath.Path) string {
 // patchedRunning reports changed patches of a job that stays running, or that has active Pods (Trainer v2.3.0
 // pkg/runtime/framework/plugins/jobset).
 func (c *checker) patchedRunning(old *checker) {
-	same := equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
-		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
+	what := "patches"
+	if c.overrides != nil {
+		what = "overrides"
+	}
 	message := ""
 	switch {
-	case same:
+	case c.samePatches(old):
 		return
+	case !suspended(c) && !c.job.has(release.PatchedOnResume):
+		message = what + " can be changed only if the change leaves the job suspended"
 	case !suspended(old) && !suspended(c):
-		message = "patches can be changed only while the job is suspended, before the change or after it"
-	case !managedHere(c.typed) || !active(old):
+		message = what + " can be changed only while the job is suspended, before the change or after it"
+	case !c.managedHere() || !active(old):
 		return
 	default:
-		message = "patches can be changed only while no Pods of the job are active"
+		message = what + " can be changed only while no Pods of the job are active"
 	}
-	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", "runtimePatches"),
-		message, "suspend the job first, and change the patches once no Pods are active")
+	c.about(finding.CodePatchedRunning, finding.Error, fieldpath.Fields("spec", string(c.job.release.Overrides)),
+		message, fmt.Sprintf("suspend the job first, and change the %s once no Pods are active", what))
+}
+
+// samePatches reports whether the patches are those of the old TrainJob. For overrides, labels and annotations do not count.
+func (c *checker) samePatches(old *checker) bool {
+	if c.overrides != nil && old.overrides != nil {
+		return equality.Semantic.DeepEqual(old.overrides.PodSpecOverrides, c.overrides.PodSpecOverrides) &&
+			equality.Semantic.DeepEqual(old.overrides.PodTemplateOverrides, c.overrides.PodTemplateOverrides)
+	}
+	return equality.Semantic.DeepEqual(old.typed.Spec.RuntimePatches, c.typed.Spec.RuntimePatches) &&
+		equality.Semantic.DeepEqual(old.in.Layers, c.in.Layers)
 }
 
 func suspended(c *checker) bool { return c.typed.Spec.Suspend != nil && *c.typed.Spec.Suspend }
@@ -188,14 +200,16 @@ func active(c *checker) bool {
 func (c *checker) settled() bool {
 	failed := meta.FindStatusCondition(c.typed.Status.Conditions, trainer.TrainJobFailed)
 	late := failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == trainer.TrainJobDeadlineExceededReason
-	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !managedHere(c.typed)
+	return late || isTrue(&c.typed.Status, trainer.TrainJobComplete) || !c.managedHere()
 }
 
 // trainJobController is the managedBy value of the Trainer's own controller.
 const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 
-func managedHere(job *trainer.TrainJob) bool {
-	return job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
+// managedHere reports whether the Trainer of this cluster makes the JobSet. Before 2.3 it did so for other managers, too.
+func (c *checker) managedHere() bool {
+	job := c.typed
+	return !c.job.release.ManagedBy || job.Spec.ManagedBy == nil || *job.Spec.ManagedBy == trainJobController
 }
 
 func isTrue(status *trainer.TrainJobStatus, condition string) bool {
@@ -205,7 +219,7 @@ func isTrue(status *trainer.TrainJobStatus, condition string) bool {
 // ignoredRuntime warns that a changed runtime does not reach an existing TrainJob.
 func (c *checker) ignoredRuntime(kept *Runtime) {
 	r := c.in.Runtime
-	if r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
+	if c.job.release.RuntimeRead == release.LiveRuntime || r == nil || r == kept || r.id != kept.id || equality.Semantic.DeepEqual(r.spec, kept.spec) {
 		return
 	}
 	c.about(finding.CodeUpdateIgnored, finding.Warning, fieldpath.Fields("spec", "runtimeRef"),
@@ -218,10 +232,13 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if !suspended(before) && !suspended(c) {
 		return
 	}
-	spec := &before.in.Runtime.spec
+	now := before.in.Runtime
+	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
+		now = c.in.Runtime
+	}
 	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
-	was, _ := render.JobSet(before.renderInput(spec), opts)
-	is, _ := render.JobSet(c.renderInput(spec), opts)
+	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
+	is, _ := render.JobSet(c.renderInput(now), opts)
 	if was.JobSet == nil || is.JobSet == nil {
 		return
 	}

@@ -97,7 +97,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
 		return nil, found
 	}
-	spec, missing := in.Runtimes.Find(j.TrainJob)
+	spec, missing := in.Find(j)
 	named := render.RuntimeOf(j.TrainJob)
 	found := in.foundAbove(named, missing != nil)
 	if missing != nil {

@@ -29,7 +29,7 @@ type judge struct {
 	flags      checkFlags
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
-	runtimes   map[*workspace.RuntimeSource]*heldRuntime
+	runtimes   *heldRuntimes
 	aside      []*heldRuntime // the runtimes of -r
 	classes    []string       // the names of the PriorityClasses
 	runClasses []string       // the names of the RuntimeClasses
@@ -74,7 +74,7 @@ func (t tally) String() string {
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: map[*workspace.RuntimeSource]*heldRuntime{}, reading: map[read]finding.List{},
+		runtimes: &heldRuntimes{}, reading: map[read]finding.List{},
 	}
 	j.in.Step, j.in.Texts = j.progress.Step, true
 	j.past = readPast(p, j)
@@ -154,6 +154,9 @@ func (j *judge) judge(ctx context.Context) finding.List {
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}
 	}
+	for _, held := range j.runtimes.others {
+		found = append(found, j.judgeRuntime(ctx, held)...)
+	}
 	found = append(j.in.Findings, found...)
 	for i := range found {
 		if found[i].Code == finding.CodeOldAPI {
@@ -181,14 +184,15 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		Release: j.flags.Release, TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		Release: job.Release(), Earlier: j.in.Earlier(job),
+		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
-	held, missing := j.runtimeOf(job.TrainJob)
+	held, missing := j.runtimeOf(job)
 	if held != nil {
 		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
 		held.named.Store(true)
 	}
-	found := j.past.check(ctx, in, job.TrainJob)
+	found := append(j.in.RuntimeFindings(job), j.past.check(ctx, in, job)...)
 	switch {
 	case missing != nil:
 		ref := fieldpath.Fields("spec", "runtimeRef")
@@ -222,7 +226,7 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 	if err != nil {
 		return nil // decoding has reported the error
 	}
-	found := j.past.checkJobSet(ctx, j.flags.Release, j.in.ID(d), fields, j.flags.Namespace)
+	found := j.past.checkJobSet(ctx, j, d, fields)
 	for i := range found {
 		f := &found[i]
 		f.Position = d.Position(f.Path)

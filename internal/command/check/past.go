@@ -11,7 +11,6 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
 )
@@ -21,7 +20,7 @@ type past struct {
 	judge    *judge
 	in       *workspace.Input
 	objects  map[fieldpath.Object]*manifest.Document // TrainJobs and JobSets
-	runtimes map[*workspace.RuntimeSource]*heldRuntime
+	runtimes *heldRuntimes
 	first    *manifest.Document
 	// met is set once an old object is among the new objects.
 	met atomic.Bool
@@ -34,7 +33,7 @@ func readPast(p *host.Program, j *judge) *past {
 	}
 	in := workspace.New(j.flags.Flags)
 	in.Step, in.Texts, in.Last = j.progress.Step, true, true
-	was := &past{judge: j, in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: map[*workspace.RuntimeSource]*heldRuntime{}}
+	was := &past{judge: j, in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {
 		unreadable := map[read]bool{}
 		for _, f := range d.Findings {
@@ -71,7 +70,6 @@ func (was *past) add(d *manifest.Document) {
 		if source == nil {
 			return
 		}
-		was.runtimes[source] = &heldRuntime{RuntimeSource: source}
 	}
 	if was.first == nil {
 		was.first = d
@@ -79,25 +77,25 @@ func (was *past) add(d *manifest.Document) {
 }
 
 // runtimeFields returns the fields of a runtime's old state, or nil if there is none.
-func (was *past) runtimeFields(id fieldpath.Object) map[string]any {
-	if was == nil || was.in.Sources[id] == nil {
+func (was *past) runtimeFields(id fieldpath.Object, api *manifest.API) map[string]any {
+	if was == nil || was.in.Named(id) == nil {
 		return nil
 	}
 	was.met.Store(true)
-	fields, err := was.in.Sources[id].Document.Fields()
+	fields, err := was.in.Named(id).Document.As(api).Fields()
 	if err != nil {
 		return nil
 	}
 	return fields
 }
 
-// fieldsOf returns the old state of a TrainJob or a JobSet, or nil if there is none.
-func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Document) {
+// fieldsOf returns the old state of a TrainJob or a JobSet by the API of the new one, or nil if there is none.
+func (was *past) fieldsOf(id fieldpath.Object, api *manifest.API) (map[string]any, *manifest.Document) {
 	if was == nil || was.objects[id] == nil {
 		return nil, nil
 	}
 	was.met.Store(true)
-	d := was.objects[id]
+	d := was.objects[id].As(api)
 	fields, err := d.Fields()
 	if err != nil {
 		return nil, nil
@@ -106,25 +104,26 @@ func (was *past) fieldsOf(id fieldpath.Object) (map[string]any, *manifest.Docume
 }
 
 // checkJobSet judges a JobSet as an update if its old state is known, else as a creation.
-func (was *past) checkJobSet(ctx context.Context, r *release.Release, id fieldpath.Object, fields map[string]any, namespace string) finding.List {
-	if old, _ := was.fieldsOf(id); old != nil {
+func (was *past) checkJobSet(ctx context.Context, j *judge, d *manifest.Document, fields map[string]any) finding.List {
+	r, namespace := d.API().Release(), j.flags.Namespace
+	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
 		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
 	}
-	return admission.AdmitJobSet(ctx, r, fields, namespace)
+	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
 }
 
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers
 // before and after the change.
-func (was *past) check(ctx context.Context, in admission.Input, job *trainer.TrainJob) finding.List {
-	fields, d := was.fieldsOf(render.ObjectOf(job))
+func (was *past) check(ctx context.Context, in admission.Input, job workspace.Job) finding.List {
+	fields, d := was.fieldsOf(render.ObjectOf(job.TrainJob), job.Document.API())
 	if fields == nil {
 		return admission.Check(ctx, in)
 	}
 	old := in
-	old.TrainJob, old.Layers, old.Runtime = fields, workspace.Job{Document: d}.Layers(), nil
-	named := workspace.Outline(fields, job.Namespace)
-	if held := was.runtimes[was.in.SourceOf(named)]; held != nil {
-		old.Runtime = was.admit(ctx, held, render.RuntimeOf(named))
+	named := workspace.Job{TrainJob: workspace.Outline(fields, job.Namespace), Document: d}
+	old.TrainJob, old.Layers, old.Earlier, old.Runtime = fields, named.Layers(), was.in.Earlier(named), nil
+	if source := was.in.SourceOf(named); source != nil {
+		old.Runtime = was.admit(ctx, was.runtimes.of(source), render.RuntimeOf(named.TrainJob))
 	}
 	return admission.Update(ctx, old, in)
 }

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -26,6 +24,36 @@ type heldRuntime struct {
 	found   finding.List
 }
 
+// heldRuntimes are the runtimes by their sources.
+type heldRuntimes struct {
+	mu   sync.Mutex
+	held map[*workspace.RuntimeSource]*heldRuntime
+	// others are those of the inputs that a TrainJob of another release names.
+	others []*heldRuntime
+}
+
+// add returns the runtime of a new source.
+func (h *heldRuntimes) add(source *workspace.RuntimeSource) *heldRuntime {
+	if h.held == nil {
+		h.held = map[*workspace.RuntimeSource]*heldRuntime{}
+	}
+	h.held[source] = &heldRuntime{RuntimeSource: source}
+	return h.held[source]
+}
+
+// of returns the runtime of a source. A TrainJob's release may read a source of its own.
+func (h *heldRuntimes) of(source *workspace.RuntimeSource) *heldRuntime {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	held := h.held[source]
+	if held == nil {
+		if held = h.add(source); !source.Stock {
+			h.others = append(h.others, held)
+		}
+	}
+	return held
+}
+
 // fields returns the fields of the runtime itself.
 func (held *heldRuntime) fields() (map[string]any, error) {
 	if held.Snapshot != nil {
@@ -42,25 +70,29 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 		return
 	}
 	held := &heldRuntime{RuntimeSource: source}
+	if kept {
+		held = j.runtimes.add(source)
+	}
 	judged := all && source.Snapshot == nil
 	if judged {
 		j.count.runtimes++
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}
-	if kept {
-		j.runtimes[source] = held
-		if !judged {
-			j.aside = append(j.aside, held)
-		}
+	if kept && !judged {
+		j.aside = append(j.aside, held)
 	}
 }
 
 // runtimeOf returns the runtime of a TrainJob, preferring its snapshot, or a finding if it is missing.
-func (j *judge) runtimeOf(job *trainer.TrainJob) (*heldRuntime, *finding.Finding) {
+func (j *judge) runtimeOf(job workspace.Job) (*heldRuntime, *finding.Finding) {
 	if _, missing := j.in.RuntimeOf(job); missing != nil {
 		return nil, missing
 	}
-	return j.runtimes[j.in.SourceOf(job)], nil
+	source := j.in.SourceOf(job)
+	if source == nil {
+		return nil, nil
+	}
+	return j.runtimes.of(source), nil
 }
 
 // admit runs a runtime through admission, as an update if its old state is known. Like the Trainer, it treats a snapshot as
@@ -71,13 +103,14 @@ func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Ob
 		if err != nil {
 			return // decoding has reported the error
 		}
+		r := held.Document.API().Release()
 		if held.Snapshot != nil {
 			fields = renamed(fields, named)
-		} else if old := j.past.runtimeFields(j.in.ID(held.Document)); old != nil {
-			held.runtime, held.found = admission.UpdateRuntime(ctx, j.flags.Release, old, fields, j.flags.Namespace)
+		} else if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil {
+			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
 			return
 		}
-		held.runtime, held.found = admission.AdmitRuntime(ctx, j.flags.Release, fields, j.flags.Namespace)
+		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
 	})
 	return held.runtime, held.found
 }

@@ -185,7 +185,7 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 // conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
 // patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
 func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
-	spec, missing := in.RuntimeOf(j.TrainJob)
+	spec, missing := in.RuntimeOf(j)
 	hasRuntime := spec != nil
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}

@@ -188,7 +188,7 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 	at := fieldpath.Fields("spec", "mlPolicy")
 	switch gvk := companion.GetObjectKind().GroupVersionKind(); {
 	case gvk.Kind != "PodGroup":
-		spec, _ := v.in.RuntimeOf(j.TrainJob)
+		spec, _ := v.in.RuntimeOf(j)
 		if spec == nil || spec.MLPolicy == nil {
 			break
 		}

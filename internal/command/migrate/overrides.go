@@ -25,7 +25,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 		return nil, nil // its own findings give the reason
 	}
 	j := m.Jobs[at]
-	runtime, missing := m.RuntimeOf(j.TrainJob)
+	runtime, missing := m.RuntimeOf(j)
 	if runtime == nil && missing == nil {
 		return nil, nil
 	}

@@ -166,7 +166,7 @@ func (m *migration) conversion(d *manifest.Document) trainingjob.Options {
 	group := trainer.SchemeGroupVersion.Group
 	job := &trainer.TrainJob{Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{APIGroup: &group, Kind: &opts.RuntimeKind, Name: opts.RuntimeName}}}
 	job.Namespace = m.namespaceOf(d)
-	opts.Runtime, _ = m.RuntimeOf(job) // nil if it is missing, which is valid
+	opts.Runtime, _ = m.RuntimeOf(workspace.Job{TrainJob: job, Document: d}) // nil if it is missing, which is valid
 	return opts
 }
 
@@ -188,7 +188,7 @@ func (m *migration) taken(d *manifest.Document, result *trainingjob.Result) find
 		if other == nil {
 			other = m.ByName[id]
 		}
-		if source := m.Sources[id]; other == nil && source != nil {
+		if source := m.Named(id); other == nil && source != nil {
 			other = source.Document
 		}
 		if other == nil {

@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"maps"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/release"
+)
+
+// decodeJob decodes the TrainJob into today's Go types. The fields of an earlier release go to the layers and the earlier
+// fields of the input, as far as its controller reads them.
+func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
+	today, processes, err := o.withoutProcesses("spec", "trainer", "numProcPerNode")
+	if err != nil {
+		return nil, err
+	}
+	typed := &trainer.TrainJob{}
+	if err := today.as(typed); err != nil {
+		return nil, err
+	}
+	if processes != nil {
+		c.in.Earlier.NumProcPerNode = processes
+	}
+	if o.release.Overrides == release.RuntimePatches {
+		return typed, nil
+	}
+	typed.Spec.RuntimePatches = nil
+	if c.overrides, err = o.overrides(); err != nil {
+		return nil, err
+	}
+	c.in.Layers = c.overrides
+	return typed, nil
+}
+
+// overrides decodes the overrides of an earlier release, with the labels and annotations for the JobSet.
+func (o *object) overrides() (*legacy.Overrides, error) {
+	var fields struct {
+		Spec struct {
+			legacy.Overrides `json:",inline"`
+			PodSpecOverrides []legacy.PodSpecOverride `json:"podSpecOverrides"`
+		} `json:"spec"`
+	}
+	if err := o.as(&fields); err != nil {
+		return nil, err
+	}
+	overrides := &fields.Spec.Overrides
+	if o.release.Overrides == release.PodSpecOverrides {
+		overrides.PodTemplateOverrides, overrides.PodSpecOverrides = nil, fields.Spec.PodSpecOverrides
+	}
+	return overrides, nil
+}
+
+// withoutProcesses returns the object without the field at a path where its definition allows an integer or a string, and the
+// field's value. Today's Go types have an integer there, or no field.
+func (o *object) withoutProcesses(path ...string) (*object, *intstr.IntOrString, error) {
+	schema, fields := o.schema, o.fields
+	last := len(path) - 1
+	for _, name := range path[:last] {
+		property, ok := schema.Properties[name]
+		fields = mapOf(fields, name)
+		if !ok || fields == nil {
+			return o, nil, nil
+		}
+		schema = &property
+	}
+	value, set := fields[path[last]]
+	if !set || !schema.Properties[path[last]].XIntOrString {
+		return o, nil, nil
+	}
+	var processes struct{ Value *intstr.IntOrString }
+	if err := (&object{fields: map[string]any{"Value": value}}).as(&processes); err != nil {
+		return nil, nil, err
+	}
+	root := maps.Clone(o.fields)
+	for at, name := root, path[:last]; len(name) > 0; name = name[1:] {
+		inner := maps.Clone(mapOf(at, name[0]))
+		at[name[0]] = inner
+		at = inner
+		if len(name) == 1 {
+			delete(inner, path[last])
+		}
+	}
+	return &object{definition: o.definition, id: o.id, fields: root}, processes.Value, nil
+}
+
+// reached returns the patches without jobs that the template lacks, unless the release merges these as well.
+func (c *checker) reached(patches []trainer.RuntimePatch, jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
+	if c.release().MergeRoot == release.JobSetRoot {
+		return patches
+	}
+	reached := make([]trainer.RuntimePatch, len(patches))
+	for i := range patches {
+		reached[i] = *patches[i].DeepCopy()
+		spec := reached[i].TrainingRuntimeSpec
+		if spec == nil || spec.Template == nil || spec.Template.Spec == nil {
+			continue
+		}
+		var known []trainer.ReplicatedJobPatch
+		for _, p := range spec.Template.Spec.ReplicatedJobs {
+			if replicatedJob(jobs, p.Name) != nil {
+				known = append(known, p)
+			}
+		}
+		spec.Template.Spec.ReplicatedJobs = known
+	}
+	return reached
+}
