@@ -508,3 +508,37 @@ func TestOverridesOfReleases(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the stories' JobSets and
+// companions are then those of the other release, and each one that differs has a switch whose turn changed it.
+func TestTurnsEndInTheOtherRelease(t *testing.T) {
+	objects := func(s releaseStory, r *release.Release) string {
+		out := s.render(t, r)
+		return mustJSON(t, []any{out.JobSet, out.Companions, s.got(out, r)})
+	}
+	for _, s := range releaseStories {
+		for _, from := range release.Known() {
+			for _, to := range release.Known() {
+				now, was := from, objects(s, &from)
+				moved := was != objects(s, &to)
+				var causes []string
+				for _, sw := range release.Switches() {
+					if !sw.Turn(&now, &to) {
+						continue
+					}
+					is := objects(s, &now)
+					if is != was {
+						causes = append(causes, sw.ID)
+					}
+					was = is
+				}
+				if was != objects(s, &to) {
+					t.Errorf("%s/%s: the turns from %s to %s end elsewhere", s.of, s.name, from.Name, to.Name)
+				}
+				if moved && causes == nil {
+					t.Errorf("%s/%s: from %s to %s no switch is the cause", s.of, s.name, from.Name, to.Name)
+				}
+			}
+		}
+	}
+}
