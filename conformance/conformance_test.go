@@ -18,7 +18,7 @@ func TestTrainweld(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var out, problems strings.Builder
-	if status := run([]string{"-exec", program, "-cases", "cases"}, &out, &problems); status != 0 {
+	if status := run([]string{"-exec", program, "-cases", "cases", "-children"}, &out, &problems); status != 0 {
 		t.Errorf("status %d\n%s%s", status, &out, &problems)
 	}
 }
@@ -67,9 +67,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// notShown are the behaviours that no rendering of one TrainJob shows: what the release installs, what an update does, and what
-// becomes of the JobSet's children.
-var notShown = []string{"stock", "runtime-read", "jobset-definition", "group-labels", "priority-label"}
+// notShown are the behaviours that no new TrainJob shows: what the release installs, and what an update does.
+var notShown = []string{"stock", "runtime-read"}
 
 // shows reports whether a case of a behaviour has another result in a release than in the one before.
 func shows(t *testing.T, b *behaviour, in string) bool {

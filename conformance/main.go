@@ -33,6 +33,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	only := flags.String("release", "", "run the cases of one release `X`.Y only")
 	dir := flags.String("cases", "conformance/cases", "the `folder` of the cases")
 	pattern := flags.String("run", "", "run only the cases whose BEHAVIOUR/NAME matches the `regexp`")
+	children := flags.Bool("children", false, "compare what the JobSet controller creates as well: Jobs, Services and volume claims")
 	record := flags.Bool("record", false, "write what the program says into the cases; for a release's own code")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -57,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	r := runner{command: command, releases: releases, matching: matching, record: *record}
+	r := runner{command: command, releases: releases, matching: matching, record: *record, children: *children}
 	r.run(behaviours)
 	if *record {
 		for _, b := range behaviours {

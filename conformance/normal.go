@@ -8,7 +8,7 @@ import (
 )
 
 // normal returns objects in one form: sorted by kind and name, without what only a cluster knows (status, uids, owner
-// references) and without the empty values that Go types write for missing fields.
+// references) and without the empty values that Go types write for missing fields. It leaves out the scripts of Flux.
 func normal(items []any) []any {
 	var out []any
 	for _, item := range items {
@@ -23,6 +23,9 @@ func normal(items []any) []any {
 		}
 		if object["kind"] == "Secret" {
 			maskSecret(object)
+		}
+		if object["kind"] == "ConfigMap" && strings.Contains(identity(object), "flux") {
+			continue // it holds the Trainer's own scripts
 		}
 		out = append(out, object)
 	}
@@ -47,10 +50,11 @@ func maskSecret(object map[string]any) {
 // written are the fields that Go types write although they are empty.
 var written = []string{"resources", "metadata", "status", "strategy"}
 
-// clean drops nulls, and empty objects of these fields.
+// clean drops nulls, empty objects of these fields, and the label with the uid of a JobSet.
 func clean(value any, name string) any {
 	switch v := value.(type) {
 	case map[string]any:
+		delete(v, "jobset.sigs.k8s.io/jobset-uid")
 		for key, entry := range v {
 			if entry = clean(entry, key); entry == nil {
 				delete(v, key)

@@ -61,7 +61,7 @@ func answer(name string, in io.Reader, out io.Writer) (refused finding.List, err
 	if rendered.JobSet == nil {
 		return rendered.Findings, nil
 	}
-	items, err := objects(job, input, rendered)
+	items, err := objects(r, job, input, rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func refusals(found finding.List) finding.List {
 }
 
 // objects returns the rendered objects. The JobSet carries the owners of its patches.
-func objects(job *trainer.TrainJob, input render.Input, rendered *render.Output) ([]any, error) {
+func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rendered *render.Output) ([]any, error) {
 	js, err := admission.Encode(rendered.JobSet)
 	if err != nil {
 		return nil, err
@@ -129,6 +129,17 @@ func objects(job *trainer.TrainJob, input render.Input, rendered *render.Output)
 	items := []any{js}
 	for _, companion := range rendered.Companions {
 		items = append(items, companion)
+	}
+	stored, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, As: render.Stored})
+	children, _ := render.Jobs(stored.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
+	for _, child := range children.Jobs {
+		items = append(items, child.Job)
+	}
+	if children.Service != nil {
+		items = append(items, children.Service)
+	}
+	for _, claim := range children.Claims {
+		items = append(items, claim)
 	}
 	return items, nil
 }

@@ -24,21 +24,26 @@ type Process struct {
 
 // Start builds the program in the directory of a nested module into the folder bin, and starts it.
 func Start(dir, bin string) (*Process, error) {
-	listed, err := run(dir, "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
-	if err != nil {
-		return nil, err
-	}
-	folders := strings.Fields(listed)
-	if len(folders) != 2 {
-		return nil, fmt.Errorf("the modules of %s are not in the module cache: %q", dir, listed)
-	}
-	p := &Process{Modules: Modules{Trainer: folders[0], JobSet: folders[1]}}
+	// The build downloads the modules that the program links.
 	program, err := filepath.Abs(filepath.Join(bin, filepath.Base(dir)))
 	if err != nil {
 		return nil, err
 	}
 	if _, err := run(dir, "build", "-o", program, "."); err != nil {
 		return nil, err
+	}
+	listed, err := run(dir, "list", "-m", "-f", "{{.Path}}={{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{}
+	for line := range strings.Lines(listed) {
+		switch path, folder, _ := strings.Cut(strings.TrimSpace(line), "="); path {
+		case "github.com/kubeflow/trainer/v2":
+			p.Modules.Trainer = folder
+		default:
+			p.Modules.JobSet = folder
+		}
 	}
 	p.command = exec.Command(program, "-trainer", p.Modules.Trainer, "-jobset", p.Modules.JobSet)
 	p.command.Stderr = os.Stderr

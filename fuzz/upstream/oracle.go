@@ -47,6 +47,7 @@ import (
 	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/oracle/jobs"
 	"github.com/trainweld/trainweld/fuzz/oracle/training"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 )
 
@@ -59,6 +60,8 @@ type Upstream struct {
 	Release *release.Release
 	// Modules are the directories of its modules.
 	Modules oracle.Modules
+	// API decodes objects by the release. It is nil for the latest one, as without --trainer-version.
+	API *manifest.API
 
 	trainer, jobSet asker
 }
@@ -113,7 +116,10 @@ func Start(version, folder, dir string) (*Upstream, error) {
 		started = append(started, p)
 	}
 	first, last := started[0], started[len(started)-1]
-	return &Upstream{Release: r, Modules: oracle.Modules{Trainer: first.Modules.Trainer, JobSet: last.Modules.JobSet}, trainer: first, jobSet: last}, nil
+	return &Upstream{
+		Release: r, API: manifest.NewAPI(r, nil), trainer: first, jobSet: last,
+		Modules: oracle.Modules{Trainer: first.Modules.Trainer, JobSet: last.Modules.JobSet},
+	}, nil
 }
 
 // Stop ends the programs.

@@ -61,7 +61,7 @@ type pairs struct {
 // check compares one pair. It fails the test with the smallest pair that still differs.
 func (p *pairs) check(t *testing.T, seed uint64) {
 	t.Helper()
-	pair := fuzz.Document(seed, fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)})
+	pair := p.generate(t, seed)
 	broken := p.broken(pair)
 	if broken == "" {
 		return
@@ -81,8 +81,26 @@ func (p *pairs) check(t *testing.T, seed uint64) {
 	if p.wrong++; p.wrong == mostWrong {
 		defer t.Fatalf("%d pairs differ: the rest is left out", p.wrong)
 	}
-	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .",
-		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed)
+	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .%s",
+		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed, again())
+}
+
+// generate makes a pair. For an earlier release it has what the release has.
+func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
+	t.Helper()
+	options := fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)}
+	if p.server.API == nil {
+		return fuzz.Document(seed, options)
+	}
+	pair := fuzz.Released(seed, p.server.Release, options)
+	var err error
+	if pair.TrainJob, err = p.server.Prune(pair.TrainJob); err != nil {
+		t.Fatal(err)
+	}
+	if pair.Runtime, err = p.server.Prune(pair.Runtime); err != nil {
+		t.Fatal(err)
+	}
+	return pair
 }
 
 // kindOf is the first line of what is wrong: shrinking keeps to it.
@@ -184,6 +202,9 @@ func TestRegressions(t *testing.T) {
 // keep writes a pair that fails, as small as it got, and says where.
 func keep(t *testing.T, name, pair string) string {
 	t.Helper()
+	if *version != "" {
+		return "of Trainer " + *version
+	}
 	file := filepath.Join(regressions, name+".yaml")
 	if err := os.WriteFile(file, []byte(pair), 0o666); err != nil {
 		return "it could not be kept: " + err.Error()

@@ -137,7 +137,9 @@ func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
 
 func (c *Comparison) keep(j *JobDiff) {
 	if j.state == stateChanged && len(j.Objects) == 0 {
-		c.same++
+		if !j.migrated {
+			c.same++
+		}
 		return
 	}
 	c.Jobs = append(c.Jobs, j)

@@ -13,6 +13,7 @@ import (
 // The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
 type (
 	jsonDiff struct {
+		Notes     []string    `json:"notes,omitempty"`
 		Summary   jsonSummary `json:"summary"`
 		TrainJobs []jsonJob   `json:"trainJobs"`
 	}
@@ -31,7 +32,6 @@ type (
 		TrainJobs int          `json:"trainJobs"`
 		Changes   []jsonChange `json:"changes"`
 		Reason    string       `json:"reason,omitempty"`
-		Since     string       `json:"since,omitempty"`
 		Link      string       `json:"link,omitempty"`
 	}
 	jsonChange struct {
@@ -92,10 +92,10 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},
-		TrainJobs: []jsonJob{},
+		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
 	}
 	for _, by := range s.causes {
-		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Since: by.Since, Link: by.Link}
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
 		for _, row := range by.rows {
 			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
 		}

@@ -22,6 +22,12 @@ const leastSection = 2000
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	c.summary().markdown(&b)
+	for i, note := range c.new.Notes {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
+	}
 	const reserve = 300 // for the last line
 	hidden, cut := 0, false
 	for _, g := range c.groups() {
@@ -140,8 +146,11 @@ func (s summary) markdown(w io.Writer) {
 
 func (c *cause) markdown(w io.Writer, noun string, most int) {
 	place := c.place()
+	if c.Text != "" {
+		place = ": " + html.EscapeString(c.Text)
+	}
 	if c.Link != "" {
-		place = fmt.Sprintf(", since [%s](%s): %s", c.Since, c.Link, html.EscapeString(c.Text))
+		place = fmt.Sprintf(" ([source](%s))", c.Link) + place
 	} else if len(c.files) == 1 && c.Text == "" {
 		place = " in " + codeSpan(c.files[0])
 	}

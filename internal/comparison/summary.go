@@ -43,7 +43,9 @@ func (c *Comparison) summary() summary {
 	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons}
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
-		s.counts[j.state]++
+		if !j.migrated {
+			s.counts[j.state]++
+		}
 		for _, f := range j.refused {
 			s.add(known, j, j.refusedBy, strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
@@ -127,7 +129,7 @@ func appendNew(ids []fieldpath.Object, id fieldpath.Object) []fieldpath.Object {
 // place returns the reason of a cause, or its file, or the number of its files.
 func (c *cause) place() string {
 	if c.Text != "" {
-		return fmt.Sprintf(", since %s: %s", c.Since, c.Text)
+		return ": " + c.Text
 	}
 	switch len(c.files) {
 	case 0:

@@ -19,6 +19,9 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	if summarized {
 		c.summary().text(out, paint)
 	}
+	for _, note := range c.new.Notes {
+		fmt.Fprintln(out, report.Line("note: "+note))
+	}
 	for i, g := range c.groups() {
 		if i > 0 || summarized {
 			fmt.Fprintln(out)
@@ -64,8 +67,12 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	for _, text := range first.existing {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
-	for _, f := range first.refused {
-		lines = append(lines, hunkLine{mark: '!', text: strings.Join(strings.Fields(fmt.Sprintf(" %s %s %s: %s", f.Position, f.Code, f.Path, f.Message)), " ")})
+	for i, f := range first.refused {
+		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s %s %s: %s", f.Position, f.Code, f.Path, f.Message)}
+		if i == 0 && len(first.refusedBy) > 0 {
+			l.note = claimText(first.refusedBy[0])
+		}
+		lines = append(lines, l)
 	}
 	for _, b := range g.blocks {
 		block, err := c.block(g, b)

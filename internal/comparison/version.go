@@ -14,13 +14,14 @@ type Version struct {
 	TrainJobs int // the number of TrainJobs in the input
 	// Reasons explain layers that are no layers of a merge but causes, see Object.Causes. The new version has them.
 	Reasons map[engine.Layer]Reason
+	// Notes follow the summary. The new version has them.
+	Notes []string
 }
 
 // Reason explains a cause.
 type Reason struct {
-	Text  string // a sentence without a full stop
-	Since string // what brought it, such as a release
-	Link  string // may be empty
+	Text string // a sentence without a full stop
+	Link string // may be empty
 }
 
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
