@@ -508,3 +508,35 @@ func TestOverridesOfReleases(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the stories' JobSets and
+// companions are then those of the other release, and each one that differs has a switch whose turn changed it.
+func TestTurnsEndInTheOtherRelease(t *testing.T) {
+	objects := func(s releaseStory, r *release.Release) string {
+		out := s.render(t, r)
+		return mustJSON(t, []any{out.JobSet, out.Companions, s.got(out, r)})
+	}
+	known := release.Known()
+	for _, s := range releaseStories {
+		for i, from := range known {
+			to := known[(i+1)%len(known)] // also from the last one back to the first
+			now, was, causes := from, objects(s, &from), 0
+			moved := was != objects(s, &to)
+			for _, sw := range release.Switches() {
+				if !sw.Turn(&now, &to) {
+					continue
+				}
+				if is := objects(s, &now); is != was {
+					was = is
+					causes++
+				}
+			}
+			if was != objects(s, &to) {
+				t.Errorf("%s/%s: the turns from %s to %s end elsewhere", s.of, s.name, from.Name, to.Name)
+			}
+			if moved && causes == 0 {
+				t.Errorf("%s/%s: from %s to %s no switch is the cause", s.of, s.name, from.Name, to.Name)
+			}
+		}
+	}
+}
