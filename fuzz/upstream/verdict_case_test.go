@@ -75,8 +75,10 @@ func (g *generator) generate(seed uint64) *verdictCase {
 	m := mutator{r}
 	c := &verdictCase{}
 	if r.IntN(4) == 0 {
-		d := fuzz.Document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
-		c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes
+		d := g.document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
+		if c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes; r.IntN(4) > 0 {
+			c.job, c.runtime = g.prune(c.job), g.prune(c.runtime)
+		}
 		return c.clone(g.t)
 	}
 	c.job, c.runtime = g.pair(r)
@@ -128,7 +130,7 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 	g.t.Helper()
 	if r.IntN(2) == 0 {
 		pair := g.recorded[r.IntN(len(g.recorded))]
-		return asJSON(g.t, pair[0]), asJSON(g.t, pair[1])
+		return g.prune(pair[0]), g.prune(pair[1])
 	}
 	for range mostTries {
 		job, runtime = g.rendered(r.Uint64())
@@ -144,9 +146,30 @@ const mostTries = 4
 
 // rendered is a generated pair.
 func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
-	d := fuzz.Document(seed, fuzz.DocumentOptions{})
+	d := g.document(seed, fuzz.DocumentOptions{})
 	delete(d.TrainJob, "status") // the server holds no JobSet that a status could tell of
-	return asJSON(g.t, d.TrainJob), asJSON(g.t, d.Runtime)
+	return g.prune(d.TrainJob), g.prune(d.Runtime)
+}
+
+func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Documents {
+	if *version == "" {
+		return fuzz.Document(seed, options)
+	}
+	return fuzz.Released(seed, g.server.Release, options)
+}
+
+// prune takes the fields out of an object that an earlier release lacks. The latest one lacks none that is generated.
+func (g *generator) prune(object upstream.Object) upstream.Object {
+	g.t.Helper()
+	kind, _ := object["kind"].(string)
+	if *version == "" || kind != "TrainJob" && !strings.HasSuffix(kind, "TrainingRuntime") {
+		return asJSON(g.t, object)
+	}
+	pruned, err := g.server.Prune(object)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return pruned
 }
 
 // recordedPairs are those that a real control plane was given, and took.
@@ -226,6 +249,9 @@ func (c *verdictCase) keep(t *testing.T, seed uint64) string {
 	}
 	slices.SortFunc(archive.Files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
 	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)), txtar.Format(&archive)
+	if *version != "" {
+		return fmt.Sprintf("\n%s", text)
+	}
 	if err := os.WriteFile(file, text, 0o666); err != nil {
 		return "it could not be kept: " + err.Error()
 	}
