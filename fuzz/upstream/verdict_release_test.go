@@ -122,11 +122,11 @@ func overridden(job upstream.Object, as release.Overrides) {
 	}
 	delete(spec, "runtimePatches")
 	patches, isList := value.([]any)
-	if !isList {
+	overrides, haveList := spec[string(as)].([]any)
+	if !isList || !haveList && spec[string(as)] != nil {
 		spec[string(as)] = value
 		return
 	}
-	var overrides []any
 	for _, patch := range patches {
 		fields, _ := patch.(upstream.Object)
 		runtime, _ := fields["trainingRuntimeSpec"].(upstream.Object)
