@@ -80,7 +80,7 @@ var exported = []struct {
 		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 	}},
 	{folder: "render", all: []any{
-		render.Conflicts, render.DefaultJobSet, render.DefaultPatches,
+		render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
 		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
