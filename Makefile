@@ -5,9 +5,16 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 30s
 # The race detector needs a C compiler; without one the same tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# The modules with the code of the Trainer's releases.
+ORACLES := fuzz/oracle fuzz/releases/v20 fuzz/releases/v21 fuzz/releases/v22 fuzz/releases/v22jobset
+# The tests that compare with any release.
+RELEASED := ^(TestPairs|TestExamples|TestVerdicts|TestJobSetChildren)$$
+PAIRS ?= 300
+VERDICTS ?= 300
+JOBSETS ?= 100
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build release test test-hosts differential lint apidiff bench fuzz demo generate
+.PHONY: build release test test-releases test-hosts differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -20,8 +27,8 @@ release:
 # First the policies' golden files, as a user tests them. Then the tests. The next three runs hold what runs concurrently
 # against the race detector, with fewer random cases: packages that start goroutines, the laws that run at the same time, and
 # the tests of other packages that share values. No run vets: make lint does, for every module. The last ones compare with the controllers'
-# own code of Trainer 2.3, for old TrainJobs of 2.1, and for the jobs before them of the Training Operator, with the API
-# machinery's strategic merge, and with an API server's field manager, each in a module of its own.
+# own code of Trainer 2.3 and of the Training Operator before it, with the API machinery's strategic merge, and with an API
+# server's field manager, each in a module of its own. The earlier releases of the Trainer have the target test-releases.
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -timeout 20m ./...
@@ -29,10 +36,16 @@ test:
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
 	cd fuzz/upstream && go test -vet=off -count=1 ./...
-	cd fuzz/upstream21 && go test -vet=off -count=1 ./...
 	cd fuzz/trainingoperator && go test -vet=off -count=1 ./...
 	cd fuzz/strategic && go test -vet=off -count=1 ./...
 	cd fuzz/crds && go test -vet=off -count=1 ./...
+
+# The comparison with the own code of the Trainer's earlier releases. Its first build takes about 8 minutes of two processors.
+test-releases:
+	for release in 2.0 2.1 2.2; do \
+		(cd fuzz/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) go test -vet=off -count=1 -timeout 3h \
+			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
+	done
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # and a release for this machine.
@@ -46,7 +59,7 @@ test-hosts:
 differential:
 	TRAINWELD_CASES=50000 TRAINWELD_PAIRS=10000 go test -count=1 -timeout 2h ./fuzz
 	cd fuzz/upstream && TRAINWELD_PAIRS=20000 TRAINWELD_VERDICTS=20000 TRAINWELD_MIGRATED=5000 go test -count=1 -timeout 3h . -jobsets 5000
-	cd fuzz/upstream21 && TRAINWELD_PAIRS=20000 go test -count=1 -timeout 3h .
+	$(MAKE) test-releases PAIRS=20000 VERDICTS=20000 JOBSETS=5000
 	cd fuzz/trainingoperator && TRAINWELD_JOBS=20000 go test -count=1 -timeout 3h .
 	cd fuzz/strategic && TRAINWELD_CASES=340000 go test -count=1 -timeout 3h .
 	cd fuzz/crds && TRAINWELD_OBJECTS=100000 TRAINWELD_SCHEMAS=100000 go test -count=1 -timeout 3h .
@@ -56,9 +69,8 @@ differential:
 lint:
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run gofmt -w on these files'; exit 1; }
 	go vet ./...
-	cd fuzz/definition && go vet ./...
 	cd fuzz/upstream && go vet ./...
-	cd fuzz/upstream21 && go vet ./...
+	for release in $(ORACLES); do (cd $$release && go vet ./...) || exit 1; done
 	cd fuzz/trainingoperator && go vet ./...
 	cd fuzz/strategic && go vet ./...
 	cd fuzz/crds && go vet ./...
@@ -66,9 +78,8 @@ lint:
 	go run $(STATICCHECK) ./...
 	GOOS=js GOARCH=wasm go build ./merge/... ./manifest/... ./legacy/... ./trainjob/... ./render/... ./docs
 	go mod tidy -diff
-	cd fuzz/definition && go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
-	cd fuzz/upstream21 && go mod tidy -diff
+	for release in $(ORACLES); do (cd $$release && go mod tidy -diff) || exit 1; done
 	cd fuzz/trainingoperator && go mod tidy -diff
 	cd fuzz/strategic && go mod tidy -diff
 	cd fuzz/crds && go mod tidy -diff

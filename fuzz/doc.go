@@ -24,7 +24,7 @@
 //
 // Half of the cases of a run never change, and the other half are new in each run.
 //
-// The nested module fuzz/upstream compares whole renderings with the Trainer's own code, and fuzz/upstream21 the renderings of
-// old TrainJobs with Trainer 2.1. The nested module fuzz/cluster runs a whole control plane. Its first build takes 15 minutes
+// The nested module fuzz/upstream compares whole renderings with the own code of each release of the Trainer. The nested modules
+// fuzz/oracle and fuzz/releases run that code. The nested module fuzz/cluster runs a whole control plane. Its first build takes 15 minutes
 // of two processors and 6 GiB of cache. Its start takes 10 seconds and 1 GiB of memory.
 package fuzz

@@ -18,7 +18,7 @@ import (
 
 // TestMigrate migrates generated TrainJobs of Trainer 2.1. Each is refused for a reason that one patch really
 // cannot say, or both forms render to the same JobSet; that the proof does not depend on who asks for it, a
-// second rendering of both shows. fuzz/upstream and fuzz/upstream21 hold both sides against the Trainer's own code.
+// second rendering of both shows. fuzz/upstream holds both sides against the Trainer's own code.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	if seed, ok := testenv.Number(t, "TRAINWELD_CASE"); ok {

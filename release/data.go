@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 )
 
 //go:generate go run ./generate
@@ -23,9 +24,14 @@ var plurals = map[string]string{
 // Definition returns the CustomResourceDefinition of a kind as JSON: of TrainJob, TrainingRuntime, ClusterTrainingRuntime or
 // JobSet. It returns an error for another kind, and for a release whose Schema or JobSetSchema names no known version.
 func (r *Release) Definition(kind string) ([]byte, error) {
-	version := r.Or().Schema
+	r = r.Or()
+	version := r.Schema
 	if kind == "JobSet" {
-		version = r.Or().JobSetSchema
+		at := slices.IndexFunc(releases, func(known Release) bool { return known.JobSetVersion == r.JobSetSchema })
+		if at < 0 {
+			return nil, fmt.Errorf("there is no definition of JobSet %s", r.JobSetSchema)
+		}
+		version = releases[at].Version
 	}
 	plural, ok := plurals[kind]
 	if !ok {

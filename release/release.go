@@ -31,8 +31,9 @@ type Release struct {
 	// Name is the minor version, such as 2.3. Version is the full one of the Trainer, and JobSetVersion that of the JobSet
 	// that the release installs.
 	Name, Version, JobSetVersion string
-	// Schema, JobSetSchema and Stock are the versions whose definitions and stock runtimes the release has.
-	Schema, JobSetSchema, Stock string
+	// Schema and Stock are the versions of the Trainer whose definitions and stock runtimes apply, and JobSetSchema is the
+	// version of JobSet whose definition applies.
+	Schema, Stock, JobSetSchema string
 	// Rules are the rules of the webhooks.
 	Rules Rules
 
@@ -159,7 +160,7 @@ const Kubernetes = "1.36"
 // releases are the known releases, the oldest first. The last one is the default.
 var releases = []Release{
 	{
-		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "2.0.1", Stock: "2.0.1",
+		Name: "2.0", Version: "2.0.1", JobSetVersion: "0.8.2", Schema: "2.0.1", JobSetSchema: "0.8.2", Stock: "2.0.1",
 		Rules: Rules{
 			JobSetDependency, MPIProcesses, NameOnCreate, PatchedJobsExist, PatchedOnce, RuntimeLauncher, TorchProcesses,
 			TorchTuneNodes,
@@ -170,7 +171,7 @@ var releases = []Release{
 		JobSet: JobSet{PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "2.1.0", Stock: "2.1.0",
+		Name: "2.1", Version: "2.1.0", JobSetVersion: "0.10.1", Schema: "2.1.0", JobSetSchema: "0.10.1", Stock: "2.1.0",
 		Rules: Rules{
 			JobSetGroup, MPIProcesses, PatchedJobsExist, RuntimeContainers, RuntimeDeprecated, TorchProcesses,
 			TorchTuneNodes, TorchTuneQLoRA,
@@ -181,7 +182,7 @@ var releases = []Release{
 		JobSet: JobSet{GroupLabels: true, PriorityLabel: ExclusivePriority},
 	},
 	{
-		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "2.2.1", Stock: "2.2.1",
+		Name: "2.2", Version: "2.2.1", JobSetVersion: "0.11.0", Schema: "2.2.1", JobSetSchema: "0.11.0", Stock: "2.2.1",
 		Rules: Rules{
 			JobSetCoordinator, JobSetGroup, PatchedJobsExist, PatchedOnResume, RuntimeContainers, RuntimeDeprecated,
 			TorchAlways, TorchTuneQLoRA,
@@ -192,7 +193,7 @@ var releases = []Release{
 		JobSet: JobSet{Claims: true, GroupLabels: true, PriorityLabel: EveryPriority},
 	},
 	{
-		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "2.3.0", Stock: "2.3.0",
+		Name: "2.3", Version: "2.3.0", JobSetVersion: "0.12.0", Schema: "2.3.0", JobSetSchema: "0.12.0", Stock: "2.3.0",
 		Rules: Rules{
 			FluxProcesses, InitializerMount, JobSetCoordinator, JobSetGroup, MPIEnv, PatchedOnResume, RuntimeContainers,
 			RuntimeDeprecated, RuntimeUnchecked, TorchAlways, TorchTuneArgs, TorchTuneOneNode, TorchTuneQLoRA,

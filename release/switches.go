@@ -58,6 +58,21 @@ func (s Switch) Since(r *Release) (Turn, bool) {
 	return Turn{}, false
 }
 
+// Between returns the latest turn on the way from one release to the other, in either direction. It is the zero Turn if there is
+// none.
+func (s Switch) Between(from, to *Release) Turn {
+	low, high := from.Or().Index(), to.Or().Index()
+	if low > high {
+		low, high = high, low
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if in, err := Parse(t.In); err == nil && low < in.Index() && in.Index() <= high {
+			return t
+		}
+	}
+	return Turn{}
+}
+
 // Switches returns all switches in a fixed order: the definitions and the rules first, since they decide what a rendering
 // sees.
 func Switches() []Switch { return slices.Concat(shipped(), ruleSwitches(), behaviours()) }

@@ -9,6 +9,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Layers are the layers that a TrainJob of an earlier API puts over its runtime, as patches without a file. They map
@@ -47,6 +48,9 @@ func (r *renderer) checkLayers() {
 		return
 	}
 	for _, f := range r.in.Layers.Check() {
+		if f.Code == finding.CodeDuplicateItem && !r.release.Rules.Has(release.PatchedOnce) {
+			continue // a job that is a target twice
+		}
 		f.Object = r.trainJob()
 		r.report(f)
 	}

@@ -281,7 +281,7 @@ var releaseStories = []releaseStory{{
 	of:          "jax-needs-trainer",
 	policyStory: policyStory{name: "JAX without a trainer's job", runtime: `mlPolicy: {jax: {}}`, jobs: replicatedJob("node", "", "", "", nodeContainer), job: `trainer: {}`},
 	got:         plainly(noJobSet), want: [4]any{true, true, true, false},
-	says: &[4]string{"error TW440", "error TW440", "error TW440", "warning TW440"},
+	says: &[4]string{"error TW423", "error TW423", "error TW423", "warning TW440"},
 }, {
 	// jobset.go Build of v2.3.0 goes over the init containers as well.
 	of:          "init-lists",

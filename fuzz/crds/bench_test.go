@@ -98,7 +98,7 @@ func (s *server) apply(t testing.TB, base engine.Object, patches []engine.Object
 // structured-merge-diff for the same forced applies. The server's reading and writing of requests, and of managedFields
 // between the applies, is left out.
 func BenchmarkObject(b *testing.B) {
-	d, err := compile("jobsets", files(b)["jobsets"])
+	d, err := compile("JobSet", files(b)["JobSet-2.3"])
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -35,25 +36,30 @@ type definition struct {
 	converter managedfields.TypeConverter
 }
 
-// files are the definitions of testdata, and those that the module embeds.
+// files are the definitions of testdata, and those of all releases.
 func files(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	for _, pattern := range []string{"testdata/*.json.gz", "../../render/admission/crds/*.json.gz"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: %v, %d files", pattern, err, len(names))
+	names, err := filepath.Glob("testdata/*.json.gz")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%v, %d files", err, len(names))
+	}
+	for _, name := range names {
+		packed, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, name := range names {
-			packed, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := gzip.NewReader(bytes.NewReader(packed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if all[strings.TrimSuffix(filepath.Base(name), ".json.gz")], err = io.ReadAll(r); err != nil {
+		r, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[strings.TrimSuffix(filepath.Base(name), ".json.gz")], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"} {
+			if all[kind+"-"+r.Name], err = r.Definition(kind); err != nil {
 				t.Fatal(err)
 			}
 		}

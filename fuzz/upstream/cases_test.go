@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/casefile"
 )
@@ -23,26 +21,6 @@ const (
 	differencesFile = "../../docs/differences.md"
 	casesFolder     = "../../testdata/probe"
 )
-
-// TestMain lets the heap grow: much of the time went into collecting the garbage of small cases.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(800)
-	os.Exit(m.Run())
-}
-
-// module is the directory of the Trainer module.
-var module = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
-	return strings.TrimSpace(string(out)), err
-})
-
-var oracle = sync.OnceValues(func() (*upstream.Oracle, error) {
-	dir, err := module()
-	if err != nil {
-		return nil, err
-	}
-	return upstream.New(dir)
-})
 
 // input is a TrainJob and its runtime.
 type input struct {
@@ -74,19 +52,19 @@ func TestCases(t *testing.T) {
 }
 
 func compareCase(t *testing.T, in input, differences []upstream.Difference, needed map[upstream.Difference]bool) {
-	o, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := released(t)
 	kinds, rendered := upstream.Kinds(in.runtime)
 	if !rendered {
 		t.Fatalf("selected a case whose policies are not rendered")
 	}
-	got, err := upstream.Trainweld(o.Module(), in.trainJob, in.runtime)
+	got, err := upstream.Trainweld(o, in.trainJob, in.runtime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := o.Render(in.trainJob, in.runtime)
+	want, err := o.Render(in.trainJob, in.runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(got.Refused) > 0 {
 		listed := false
 		for _, code := range got.Codes() {
@@ -96,7 +74,7 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 				}
 			}
 		}
-		clusterRefuses := in.refused || want.Err != nil || len(want.Refused) > 0
+		clusterRefuses := in.refused || want.Failed != "" || len(want.Refused) > 0
 		if !listed && !clusterRefuses {
 			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Refused)
 		}
@@ -104,8 +82,8 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 	switch {
 	case len(got.Objects) == 0:
 		return // refused before there is anything to compare
-	case want.Err != nil:
-		t.Fatalf("upstream does not render it (%v), and trainweld does", want.Err)
+	case want.Failed != "":
+		t.Fatalf("upstream does not render it (%v), and trainweld does", want.Failed)
 	}
 	diff, err := variant(o, want, in, got, kinds)
 	if err != nil {
@@ -118,16 +96,19 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 
 // variant compares with upstream's result, and with further ones where upstream's plugins, which run
 // in the order of a Go map, may have given another.
-func variant(o *upstream.Oracle, want upstream.Outcome, in input, got upstream.Rendered, kinds []string) (string, error) {
+func variant(o *upstream.Upstream, want oracle.Outcome, in input, got upstream.Rendered, kinds []string) (string, error) {
 	const variants = 24
 	diff, err := upstream.Diff(want.Objects, got.Objects, kinds)
 	for range variants {
 		if diff == "" || err != nil {
 			return diff, err
 		}
-		again := o.Render(in.trainJob, in.runtime)
-		if again.Err != nil {
-			return diff, fmt.Errorf("upstream rendered it, and does not now: %w", again.Err)
+		again, err := o.Render(in.trainJob, in.runtime)
+		if err != nil {
+			return diff, err
+		}
+		if again.Failed != "" {
+			return diff, fmt.Errorf("upstream rendered it, and does not now: %s", again.Failed)
 		}
 		var other string
 		if other, err = upstream.Diff(again.Objects, got.Objects, kinds); other == "" {
@@ -140,10 +121,7 @@ func variant(o *upstream.Oracle, want upstream.Outcome, in input, got upstream.R
 // examples are the TrainJobs of the module's examples that name a runtime which trainweld renders.
 func examples(t *testing.T) (inputs []input) {
 	t.Helper()
-	dir, err := module()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := released(t).Modules.Trainer
 	runtimes := map[string]upstream.Object{}
 	keep := func(objects []upstream.Object) {
 		for _, o := range objects {
@@ -152,7 +130,7 @@ func examples(t *testing.T) (inputs []input) {
 			}
 		}
 	}
-	err = filepath.WalkDir(filepath.Join(dir, "manifests", "base", "runtimes"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(dir, "manifests", "base", "runtimes"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".yaml" && d.Name() != "kustomization.yaml" {
 			keep(read(t, path))
 		}

@@ -10,6 +10,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	coscheduling "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/trainweld/trainweld/fuzz/oracle"
 )
 
 // Typed returns the object after a pass through the typed API. Upstream's apply configurations can hold empty values that the
@@ -31,11 +33,11 @@ func Typed(object Object) (Object, error) {
 	default:
 		return nil, fmt.Errorf("no type for %v of %s", kind, apiVersion)
 	}
-	if err := convert(object, typed); err != nil {
+	if err := oracle.Convert(object, typed); err != nil {
 		return nil, err
 	}
 	out := Object{}
-	if err := convert(typed, &out); err != nil {
+	if err := oracle.Convert(typed, &out); err != nil {
 		return nil, err
 	}
 	if metadata, ok := out["metadata"].(map[string]any); ok {

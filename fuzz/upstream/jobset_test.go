@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"encoding/json"
 	"flag"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz/oracle"
+	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -24,15 +25,26 @@ var jobSets = flag.Int("jobsets", 500, "how many generated JobSets to compare wi
 // code of JobSet does: the defaults of its CRD and its mutating webhook, the Jobs, Service and claims
 // that its reconciler creates, and what its Pod webhook does to the Pods.
 func TestJobSetChildren(t *testing.T) {
-	upstream := newJobSetUpstream(t)
+	server := newAPIServer(t)
 	jobs, pods := 0, 0
 	for seed := range uint64(*jobSets) {
 		js := generateJobSet(t, rand.New(rand.NewPCG(seed, 12)))
-		stored := upstream.admitJobSet(t, js)
+		children, err := server.Children(jobSetObject(t, js))
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, jobSetYAML(js))
+		}
+		stored := &jobset.JobSet{}
+		server.must(oracle.Convert(children.JobSet, stored))
+		stored.TypeMeta = js.TypeMeta
 		if diff := cmp.Diff(stored, render.DefaultJobSet(js)); diff != "" {
 			t.Fatalf("seed %d: defaults (-upstream +ours):\n%s\n%s", seed, diff, jobSetYAML(js))
 		}
-		want := upstream.reconcile(t, seed, stored)
+		want := map[string]any{}
+		for _, o := range children.Created {
+			want[o["kind"].(string)+" "+nameOf(o)] = o
+			delete(o, "kind")
+			delete(o, "apiVersion")
+		}
 		out, err := render.Jobs(stored, render.JobsOptions{OwnerReferences: true})
 		if out == nil { // an error that is a finding leaves the output
 			t.Fatalf("seed %d: %v", seed, err)
@@ -55,11 +67,11 @@ func TestJobSetChildren(t *testing.T) {
 		for _, claim := range out.Claims {
 			got["PersistentVolumeClaim "+claim.Name] = claim
 		}
-		if diff := cmp.Diff(objectsAsJSON(t, want), objectsAsJSON(t, got)); diff != "" {
+		if diff := cmp.Diff(want, objectsAsJSON(t, got)); diff != "" {
 			t.Fatalf("seed %d: children (-upstream +ours):\n%s\n%s", seed, diff, jobSetYAML(stored))
 		}
 		jobs += len(out.Jobs)
-		pods += upstream.comparePods(t, seed, stored, out)
+		pods += server.comparePods(t, seed, stored, out)
 	}
 	t.Logf("%d JobSets, %d Jobs, %d Pods", *jobSets, jobs, pods)
 }
@@ -69,17 +81,23 @@ func jobSetYAML(js *jobset.JobSet) string {
 	return string(data)
 }
 
+// jobSetObject is a generated JobSet as it is sent.
+func jobSetObject(t *testing.T, js *jobset.JobSet) (o upstream.Object) {
+	t.Helper()
+	if err := oracle.Convert(js, &o); err != nil {
+		t.Fatal(err)
+	}
+	o["apiVersion"], o["kind"] = jobset.GroupVersion.String(), "JobSet"
+	return o
+}
+
 // objectsAsJSON compares what is sent: types, without those of the objects themselves.
 func objectsAsJSON(t *testing.T, objects map[string]client.Object) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for key, o := range objects {
-		data, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var value map[string]any
-		if err := json.Unmarshal(data, &value); err != nil {
+		var value upstream.Object
+		if err := oracle.Convert(o, &value); err != nil {
 			t.Fatal(err)
 		}
 		delete(value, "kind")
@@ -91,7 +109,7 @@ func objectsAsJSON(t *testing.T, objects map[string]client.Object) map[string]an
 
 // comparePods takes what the webhook does out of the first Pods of each Job and lets the webhook do
 // it again. It returns how many it compared.
-func (u *jobSetUpstream) comparePods(t *testing.T, seed uint64, js *jobset.JobSet, out *render.JobsOutput) (compared int) {
+func (s *apiServer) comparePods(t *testing.T, seed uint64, js *jobset.JobSet, out *render.JobsOutput) (compared int) {
 	t.Helper()
 	templates := map[string]corev1.PodSpec{}
 	for _, child := range slices.Concat(out.Jobs, out.Later) {
@@ -109,12 +127,12 @@ func (u *jobSetUpstream) comparePods(t *testing.T, seed uint64, js *jobset.JobSe
 			zero := int32(0) // what the API server's priority admission writes before
 			bare.Spec.Priority = &zero
 		}
-		raw, err := json.Marshal(bare)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var asObject upstream.Object
+		s.must(oracle.Convert(bare, &asObject))
+		mutated, err := s.Pod(asObject)
+		s.must(err)
 		admitted := &corev1.Pod{}
-		u.admit(t, "/mutate--v1-pod", raw, admitted)
+		s.must(oracle.Convert(mutated, admitted))
 		admitted.Spec.Priority = pod.Spec.Priority
 		if diff := cmp.Diff(admitted, pod); diff != "" {
 			t.Fatalf("seed %d: Pod %s (-upstream +ours):\n%s\n%s", seed, pod.GenerateName, diff, jobSetYAML(js))

@@ -4,16 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/serverside"
 	"github.com/trainweld/trainweld/release"
@@ -24,13 +22,7 @@ import (
 // that the JobSet module ships with JobSet's own webhook, and of package admission. One part of a generated JobSet is
 // changed, removed or added, most often in a Pod template, while it is suspended, running or changes between the two.
 func TestJobSetUpdates(t *testing.T) {
-	server := newAPIServer(t)
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/jobset").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.define(filepath.Join(strings.TrimSpace(string(dir)), "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"))
-	server.hooks = newJobSetUpstream(t).hooks
+	server := latest(t)
 	definition, err := release.Latest().Definition("JobSet")
 	if err != nil {
 		t.Fatal(err)
@@ -42,12 +34,15 @@ func TestJobSetUpdates(t *testing.T) {
 	verdicts := map[string]int{}
 	for seed := range uint64(*jobSets / 2) {
 		old, changed, what := changedJobSet(t, seed)
-		stored, refused := server.apply(old, nil)
+		stored, refused, err := server.Apply(old, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if refused != nil {
 			verdicts["not created"]++
 			continue
 		}
-		refused = server.reapply(applier, stored, old, changed)
+		refused = reapply(t, server, applier, stored, old, changed)
 		var errs finding.List
 		for _, f := range admission.UpdateJobSet(t.Context(), nil, old, changed, serverNamespace) {
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable
@@ -71,16 +66,20 @@ func TestJobSetUpdates(t *testing.T) {
 }
 
 // reapply applies a changed JobSet over the one that its manager applied before, and returns why it is refused.
-func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed upstream.Object) []string {
-	k := s.kinds["JobSet"]
-	decoded, refused := s.decode(k, changed, serverNamespace)
+func reapply(t *testing.T, o *oracle.Oracle, applier *serverside.Server, stored, old, changed upstream.Object) []string {
+	t.Helper()
+	schema := o.Schema("JobSet")
+	decoded, refused, err := o.Decode(changed, serverNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if refused != nil {
 		return refused
 	}
-	created := asJSON(s.t, old)
-	defaulting.PruneNonNullableNullsWithoutDefaults(created, k.schema) // an apply over an object that exists keeps its nulls
+	created := asJSON(t, old)
+	defaulting.PruneNonNullableNullsWithoutDefaults(created, schema) // an apply over an object that exists keeps its nulls
 	said := func(o upstream.Object) upstream.Object {
-		o = asJSON(s.t, o)
+		o = asJSON(t, o)
 		metadata, _ := o["metadata"].(upstream.Object)
 		kept := upstream.Object{}
 		for _, key := range []string{"labels", "annotations"} {
@@ -94,7 +93,7 @@ func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed ups
 	if err != nil {
 		return []string{err.Error()}
 	}
-	defaulting.Default(fields, k.schema)
+	defaulting.Default(fields, schema)
 	metadata, _ := decoded["metadata"].(upstream.Object)
 	delete(metadata, "labels")
 	delete(metadata, "annotations")
@@ -102,14 +101,18 @@ func (s *apiServer) reapply(applier *serverside.Server, stored, old, changed ups
 		maps.Copy(metadata, entries)
 	}
 	decoded["spec"] = fields["spec"]
-	for _, err := range s.validate(k, decoded, stored) {
-		refused = append(refused, err.Error())
+	if refused, err = o.Validate(decoded, stored); err != nil {
+		t.Fatal(err)
 	}
 	if refused != nil {
 		return refused
 	}
-	if _, err := s.hook("/validate-jobset-x-k8s-io-v1alpha2-jobset", decoded, stored); err != "" {
-		return []string{err}
+	denied, err := o.AdmitJobSet(decoded, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if denied != "" {
+		return []string{denied}
 	}
 	return nil
 }

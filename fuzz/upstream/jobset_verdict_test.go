@@ -3,8 +3,6 @@ package upstream_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,12 +18,6 @@ import (
 // Jobs and Pods, is no part of it.
 func TestJobSetVerdicts(t *testing.T) {
 	server := newAPIServer(t)
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/jobset").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.define(filepath.Join(strings.TrimSpace(string(dir)), "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"))
-	server.hooks = newJobSetUpstream(t).hooks
 	verdicts := map[string]int{}
 	for seed := range uint64(*jobSets) {
 		js := mutatedJobSet(t, seed)

@@ -8,19 +8,17 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/render"
 )
 
 // TestMigrated gives migrated TrainJobs to the Trainer's own code: it makes the JobSet of them that trainweld makes of
-// their old forms, which the module fuzz/upstream21 compares with the code of Trainer 2.1. TRAINWELD_MIGRATED
+// their old forms, which TestPairs compares with the code of Trainer 2.1. TRAINWELD_MIGRATED
 // says how many.
 func TestMigrated(t *testing.T) {
-	o, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := latest(t)
 	n, ok := testenv.Number(t, "TRAINWELD_MIGRATED")
 	if !ok {
 		n = 500
@@ -45,7 +43,7 @@ func TestMigrated(t *testing.T) {
 	}
 }
 
-func migrated(t *testing.T, o *upstream.Oracle, seed uint64) bool {
+func migrated(t *testing.T, o *oracle.Oracle, seed uint64) bool {
 	t.Helper()
 	pair := fuzz.Old(seed)
 	// The API server drops what its definitions do not have, and JSON what is empty.
@@ -75,8 +73,8 @@ func migrated(t *testing.T, o *upstream.Oracle, seed uint64) bool {
 		t.Fatal(err)
 	}
 	after := o.Render(job, runtime)
-	if after.Err != nil {
-		t.Fatalf("old pair %d: upstream does not render what it is migrated to: %v", seed, after.Err)
+	if after.Failed != "" {
+		t.Fatalf("old pair %d: upstream does not render what it is migrated to: %v", seed, after.Failed)
 	}
 	diff, err := upstream.Diff(after.Objects, []upstream.Object{objectOf(t, before.JobSet)}, []string{"JobSet"})
 	if err != nil {

@@ -1,16 +1,13 @@
-// Package upstream renders a TrainJob with the Trainer's own code.
+// Package upstream compares trainweld with the code of each release of the Trainer and of its JobSet.
 //
-// It runs pkg/runtime/core of the Trainer module in process, over a fake client that holds only the runtime. Before that it
-// sets the API server's defaults by the CRDs of the module:
+// The code runs behind package oracle: that of the latest release in this program, and that of an earlier one in a program of
+// its own, in the folders of fuzz/releases:
 //
-//	oracle, err := upstream.New(moduleDir)
+//	u, err := upstream.Latest(modules)    // or upstream.Start("2.1", "../releases", dir)
 //	if err != nil {
 //		return err
 //	}
-//	outcome := oracle.Render(trainJob, runtime) // both as JSON objects
-//	for _, object := range outcome.Objects {
-//		fmt.Println(object["kind"])
-//	}
+//	outcome, err := u.Render(trainJob, runtime) // both as JSON objects
 //
 // The package's tests compare trainweld's renderings with it. The inputs are the TrainJobs of the module's own examples, the
 // cases of a folder, and generated pairs. A failure prints the smallest pair that still differs and the command to repeat it:
@@ -18,8 +15,9 @@
 //	TRAINWELD_PAIR=42 go test -run TestPairs .      one pair
 //	TRAINWELD_SEED=7 go test -run TestPairs .       another series of pairs
 //	TRAINWELD_PAIRS=20000 go test -run TestPairs .  a longer one
+//	go test -run TestPairs . -release 2.1           an earlier release
 //
-// Another comparison asks an API server in process, with the definitions and the webhooks of the module, whether it accepts
+// Another comparison asks an API server, with the definitions and the webhooks of the release, whether it accepts
 // generated and mutated objects. It covers new objects and changes, and compares package admission's verdict:
 //
 //	TRAINWELD_VERDICT=42 go test -run TestVerdicts .                            one case
@@ -30,191 +28,160 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"path/filepath"
 
-	"github.com/go-logr/logr"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/jobset/pkg/controllers"
+	"sigs.k8s.io/jobset/pkg/webhooks"
 	coscheduling "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	volcano "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	configapi "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	trainerruntime "github.com/kubeflow/trainer/v2/pkg/runtime"
 	"github.com/kubeflow/trainer/v2/pkg/runtime/core"
-	"github.com/trainweld/trainweld/fuzz/definition"
+
+	"github.com/trainweld/trainweld/fuzz/oracle"
+	"github.com/trainweld/trainweld/fuzz/oracle/jobs"
+	"github.com/trainweld/trainweld/fuzz/oracle/training"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Object is an object as JSON.
-type Object = definition.Object
+type Object = oracle.Object
 
-// Oracle runs upstream's code. Its methods must not run concurrently: upstream keeps its runtimes in package variables.
-type Oracle struct {
-	module string
-	scheme *apiruntime.Scheme
-	definition.Set
+// Upstream is the code of one release. Its methods must not run concurrently.
+type Upstream struct {
+	// Release is the release that the code is of.
+	Release *release.Release
+	// Modules are the directories of its modules.
+	Modules oracle.Modules
+	// API decodes objects by the release. It is nil for the latest one, as without --trainer-version.
+	API *manifest.API
+
+	trainer, jobSet asker
 }
 
-// Outcome is upstream's result for one TrainJob.
-type Outcome struct {
-	// Objects are the objects that the controller would apply, in the order in which it returned them.
-	Objects []Object
-	// Err is the error or the panic of the controller, if it returned no objects.
-	Err error
-	// Refused are the errors of the validating webhook, or its panic.
-	Refused []string
+// asker is an oracle in this program, or one in another.
+type asker interface {
+	Ask(oracle.Question) (oracle.Answer, error)
 }
 
-// New reads the CRDs of the Trainer module in the directory.
-func New(module string) (*Oracle, error) {
-	log.SetLogger(logr.Discard()) // avoids a complaint of controller-runtime
-	o := &Oracle{module: module, scheme: apiruntime.NewScheme()}
-	for _, add := range []func(*apiruntime.Scheme) error{
-		clientscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, coscheduling.AddToScheme, volcano.AddToScheme,
-	} {
-		if err := add(o.scheme); err != nil {
-			return nil, fmt.Errorf("scheme: %w", err)
-		}
+// New returns the latest release's code in this program.
+func New(modules oracle.Modules) (*oracle.Oracle, error) {
+	trainer := training.Code{
+		Types: []func(*apiruntime.Scheme) error{coscheduling.AddToScheme, volcano.AddToScheme},
+		Runtimes: func(ctx context.Context, c client.Client, indexer client.FieldIndexer) (map[string]trainerruntime.Runtime, error) {
+			return core.New(ctx, c, indexer, &configapi.Configuration{})
+		},
+		Labeled: true,
 	}
-	definitions, err := definition.Read(module)
-	o.Set = definitions
-	return o, err
+	jobSet := jobs.Code{
+		Webhooks: webhooks.Setup,
+		Reconciler: func(c client.Client, scheme *apiruntime.Scheme) reconcile.Reconciler {
+			return controllers.NewJobSetReconciler(c, scheme, events.NewFakeRecorder(1000))
+		},
+	}
+	return oracle.New(trainer, jobSet, modules)
 }
 
-// Module returns the directory of the Trainer module.
-func (o *Oracle) Module() string { return o.module }
+// Latest returns the latest release, in this program.
+func Latest(modules oracle.Modules) (*Upstream, error) {
+	o, err := New(modules)
+	return &Upstream{Release: release.Latest(), Modules: modules, trainer: o, jobSet: o}, err
+}
 
-// Render handles a TrainJob as a cluster with the runtime does. It drops fields that the CRDs lack, sets defaults, asks the
-// webhook, and builds the objects. It changes neither argument. A nil runtime means that the cluster has none.
-func (o *Oracle) Render(trainJob, runtime Object) (outcome Outcome) {
-	defer func() {
-		if r := recover(); r != nil {
-			outcome.Objects, outcome.Err = nil, fmt.Errorf("panic: %v", r)
-		}
-	}()
-	var job trainer.TrainJob
-	if err := o.store(trainJob, &job); err != nil {
-		return Outcome{Err: err}
-	}
-	if job.Namespace == "" {
-		job.Namespace = "default"
-	}
-	job.UID = "00000000-0000-0000-0000-000000000001"
-	impl, err := o.runtimeOf(&job, runtime)
+// programs are the programs of the earlier releases. The last one of a release has its JobSet.
+var programs = map[string][]string{"2.0": {"v20"}, "2.1": {"v21"}, "2.2": {"v22", "v22jobset"}}
+
+// Start builds the programs of an earlier release into a directory, and starts them. The folder has their modules.
+func Start(version, folder, dir string) (*Upstream, error) {
+	r, err := release.Parse(version)
 	if err != nil {
-		return Outcome{Err: err, Refused: []string{err.Error()}}
+		return nil, err
 	}
-	outcome.Refused = validate(impl, &job)
-	built, err := impl.NewObjects(context.Background(), job.DeepCopy())
-	if err != nil {
-		outcome.Err = err
-		return outcome
+	if programs[r.Name] == nil {
+		return nil, fmt.Errorf("Trainer %s has no program", r.Version)
 	}
-	for _, object := range built {
-		asJSON := Object{}
-		if err := convert(object, &asJSON); err != nil {
-			return Outcome{Err: err, Refused: outcome.Refused}
-		}
-		outcome.Objects = append(outcome.Objects, asJSON)
-	}
-	return outcome
-}
-
-// store decodes the object as the API server would store it.
-func (o *Oracle) store(object Object, into any) error {
-	stored, err := o.Default(object)
-	if err != nil {
-		return err
-	}
-	return convert(stored, into)
-}
-
-// runtimeOf sets up upstream's code over a client that holds the runtime.
-func (o *Oracle) runtimeOf(job *trainer.TrainJob, runtime Object) (trainerruntime.Runtime, error) {
-	builder := fake.NewClientBuilder().WithScheme(o.scheme)
-	if runtime != nil {
-		object, err := o.runtimeObject(runtime, job.Namespace)
+	var started []*oracle.Process
+	for _, program := range programs[r.Name] {
+		p, err := oracle.Start(filepath.Join(folder, program), dir)
 		if err != nil {
 			return nil, err
 		}
-		builder = builder.WithObjects(object)
+		started = append(started, p)
 	}
-	index := &indexer{builder}
-	// The framework asks for its indexes before it gets a client. A client without indexes suffices there, since rendering
-	// looks up objects by name only.
-	runtimes, err := core.New(context.Background(), builder.Build(), index, &configapi.Configuration{})
-	if err != nil {
-		return nil, fmt.Errorf("set up the Trainer's runtimes: %w", err)
-	}
-	key := trainerruntime.RuntimeRefToRuntimeRegistryKey(job.Spec.RuntimeRef)
-	impl, ok := runtimes[key]
-	if !ok {
-		return nil, fmt.Errorf("unsupported runtime: %s", key)
-	}
-	return impl, nil
+	first, last := started[0], started[len(started)-1]
+	return &Upstream{
+		Release: r, API: manifest.NewAPI(r, nil), trainer: first, jobSet: last,
+		Modules: oracle.Modules{Trainer: first.Modules.Trainer, JobSet: last.Modules.JobSet},
+	}, nil
 }
 
-func (o *Oracle) runtimeObject(runtime Object, namespace string) (client.Object, error) {
-	if runtime["kind"] == trainer.TrainingRuntimeKind {
-		object := &trainer.TrainingRuntime{}
-		err := o.store(runtime, object)
-		if object.Namespace == "" {
-			object.Namespace = namespace
+// Stop ends the programs.
+func (u *Upstream) Stop() (err error) {
+	for i, a := range []asker{u.trainer, u.jobSet} {
+		if p, ok := a.(*oracle.Process); ok && (i == 0 || a != u.trainer) {
+			if failed := p.Stop(); failed != nil {
+				err = failed
+			}
 		}
-		created(object)
-		return object, err
 	}
-	object := &trainer.ClusterTrainingRuntime{}
-	err := o.store(runtime, object)
-	object.Namespace = ""
-	created(object)
-	return object, err
+	return err
 }
 
-// created clears fields that an API server rejects in a new object, and on which the fake client fails.
-func created(object client.Object) {
-	object.SetDeletionTimestamp(nil)
-	object.SetResourceVersion("")
-	object.SetManagedFields(nil)
-}
-
-// validate asks the validating webhook.
-func validate(impl trainerruntime.Runtime, job *trainer.TrainJob) (refused []string) {
-	defer func() {
-		if r := recover(); r != nil {
-			refused = append(refused, fmt.Sprintf("panic: %v", r))
-		}
-	}()
-	_, errs := impl.ValidateObjects(context.Background(), nil, job.DeepCopy())
-	for _, err := range errs {
-		refused = append(refused, err.Error())
-	}
-	return refused
-}
-
-// indexer accepts the framework's indexes and does not use them.
-type indexer struct{ *fake.ClientBuilder }
-
-func (i *indexer) IndexField(_ context.Context, object client.Object, field string, extract client.IndexerFunc) error {
-	i.ClientBuilder = i.WithIndex(object, field, extract)
-	return nil
-}
-
-// convert converts a Go value to another through JSON.
-func convert(from, to any) error {
-	data, err := json.Marshal(from)
+// Render handles a TrainJob as a cluster with the runtime does: see oracle.Oracle.
+func (u *Upstream) Render(trainJob, runtime Object) (oracle.Outcome, error) {
+	a, err := u.trainer.Ask(oracle.Question{Render: &oracle.Pair{TrainJob: trainJob, Runtime: runtime}})
 	if err != nil {
-		return fmt.Errorf("encode %T: %w", from, err)
+		return oracle.Outcome{}, err
 	}
-	// Kubernetes' own decoder preserves integers.
-	if err := utiljson.Unmarshal(data, to); err != nil {
-		return fmt.Errorf("decode %T: %w", to, err)
+	return *a.Outcome, nil
+}
+
+// Prune returns the object without the fields that the release lacks.
+func (u *Upstream) Prune(object Object) (Object, error) {
+	a, err := u.of(object).Ask(oracle.Question{Prune: object})
+	return a.Object, err
+}
+
+// Hold makes the cluster hold stored objects, and nothing else.
+func (u *Upstream) Hold(objects ...Object) error {
+	_, err := u.trainer.Ask(oracle.Question{Hold: &oracle.Held{Objects: objects}})
+	return err
+}
+
+// Apply creates an object, or updates old. It returns the object as stored, or the reasons for which it is refused.
+func (u *Upstream) Apply(object, old Object) (stored Object, refused []string, err error) {
+	a, err := u.of(object).Ask(oracle.Question{Apply: &oracle.Request{Object: object, Old: old}})
+	return a.Object, a.Refused, err
+}
+
+// Form reports whether the API server refuses a new object for its form, before any webhook.
+func (u *Upstream) Form(object Object) (refused bool, err error) {
+	a, err := u.of(object).Ask(oracle.Question{Form: object})
+	return len(a.Refused) > 0, err
+}
+
+// Children returns a JobSet as it is stored, and what its controller creates.
+func (u *Upstream) Children(jobSet Object) (*oracle.Children, error) {
+	a, err := u.jobSet.Ask(oracle.Question{Children: jobSet})
+	return a.Children, err
+}
+
+// Pod returns a new Pod as JobSet's webhook leaves it.
+func (u *Upstream) Pod(pod Object) (Object, error) {
+	a, err := u.jobSet.Ask(oracle.Question{Pod: pod})
+	return a.Object, err
+}
+
+func (u *Upstream) of(object Object) asker {
+	if object["kind"] == "JobSet" {
+		return u.jobSet
 	}
-	return nil
+	return u.trainer
 }

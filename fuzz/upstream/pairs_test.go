@@ -21,11 +21,7 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := oracle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := pairs{oracle: o, server: newAPIServer(t), codes: map[string]bool{}, refused: map[string]int{}}
+	p := pairs{server: newAPIServer(t), codes: map[string]bool{}, refused: map[string]int{}}
 	for _, d := range differences {
 		p.codes[d.Code] = true
 	}
@@ -54,7 +50,6 @@ func TestPairs(t *testing.T) {
 }
 
 type pairs struct {
-	oracle      *upstream.Oracle
 	server      *apiServer
 	codes       map[string]bool // of deliberate refusals
 	refused     map[string]int  // pairs that only trainweld refuses, by code
@@ -66,7 +61,7 @@ type pairs struct {
 // check compares one pair. It fails the test with the smallest pair that still differs.
 func (p *pairs) check(t *testing.T, seed uint64) {
 	t.Helper()
-	pair := fuzz.Document(seed, fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)})
+	pair := p.generate(t, seed)
 	broken := p.broken(pair)
 	if broken == "" {
 		return
@@ -86,8 +81,26 @@ func (p *pairs) check(t *testing.T, seed uint64) {
 	if p.wrong++; p.wrong == mostWrong {
 		defer t.Fatalf("%d pairs differ: the rest is left out", p.wrong)
 	}
-	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .",
-		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed)
+	t.Errorf("pair %d: %s\n\nthe smallest pair that still does (%d steps smaller; %s):\n%s\nrun it again: cd fuzz/upstream && TRAINWELD_PAIR=%d go test -run '^TestPairs$' .%s",
+		seed, broken, steps, keep(t, fmt.Sprintf("pair-%d", seed), pairYAML(pair)), pairYAML(pair), seed, again())
+}
+
+// generate makes a pair. For an earlier release it has what the release has.
+func (p *pairs) generate(t *testing.T, seed uint64) *fuzz.Documents {
+	t.Helper()
+	options := fuzz.DocumentOptions{Policies: upstream.Policies(), Changes: int(seed % 2)}
+	if p.server.API == nil {
+		return fuzz.Document(seed, options)
+	}
+	pair := fuzz.Released(seed, p.server.Release, options)
+	var err error
+	if pair.TrainJob, err = p.server.Prune(pair.TrainJob); err != nil {
+		t.Fatal(err)
+	}
+	if pair.Runtime, err = p.server.Prune(pair.Runtime); err != nil {
+		t.Fatal(err)
+	}
+	return pair
 }
 
 // kindOf is the first line of what is wrong: shrinking keeps to it.
@@ -98,7 +111,7 @@ func kindOf(text string) string {
 
 // quietly tries a smaller pair without counting it.
 func quietly(p *pairs, pair *fuzz.Documents) string {
-	return (&pairs{oracle: p.oracle, server: p.server, codes: p.codes, refused: map[string]int{}}).broken(pair)
+	return (&pairs{server: p.server, codes: p.codes, refused: map[string]int{}}).broken(pair)
 }
 
 // broken says what is wrong with the pair's rendering, or "".
@@ -115,16 +128,19 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	}
 	in := input{name: pair.String(), trainJob: pair.TrainJob, runtime: pair.Runtime}
 	kinds, _ := upstream.Kinds(in.runtime)
-	got, err := upstream.Trainweld(p.oracle.Module(), in.trainJob, in.runtime)
+	got, err := upstream.Trainweld(p.server.Upstream, in.trainJob, in.runtime)
 	if err != nil {
 		return fmt.Sprintf("cannot be read\n%v", err)
 	}
-	want := p.oracle.Render(in.trainJob, in.runtime)
+	want, err := p.server.Render(in.trainJob, in.runtime)
+	if err != nil {
+		return fmt.Sprintf("upstream fails\n%v", err)
+	}
 	refused := len(got.Refused) > 0
 	switch {
-	case want.Err != nil && !refused:
-		return fmt.Sprintf("trainweld renders what upstream does not\n%v", want.Err)
-	case want.Err != nil:
+	case want.Failed != "" && !refused:
+		return fmt.Sprintf("trainweld renders what upstream does not\n%v", want.Failed)
+	case want.Failed != "":
 		p.both++
 		return ""
 	case refused && len(want.Refused) > 0:
@@ -144,7 +160,7 @@ func (p *pairs) broken(pair *fuzz.Documents) (text string) {
 	if len(got.Objects) == 0 {
 		return fmt.Sprintf("trainweld has no objects beside its refusal: %v\n%v", got.Codes(), got.Refused)
 	}
-	diff, err := variant(p.oracle, want, in, got, kinds)
+	diff, err := variant(p.server.Upstream, want, in, got, kinds)
 	if err != nil {
 		return fmt.Sprintf("cannot be compared\n%v", err)
 	}
@@ -186,6 +202,9 @@ func TestRegressions(t *testing.T) {
 // keep writes a pair that fails, as small as it got, and says where.
 func keep(t *testing.T, name, pair string) string {
 	t.Helper()
+	if *version != "" {
+		return "of Trainer " + *version
+	}
 	file := filepath.Join(regressions, name+".yaml")
 	if err := os.WriteFile(file, []byte(pair), 0o666); err != nil {
 		return "it could not be kept: " + err.Error()

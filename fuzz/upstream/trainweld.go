@@ -13,7 +13,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -36,10 +36,9 @@ func (r Rendered) Codes() []string {
 }
 
 // Trainweld reads a TrainJob and its runtime as the program does, and renders them as the cluster would: the last patch wins. A
-// nil runtime means that none exists. The module is the directory of the Trainer module, which holds the texts for Flux's
-// ConfigMap.
-func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
-	var job *trainer.TrainJob
+// nil runtime means that none exists.
+func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
+	in := render.Input{}
 	var runtimes render.Runtimes
 	for _, object := range []Object{trainJob, runtime} {
 		if object == nil {
@@ -49,7 +48,7 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 		if err != nil {
 			return Rendered{}, err
 		}
-		documents, findings := manifest.Decode("input.yaml", data)
+		documents, findings, _ := u.API.Decode("input.yaml", data, nil)
 		if findings.Err() != nil {
 			return Rendered{Refused: failing(findings)}, nil
 		}
@@ -60,30 +59,39 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 					o.Namespace = "default"
 				}
 				render.DefaultTrainJob(o)
-				job = o
+				in.TrainJob = o
+				in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
+				if d.Overrides != nil {
+					render.DefaultPatches(d.Overrides.Patches())
+					in.Layers = d.Overrides
+				}
 			case *trainer.TrainingRuntime:
 				render.DefaultRuntime(&o.Spec, d.Sets)
-				if o.Namespace == "" && job != nil {
-					o.Namespace = job.Namespace
+				in.Earlier.TorchNumProcPerNode = d.Earlier.TorchNumProcPerNode
+				if o.Namespace == "" && in.TrainJob != nil {
+					o.Namespace = in.TrainJob.Namespace
 				}
 				runtimes.Add(fieldpath.Object{Kind: trainer.TrainingRuntimeKind, Namespace: o.Namespace, Name: o.Name}, &o.Spec)
 			case *trainer.ClusterTrainingRuntime:
 				render.DefaultRuntime(&o.Spec, d.Sets)
+				in.Earlier.TorchNumProcPerNode = d.Earlier.TorchNumProcPerNode
 				runtimes.Add(fieldpath.Object{Kind: trainer.ClusterTrainingRuntimeKind, Name: o.Name}, &o.Spec)
 			}
 		}
 	}
-	if job == nil {
+	if in.TrainJob == nil {
 		return Rendered{}, errors.New("the input holds no TrainJob")
 	}
-	spec, missing := runtimes.Find(job)
+	spec, missing := runtimes.Find(in.TrainJob)
 	if missing != nil {
 		return Rendered{Refused: finding.List{*missing}}, nil
 	}
-	out, _ := render.JobSet(render.Input{TrainJob: job, Runtime: spec}, render.Options{
+	in.Runtime = spec
+	out, _ := render.JobSet(in, render.Options{
+		Release:       u.Release,
 		OnConflict:    render.Last,
 		Secrets:       rand.Reader,
-		FluxTemplates: os.DirFS(filepath.Join(module, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
+		FluxTemplates: os.DirFS(filepath.Join(u.Modules.Trainer, "pkg", "runtime", "framework", "plugins", "flux", "templates")),
 	})
 	r := Rendered{Refused: failing(out.Findings)}
 	if out.JobSet == nil {
@@ -91,7 +99,7 @@ func Trainweld(module string, trainJob, runtime Object) (Rendered, error) {
 	}
 	for _, object := range append([]any{out.JobSet}, companions(out)...) {
 		asJSON := Object{}
-		if err := convert(object, &asJSON); err != nil {
+		if err := oracle.Convert(object, &asJSON); err != nil {
 			return Rendered{}, fmt.Errorf("encode what trainweld rendered: %w", err)
 		}
 		r.Objects = append(r.Objects, asJSON)

@@ -64,7 +64,7 @@ type generator struct {
 }
 
 func newGenerator(t *testing.T, server *apiServer) *generator {
-	server.hold(nil)
+	server.hold()
 	return &generator{t: t, server: server, recorded: recordedPairs(t)}
 }
 
@@ -72,6 +72,15 @@ func newGenerator(t *testing.T, server *apiServer) *generator {
 // a rule or at none. One of the four objects is changed as a rule, so that all the others are taken.
 func (g *generator) generate(seed uint64) *verdictCase {
 	r := rand.New(rand.NewPCG(seed, 17))
+	c := g.today(seed, r)
+	if !g.server.latest() {
+		g.translate(c, r)
+	}
+	return c.clone(g.t) // no two places share a value any more
+}
+
+// today makes a case of the latest release.
+func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 	m := mutator{r}
 	c := &verdictCase{}
 	if r.IntN(4) == 0 {
@@ -109,7 +118,7 @@ func (g *generator) generate(seed uint64) *verdictCase {
 			m.change(c.changedJob)
 		}
 	}
-	return c.clone(g.t) // no two places share a value any more
+	return c.clone(g.t)
 }
 
 // aim breaks one of the rules, or tries to, by a change to the TrainJob or to a runtime.

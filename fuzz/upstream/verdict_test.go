@@ -8,11 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
-
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/casefile"
@@ -51,11 +46,11 @@ func TestVerdicts(t *testing.T) {
 		t.Logf("%7d  %s", v.steps[key], key)
 	}
 	t.Logf("the objects that both sides refuse, by rule:")
-	v.coverage.report(t, n >= longRun)
+	v.coverage.report(t, refusalsOf(v.server.Release), n >= longRun && v.server.latest())
 	t.Logf("the objects that upstream takes, by the codes that are stricter:")
 	for _, code := range finding.StricterCodes() {
 		t.Logf("%7d  %s", v.stricter[code], code)
-		if n >= longRun && v.stricter[code] == 0 {
+		if n >= longRun && v.server.latest() && v.stricter[code] == 0 {
 			t.Errorf("no object that upstream takes has %s: either the generator misses it, or it is no stricter code", code)
 		}
 	}
@@ -123,9 +118,9 @@ func newCounts(v *verdicts) *verdicts {
 // its first line in the same words for the same difference.
 func (v *verdicts) compare(c *verdictCase) string {
 	ctx := v.t.Context()
-	v.server.hold(nil)
+	v.server.hold()
 	stored, refused := v.server.apply(c.runtime, nil)
-	runtime, found := admission.AdmitRuntime(ctx, nil, c.runtime, serverNamespace)
+	runtime, found := admission.AdmitRuntime(ctx, v.server.Release, c.runtime, serverNamespace)
 	if text := v.step("create a runtime", refused, found); text != "" {
 		return text
 	}
@@ -133,7 +128,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 		return "" // that the runtime is missing is for the caller to say, who looks for it
 	}
 	v.server.hold(stored)
-	in := admission.Input{TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
+	in := admission.Input{Release: v.server.Release, TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
 	job, refused := v.server.apply(c.job, nil)
 	if text := v.step("create a TrainJob", refused, admission.Check(ctx, in)); text != "" {
 		return text
@@ -142,7 +137,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, refused := v.server.apply(c.changedRuntime, stored)
-		after, found := admission.UpdateRuntime(ctx, nil, c.runtime, c.changedRuntime, serverNamespace)
+		after, found := admission.UpdateRuntime(ctx, v.server.Release, c.runtime, c.changedRuntime, serverNamespace)
 		if text := v.step("update a runtime", refused, found); text != "" {
 			return text
 		}
@@ -154,7 +149,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	if job == nil || c.changedJob == nil {
 		return ""
 	}
-	v.server.hold(held, jobSetsOf(job)...)
+	v.server.hold(append(v.jobSetsOf(job), held)...)
 	_, refused = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
@@ -162,15 +157,18 @@ func (v *verdicts) compare(c *verdictCase) string {
 }
 
 // jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
-func jobSetsOf(job upstream.Object) []client.Object {
+func (v *verdicts) jobSetsOf(job upstream.Object) []upstream.Object {
 	spec, _ := job["spec"].(upstream.Object)
-	if state(job) != "running" || spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller" {
+	elsewhere := v.server.Release.ManagedBy && spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller"
+	if state(job) != "running" || elsewhere {
 		return nil
 	}
-	u := unstructured.Unstructured{Object: job}
-	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: u.GetName(), Namespace: u.GetNamespace()}}
-	js.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "node", Active: 1}}
-	return []client.Object{js}
+	metadata, _ := job["metadata"].(upstream.Object)
+	return []upstream.Object{{
+		"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
+		"metadata": upstream.Object{"name": metadata["name"], "namespace": metadata["namespace"]},
+		"status":   upstream.Object{"replicatedJobsStatus": []any{upstream.Object{"name": "node", "active": int64(1)}}},
+	}}
 }
 
 func state(job upstream.Object) string {
@@ -187,7 +185,7 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 	for _, f := range found {
 		switch {
 		case f.Severity != finding.Error:
-		case f.Stricter():
+		case isStricter(v.server.Release, f):
 			stricter = append(stricter, f)
 		default:
 			errs = append(errs, f)
@@ -206,7 +204,7 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 		return ""
 	}
 	v.steps[what+": refused"]++
-	if missing := v.coverage.count(refused, errs); len(missing) > 0 {
+	if missing := v.coverage.count(refusalsOf(v.server.Release), refused, errs); len(missing) > 0 {
 		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing, strings.Join(refused, "\n"), errs)
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,7 +33,13 @@ const (
 	stateChanged state = "changed"
 	stateCreated state = "created"
 	stateRemoved state = "removed"
+	// Only the new version refuses the TrainJob, or only the old one.
+	stateRefused  state = "refused"
+	stateAccepted state = "accepted"
 )
+
+// states are the states in the order of a report.
+var states = []state{stateChanged, stateCreated, stateRemoved, stateRefused, stateAccepted}
 
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
@@ -41,6 +48,11 @@ type JobDiff struct {
 	state   state
 	Objects []*ObjectDiff
 	alike   string // equal for TrainJobs with the same changes, apart from names and positions
+
+	migrated  bool
+	refused   finding.List // of the version that refuses it
+	refusedBy []engine.Claim
+	existing  []string
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
@@ -56,6 +68,7 @@ type ObjectDiff struct {
 // owners holds the layers that set an object's fields, and locates their claims.
 type owners struct {
 	*diff.Owners
+	causes *diff.Owners // in their place, if not nil
 	locate func(engine.Claim) fieldpath.Position
 }
 
@@ -63,6 +76,9 @@ type owners struct {
 func (o *owners) of(path fieldpath.Path) []engine.Claim {
 	if o == nil {
 		return nil
+	}
+	if o.causes != nil {
+		return o.causes.Of(path)
 	}
 	return o.located(o.Of(path))
 }
@@ -86,21 +102,21 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	if old.TrainJobs+new.TrainJobs == 0 {
 		c.noun = workspace.JobSetKind
 	}
-	before := map[fieldpath.Object]*Job{}
+	before := map[identity]*Job{}
 	for i := range old.Jobs {
-		before[old.Jobs[i].ID] = &old.Jobs[i]
+		before[old.Jobs[i].identity()] = &old.Jobs[i]
 	}
 	for i := range new.Jobs {
 		after := &new.Jobs[i]
-		j, err := c.job(before[after.ID], after)
+		j, err := c.job(before[after.identity()], after)
 		if err != nil {
 			return nil, err
 		}
-		delete(before, after.ID)
+		delete(before, after.identity())
 		c.keep(j)
 	}
 	for i := range old.Jobs {
-		if gone := before[old.Jobs[i].ID]; gone != nil {
+		if gone := before[old.Jobs[i].identity()]; gone != nil {
 			j, err := c.job(gone, nil)
 			if err != nil {
 				return nil, err
@@ -111,9 +127,19 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	return c, nil
 }
 
+// identity tells the TrainJobs of a version apart.
+type identity struct {
+	id       fieldpath.Object
+	migrated bool
+}
+
+func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
+
 func (c *Comparison) keep(j *JobDiff) {
 	if j.state == stateChanged && len(j.Objects) == 0 {
-		c.same++
+		if !j.migrated {
+			c.same++
+		}
 		return
 	}
 	c.Jobs = append(c.Jobs, j)
@@ -128,8 +154,13 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	}
 	if new != nil {
 		j.ID, j.runtime, after = new.ID, new.Runtime, new.Objects
+		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
+	case old != nil && new != nil && old.Refused == nil && new.Refused != nil:
+		return j.refusal(stateRefused, new), nil
+	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
+		return j.refusal(stateAccepted, old), nil
 	case old == nil:
 		j.state = stateCreated
 	case new == nil:
@@ -159,7 +190,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 			}
 		}
 	}
-	parts := []string{string(j.state)}
+	parts := j.head()
 	for _, o := range j.Objects {
 		parts = append(parts, o.alike)
 	}
@@ -169,14 +200,34 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	return j, nil
 }
 
+// refusal makes the difference of a TrainJob that one version refuses.
+func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
+	j.state, j.refused, j.refusedBy = s, by.Refused, by.RefusedBy
+	parts := j.head()
+	for _, f := range j.refused {
+		parts = append(parts, nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
+	}
+	j.alike = strings.Join(parts, "\x00")
+	return j
+}
+
+// head returns what TrainJobs share beside their changes to be alike.
+func (j *JobDiff) head() []string {
+	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
+	for _, line := range j.existing {
+		head = append(head, nameless(line, j.ID.Name))
+	}
+	return head
+}
+
 // object compares two objects. It returns nil if they are equal.
 func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	o := &ObjectDiff{state: stateChanged}
 	if old != nil {
-		o.Key, o.Old, o.before = old.Key, old.Object, &owners{locate: old.Locate}
+		o.Key, o.Old, o.before = old.Key, old.Object, &owners{locate: old.Locate, causes: old.Causes}
 	}
 	if new != nil {
-		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate}
+		o.Key, o.New, o.after = new.Key, new.Object, &owners{locate: new.Locate, causes: new.Causes}
 	}
 	switch {
 	case old == nil:
@@ -197,11 +248,7 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 		if o.changes, err = diff.Compare(old.Object, new.Object, c.options(o)); err != nil {
 			return nil, err
 		}
-		o.changes.Attribute(o.before.Owners, o.after.Owners)
-		for i := range o.changes {
-			o.changes[i].Before = o.before.located(o.changes[i].Before)
-			o.changes[i].After = o.after.located(o.changes[i].After)
-		}
+		o.attribute()
 		o.alike = alike(j, o, plain)
 		return o, nil
 	}
@@ -225,6 +272,21 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	}
 	o.alike = fmt.Sprint(o.state, o.Key.Kind, nameless(name, j.ID.Name), nameless(whole, j.ID.Name))
 	return o, nil
+}
+
+// attribute sets who changed what.
+func (o *ObjectDiff) attribute() {
+	if o.after.causes != nil {
+		for i := range o.changes {
+			o.changes[i].After = o.after.causes.Of(o.changes[i].Path)
+		}
+		return
+	}
+	o.changes.Attribute(o.before.Owners, o.after.Owners)
+	for i := range o.changes {
+		o.changes[i].Before = o.before.located(o.changes[i].Before)
+		o.changes[i].After = o.after.located(o.changes[i].After)
+	}
 }
 
 // options returns the options for the lines of an object.

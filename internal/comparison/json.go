@@ -5,6 +5,7 @@ import (
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/render/diff"
 )
@@ -12,32 +13,49 @@ import (
 // The JSON of a comparison. It lists every differing TrainJob with all its changes, without groups.
 type (
 	jsonDiff struct {
+		Notes     []string    `json:"notes,omitempty"`
 		Summary   jsonSummary `json:"summary"`
 		TrainJobs []jsonJob   `json:"trainJobs"`
 	}
 	jsonSummary struct {
-		Changed int         `json:"changed"`
-		Created int         `json:"created"`
-		Removed int         `json:"removed"`
-		Same    int         `json:"same"`
-		Causes  []jsonCause `json:"causes"`
+		Changed  int         `json:"changed"`
+		Created  int         `json:"created"`
+		Removed  int         `json:"removed"`
+		Same     int         `json:"same"`
+		Refused  int         `json:"refused,omitempty"`
+		Accepted int         `json:"accepted,omitempty"`
+		Causes   []jsonCause `json:"causes"`
 	}
 	jsonCause struct {
 		Name      string       `json:"name"`
 		Files     []string     `json:"files,omitempty"`
 		TrainJobs int          `json:"trainJobs"`
 		Changes   []jsonChange `json:"changes"`
+		Reason    string       `json:"reason,omitempty"`
+		Link      string       `json:"link,omitempty"`
 	}
 	jsonChange struct {
 		What      string `json:"what"`
 		TrainJobs int    `json:"trainJobs"`
 	}
 	jsonJob struct {
-		Kind      string       `json:"kind"`
-		Namespace string       `json:"namespace"`
-		Name      string       `json:"name"`
-		State     state        `json:"state"`
-		Objects   []jsonObject `json:"objects"`
+		Kind      string         `json:"kind"`
+		Namespace string         `json:"namespace"`
+		Name      string         `json:"name"`
+		State     state          `json:"state"`
+		Objects   []jsonObject   `json:"objects"`
+		Migrated  bool           `json:"migrated,omitempty"`
+		Refused   []jsonRefusal  `json:"refused,omitempty"`
+		Causes    []engine.Layer `json:"causes,omitempty"`
+		Existing  []string       `json:"existing,omitempty"`
+	}
+	jsonRefusal struct {
+		Code    finding.Code `json:"code"`
+		Path    string       `json:"path,omitempty"`
+		Message string       `json:"message"`
+		File    string       `json:"file,omitempty"`
+		Line    int          `json:"line,omitempty"`
+		Column  int          `json:"column,omitempty"`
 	}
 	jsonObject struct {
 		Kind    string      `json:"kind"`
@@ -71,19 +89,23 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	out := jsonDiff{
 		Summary: jsonSummary{
 			Changed: s.counts[stateChanged], Created: s.counts[stateCreated], Removed: s.counts[stateRemoved], Same: s.same,
+			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},
-		TrainJobs: []jsonJob{},
+		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
 	}
 	for _, by := range s.causes {
-		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs)}
+		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
 		for _, row := range by.rows {
 			cause.Changes = append(cause.Changes, jsonChange{row.what, len(row.jobs)})
 		}
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.existing}
+		for _, f := range j.refused {
+			job.Refused = append(job.Refused, jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column})
+		}
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
 			if err != nil {

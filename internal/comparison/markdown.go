@@ -22,6 +22,12 @@ const leastSection = 2000
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	c.summary().markdown(&b)
+	for i, note := range c.new.Notes {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
+	}
 	const reserve = 300 // for the last line
 	hidden, cut := 0, false
 	for _, g := range c.groups() {
@@ -53,15 +59,13 @@ func moreDiffer(n int, noun string) string {
 
 // section returns the section of a group, at most room bytes long, and whether it is complete.
 func (c *Comparison) section(g *group, room int) (text string, whole bool, err error) {
+	shown, err := c.lines(g)
+	if err != nil {
+		return "", false, err
+	}
 	var lines []string
-	for _, b := range g.blocks {
-		block, err := c.block(g, b)
-		if err != nil {
-			return "", false, err
-		}
-		for _, l := range block {
-			lines = append(lines, l.String())
-		}
+	for _, l := range shown {
+		lines = append(lines, l.String())
 	}
 	fence := fenceFor(lines)
 	head := fmt.Sprintf("\n<details>\n<summary>%s</summary>\n\n%sdiff\n", g.htmlTitle(), fence)
@@ -109,13 +113,13 @@ func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(fieldpath.Object{Namespace: first.ID.Namespace, Name: first.ID.Name}.String()), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(fieldpath.Object{Namespace: first.ID.Namespace, Name: first.ID.Name}.String())+first.when(), first.state)
 	}
 	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
 		ids[i] = j.ID
 	}
-	return fmt.Sprintf("%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.state, code(firstNames(ids, 10)))
+	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, code(firstNames(ids, 10)))
 }
 
 // markdown writes the summary, and shortens it to leave space for sections.
@@ -142,7 +146,12 @@ func (s summary) markdown(w io.Writer) {
 
 func (c *cause) markdown(w io.Writer, noun string, most int) {
 	place := c.place()
-	if len(c.files) == 1 {
+	if c.Text != "" {
+		place = ": " + html.EscapeString(c.Text)
+	}
+	if c.Link != "" {
+		place = fmt.Sprintf(" ([source](%s))", c.Link) + place
+	} else if len(c.files) == 1 && c.Text == "" {
 		place = " in " + codeSpan(c.files[0])
 	}
 	fmt.Fprintf(w, "- %s%s: %s\n", codeSpan(c.name), place, report.Count(len(c.jobs), noun))

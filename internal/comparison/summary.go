@@ -19,6 +19,8 @@ type summary struct {
 	counts map[state]int
 	same   int
 	causes []*cause // the causes with the most TrainJobs first
+
+	reasons map[engine.Layer]Reason
 }
 
 // cause is a runtime, a manager or a section of the TrainJobs that sets changed values.
@@ -27,6 +29,7 @@ type cause struct {
 	files []string // its files, sorted
 	jobs  []fieldpath.Object
 	rows  []*summaryRow
+	Reason
 }
 
 // summaryRow is a change with its TrainJobs.
@@ -37,10 +40,15 @@ type summaryRow struct {
 
 // summary summarizes all changes.
 func (c *Comparison) summary() summary {
-	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same}
+	s := summary{noun: c.noun, counts: map[state]int{}, same: c.same, reasons: c.new.Reasons}
 	known := map[string]*cause{}
 	for _, j := range c.Jobs {
-		s.counts[j.state]++
+		if !j.migrated {
+			s.counts[j.state]++
+		}
+		for _, f := range j.refused {
+			s.add(known, j, j.refusedBy, strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
+		}
 		if j.state != stateChanged {
 			continue
 		}
@@ -92,7 +100,7 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []engine.Claim
 		}
 		by := known[name]
 		if by == nil {
-			by = &cause{name: name}
+			by = &cause{name: name, Reason: s.reasons[claim.Layer]}
 			known[name] = by
 			s.causes = append(s.causes, by)
 		}
@@ -118,8 +126,11 @@ func appendNew(ids []fieldpath.Object, id fieldpath.Object) []fieldpath.Object {
 	return append(ids, id)
 }
 
-// place returns the file of a cause, or the number of its files.
+// place returns the reason of a cause, or its file, or the number of its files.
 func (c *cause) place() string {
+	if c.Text != "" {
+		return ": " + c.Text
+	}
 	switch len(c.files) {
 	case 0:
 		return ""
@@ -134,7 +145,7 @@ func (c *cause) place() string {
 func (s summary) headline() string {
 	total := s.same
 	var parts []string
-	for _, state := range []state{stateChanged, stateCreated, stateRemoved} {
+	for _, state := range states {
 		if n := s.counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 			total += n

@@ -11,26 +11,28 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// WriteText writes the comparison for people: a summary if several TrainJobs differ, and a unified diff of each group. It
-// writes nothing without differences. It returns the errors of w and of the encoding.
+// WriteText writes the comparison for people: a summary if several TrainJobs differ or causes need reasons, and a unified diff
+// of each group. Otherwise it writes nothing without differences. It returns the errors of w and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
-	if len(c.Jobs) > 1 {
+	summarized := len(c.Jobs) > 1 || c.new.Reasons != nil
+	if summarized {
 		c.summary().text(out, paint)
 	}
+	for _, note := range c.new.Notes {
+		fmt.Fprintln(out, report.Line("note: "+note))
+	}
 	for i, g := range c.groups() {
-		if i > 0 || len(c.Jobs) > 1 {
+		if i > 0 || summarized {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintln(out, paint.Paint(host.Bold, report.Line(g.title())))
-		for _, b := range g.blocks {
-			lines, err := c.block(g, b)
-			if err != nil {
-				return err
-			}
-			for _, l := range lines {
-				fmt.Fprintln(out, l.painted(paint))
-			}
+		lines, err := c.lines(g)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			fmt.Fprintln(out, l.painted(paint))
 		}
 	}
 	return out.Flush()
@@ -40,13 +42,46 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 func (g *group) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s is %s", first.ID, first.state)
+		return fmt.Sprintf("%s%s is %s", first.ID, first.when(), first.state)
 	}
 	ids := make([]fieldpath.Object, len(g.jobs))
 	for i, j := range g.jobs {
 		ids[i] = j.ID
 	}
-	return fmt.Sprintf("%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.state, firstNames(ids, 10))
+	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(ids, 10))
+}
+
+// when tells a TrainJob after its migration from the one before.
+func (j *JobDiff) when() string {
+	if j.migrated {
+		return ", migrated,"
+	}
+	return ""
+}
+
+// lines returns the lines of a group: what happens to existing TrainJobs, the errors of a refusal, and the unified diffs of its
+// blocks.
+func (c *Comparison) lines(g *group) ([]hunkLine, error) {
+	var lines []hunkLine
+	first := g.jobs[0]
+	for _, text := range first.existing {
+		lines = append(lines, hunkLine{mark: '#', text: " " + text})
+	}
+	for i, f := range first.refused {
+		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s %s %s: %s", f.Position, f.Code, f.Path, f.Message)}
+		if i == 0 && len(first.refusedBy) > 0 {
+			l.note = claimText(first.refusedBy[0])
+		}
+		lines = append(lines, l)
+	}
+	for _, b := range g.blocks {
+		block, err := c.block(g, b)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, block...)
+	}
+	return lines, nil
 }
 
 // block returns the unified diff of a block, shown for its first object.

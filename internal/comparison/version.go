@@ -3,6 +3,7 @@ package comparison
 import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -11,6 +12,16 @@ type Version struct {
 	Name      string // its name in the report
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
+	// Reasons explain layers that are no layers of a merge but causes, see Object.Causes. The new version has them.
+	Reasons map[engine.Layer]Reason
+	// Notes follow the summary. The new version has them.
+	Notes []string
+}
+
+// Reason explains a cause.
+type Reason struct {
+	Text string // a sentence without a full stop
+	Link string // may be empty
 }
 
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
@@ -18,6 +29,13 @@ type Job struct {
 	ID      fieldpath.Object
 	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
+	// Migrated tells a TrainJob after its migration from the one of the same name.
+	Migrated bool
+	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy are their causes.
+	Refused   finding.List
+	RefusedBy []engine.Claim
+	// Existing says what happens to the TrainJob if it exists already.
+	Existing []string
 }
 
 // Object is one rendered object.
@@ -27,6 +45,8 @@ type Object struct {
 	// Owners returns the owners of its fields. It is a function because most objects do not differ.
 	Owners func() (*diff.Owners, error)
 	Locate func(engine.Claim) fieldpath.Position
+	// Causes are the causes of changed fields in place of their owners; nil without any.
+	Causes *diff.Owners
 }
 
 // Key identifies an object of a TrainJob. Pods of a Job may share the prefix of their names, and have different numbers then.

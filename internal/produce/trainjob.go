@@ -46,7 +46,9 @@ func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts ren
 		return findings, Made{}
 	}
 	input.Runtime, input.Layers, input.Earlier = spec, j.Layers(), in.Earlier(j)
-	opts.Release = j.Release()
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
 	out.Findings = append(in.RuntimeFindings(j), out.Findings...)

@@ -152,7 +152,7 @@ func (f *Feed) Objects(jobSets bool) iter.Seq[Fed] {
 				switch o := document.Object.(type) {
 				case *trainer.TrainJob:
 					if f.admit(o, document, place{i, n}) {
-						yield(Fed{Job: Job{o, document}, File: i})
+						yield(Fed{Job: Job{TrainJob: o, Document: document}, File: i})
 					}
 				case *jobset.JobSet:
 					if jobSets {

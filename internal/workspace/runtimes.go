@@ -3,11 +3,13 @@
 package workspace
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -40,6 +42,33 @@ func (s *RuntimeSource) Position(path fieldpath.Path) fieldpath.Position {
 		path = fieldpath.Fields("data", "runtime")
 	}
 	return s.Document.Position(path)
+}
+
+// Fields returns the fields of the runtime. The Trainer treats a snapshot as the runtime that its TrainJob names, so a snapshot
+// gets that kind and name.
+func (s *RuntimeSource) Fields(named fieldpath.Object) (map[string]any, error) {
+	if s.Snapshot == nil {
+		return s.Document.Fields()
+	}
+	text, err := json.Marshal(s.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &fields); err != nil {
+		return nil, err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		fields["metadata"] = meta
+	}
+	fields["kind"], meta["name"] = named.Kind, named.Name
+	delete(meta, "namespace")
+	if named.Namespace != "" {
+		meta["namespace"] = named.Namespace
+	}
+	return fields, nil
 }
 
 // released is an object of a release, which has a version; none is empty.
@@ -118,7 +147,7 @@ func (in *Input) versions(first string) []string {
 // Earlier returns the fields of earlier releases in a TrainJob and in its runtime.
 func (in *Input) Earlier(j Job) legacy.Earlier {
 	var earlier legacy.Earlier
-	if j.Document != nil {
+	if j.Document != nil && !j.Migrated {
 		earlier = j.Document.Earlier
 	}
 	if source := in.SourceOf(j); source != nil {

@@ -70,6 +70,9 @@ type Input struct {
 type Job struct {
 	*trainer.TrainJob
 	Document *manifest.Document
+	// Migrated tells that the TrainJob is not that of the document, but the one that a migration made of it: it has no fields
+	// of earlier releases.
+	Migrated bool
 }
 
 // Release returns the release that decoded the TrainJob, or nil if the input names none.
@@ -78,7 +81,7 @@ func (j Job) Release() *release.Release { return j.Document.API().Release() }
 // Layers returns the TrainJob's overrides in the fields of Trainer 2.0 or 2.1, as the API server stores them. It returns nil
 // for a TrainJob without any.
 func (j Job) Layers() render.Layers {
-	if j.Document.Overrides == nil {
+	if j.Migrated || j.Document.Overrides == nil {
 		return nil
 	}
 	layers := j.Document.Overrides.DeepCopy()
@@ -155,7 +158,7 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 	}
 	if in.AddName(d) {
 		render.DefaultTrainJob(o)
-		in.Jobs = append(in.Jobs, Job{o, d})
+		in.Jobs = append(in.Jobs, Job{TrainJob: o, Document: d})
 	}
 }
 

@@ -95,7 +95,6 @@ func newChecker(in Input) *checker {
 	c := &checker{in: in}
 	if in.Runtime != nil {
 		c.refused.all = in.Runtime.findings
-		c.in.Earlier.TorchNumProcPerNode = in.Runtime.processes
 	}
 	return c
 }
@@ -191,12 +190,11 @@ func (c *checker) follow(ctx context.Context) {
 		c.about(finding.CodeRuntimeRefused, finding.Error, fieldpath.Fields("spec", "runtimeRef"),
 			fmt.Sprintf("the cluster rejects %s, and so every TrainJob that names it", c.in.Runtime.id), "fix the runtime, or reference another one")
 	}
-	spec := &c.in.Runtime.spec
-	if merged, err := c.merge(&spec.Template); err == nil {
+	if merged, err := c.merge(&c.in.Runtime.spec.Template); err == nil {
 		c.merged = merged
 		c.webhook()
 	}
-	c.output, _ = render.JobSet(c.renderInput(spec), c.options(false))
+	c.output, _ = render.JobSet(c.renderInput(c.in.Runtime), c.options(false))
 	emptyGang := c.podGroups()
 	for _, f := range c.output.Findings {
 		if emptyGang && f.Code == finding.CodeNeverCreated {
@@ -208,7 +206,7 @@ func (c *checker) follow(ctx context.Context) {
 		if f.Severity < finding.Error && (f.Object == c.in.Runtime.id && c.refused.has(f.Object, f.Path) || f.Object == c.job.id && c.has(f.Object, f.Path)) {
 			continue // a consequence of a rejected value
 		}
-		if f.Severity == finding.Error && leftAlone(c.output, f.Code) {
+		if f.Severity == finding.Error && c.leftAlone(c.output, f.Code) {
 			f.Severity = finding.Warning
 		}
 		c.add(f)
@@ -234,16 +232,20 @@ var (
 
 // leftAlone reports whether the error never occurs in this cluster, since another controller manages the TrainJob or
 // its JobSet.
-func leftAlone(out *render.Output, code finding.Code) bool {
-	if slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
+func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
+	if c.job.release.ManagedBy && slices.ContainsFunc(out.Findings, func(f finding.Finding) bool { return f.Code == finding.CodeManagedByOther }) {
 		return slices.Contains(ofJobs, code) || slices.Contains(ofTrainer, code)
 	}
 	return slices.Contains(ofJobs, code) && out.JobSet != nil && leftToOthers(out.JobSet)
 }
 
 // renderInput returns the TrainJob over a runtime.
-func (c *checker) renderInput(spec *trainer.TrainingRuntimeSpec) render.Input {
-	return render.Input{TrainJob: c.typed, Runtime: spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+func (c *checker) renderInput(r *Runtime) render.Input {
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+	if r.processes != nil {
+		in.Earlier.TorchNumProcPerNode = r.processes
+	}
+	return in
 }
 
 func (c *checker) options(owners bool) render.Options {

@@ -13,6 +13,7 @@
 //
 //	definition.go       the custom resource definitions, embedded
 //	object.go           the API server: unknown fields, defaults, schema, unique keys, rules
+//	earlier.go          the fields that only earlier releases have
 //	runtime.go          the Trainer's webhook for runtimes
 //	trainjob.go         the Trainer's webhook for TrainJobs: the runtime's jobs; stamp.go has the time stamp
 //	policies.go         the same webhook: torch, torchtune, mpi, xgboost, flux, volcano
@@ -36,8 +37,8 @@
 // # Limits
 //
 // A file does not show the rest of the cluster. Check knows nothing of other objects of the same name, quotas, other
-// webhooks and existing Secrets. It assumes that alpha feature gates are off. The versions are Kubernetes 1.36,
-// JobSet 0.12.0 and Trainer 2.3.0.
+// webhooks and existing Secrets. It assumes that alpha feature gates are off. Kubernetes is 1.36 in every release.
+// Without a release, the Trainer is 2.3.0 and JobSet 0.12.0.
 //
 // This package links the API server's own validation, which is large. Only a program should import it. It does not
 // support js/wasm.

@@ -105,6 +105,9 @@ func (c *checker) late(f finding.Finding, path fieldpath.Path) {
 
 // managedElsewhere reports whether this cluster's Trainer leaves the TrainJob to another controller.
 func (c *checker) managedElsewhere() bool {
+	if !c.job.release.ManagedBy {
+		return false
+	}
 	by := finding.Finding{Code: finding.CodeManagedByOther, Object: c.job.id, Path: fieldpath.Fields("spec", "managedBy")}
 	return c.findings.reported(by) && c.errorAt(spotOf(by), func(e *finding.Finding) bool { return e.Code == by.Code }) < 0
 }
@@ -244,8 +247,11 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 	o.validate(ctx, nil, found)
 	nameless := found.errorWithin(o.id, fieldpath.Fields("metadata", "name"))
 	o.checkJobSet(js, func(code finding.Code, path fieldpath.Path, message, help string) {
-		if code == finding.CodeJobSetName && nameless {
+		switch {
+		case code == finding.CodeJobSetName && nameless:
 			return // the names of Jobs contain the JobSet's name
+		case code == finding.CodeJobSetGate && found.has(o.id, path, finding.CodeBadValue):
+			return // the release has no such feature gate
 		}
 		found.add(finding.Finding{Code: code, Severity: finding.Error, Object: o.id, Path: path, Message: message, Remedy: finding.Remedy{Text: help}})
 	})
@@ -255,7 +261,7 @@ func admitJobSet(ctx context.Context, r *release.Release, fields map[string]any,
 // mutate returns the JobSet after its mutating webhook. The webhook sends the API server a patch only if it changes
 // the JobSet.
 func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
-	full := mutated(js)
+	full := o.mutated(js)
 	if equality.Semantic.DeepEqual(full.Spec, js.Spec) {
 		return full, nil
 	}
@@ -264,8 +270,8 @@ func (o *object) mutate(js *jobset.JobSet) (*jobset.JobSet, error) {
 
 // mutated returns the JobSet after its mutating webhook. The Go type cannot distinguish an explicit 0 or "" from a
 // missing field. After the definition's defaults, an empty field must be explicit.
-func mutated(js *jobset.JobSet) *jobset.JobSet {
-	full := render.DefaultJobSet(js)
+func (d *definition) mutated(js *jobset.JobSet) *jobset.JobSet {
+	full := render.DefaultJobSetOf(&d.release, js)
 	for i := range js.Spec.ReplicatedJobs {
 		full.Spec.ReplicatedJobs[i].Replicas = js.Spec.ReplicatedJobs[i].Replicas
 		full.Spec.ReplicatedJobs[i].GroupName = js.Spec.ReplicatedJobs[i].GroupName

@@ -58,7 +58,7 @@ func (c *checker) indexOwners() {
 		return
 	}
 	owners := c.merged.Owners
-	if out, _ := render.JobSet(c.renderInput(&c.in.Runtime.spec), c.options(true)); out.Owners != nil {
+	if out, _ := render.JobSet(c.renderInput(c.in.Runtime), c.options(true)); out.Owners != nil {
 		owners = out.Owners
 	}
 	counts := map[string]int{}

@@ -33,7 +33,6 @@ func (c *checker) webhook() {
 			c.initializer("model", policy.ModelInitializer)
 		}
 	}
-	c.patchedOnce()
 	c.policies()
 }
 
@@ -42,25 +41,6 @@ func (c *checker) nameOnCreate() {
 	if problems := validation.IsDNS1035Label(c.job.id.Name); c.job.has(release.NameOnCreate) && len(problems) > 0 {
 		c.about(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
-	}
-}
-
-// patchedOnce refuses two overrides of a job, and a job that is a target of one twice (Trainer v2.0.1
-// pkg/runtime/framework/plugins/jobset).
-func (c *checker) patchedOnce() {
-	if !c.job.has(release.PatchedOnce) || c.overrides == nil {
-		return
-	}
-	seen := map[string]bool{}
-	for i := range c.overrides.PodSpecOverrides {
-		for j, target := range c.overrides.PodSpecOverrides[i].TargetJobs {
-			if seen[target.Name] {
-				path := fieldpath.Fields("spec", "podSpecOverrides").Append(fieldpath.Index(i), fieldpath.Field("targetJobs"), fieldpath.Index(j), fieldpath.Field("name"))
-				c.about(finding.CodeDuplicateItem, finding.Error, path,
-					fmt.Sprintf("job %q is already the target of an override", target.Name), "combine the overrides of the job")
-			}
-			seen[target.Name] = true
-		}
 	}
 }
 

@@ -232,13 +232,12 @@ func (c *checker) reapply(ctx context.Context, before *checker) {
 	if !suspended(before) && !suspended(c) {
 		return
 	}
-	spec := &before.in.Runtime.spec
-	now := spec
+	now := before.in.Runtime
 	if c.job.release.RuntimeRead == release.LiveRuntime && c.in.Runtime != nil {
-		now = &c.in.Runtime.spec
+		now = c.in.Runtime
 	}
 	opts := render.Options{Release: c.in.Release, OnConflict: render.Last, ForceManagers: c.in.ForceManagers}
-	was, _ := render.JobSet(before.renderInput(spec), opts)
+	was, _ := render.JobSet(before.renderInput(before.in.Runtime), opts)
 	is, _ := render.JobSet(c.renderInput(now), opts)
 	if was.JobSet == nil || is.JobSet == nil {
 		return

@@ -109,7 +109,7 @@ func (was *past) checkJobSet(ctx context.Context, j *judge, d *manifest.Document
 	if old, _ := was.fieldsOf(j.in.ID(d), d.API()); old != nil {
 		return admission.UpdateJobSet(ctx, r, old, fields, namespace)
 	}
-	return admission.AdmitJobSet(ctx, r, fields, namespace)
+	return admission.AdmitJobSet(ctx, d.API().Release(), fields, namespace)
 }
 
 // check judges a TrainJob as an update if its old state is known, else as a creation. It assumes the patches of other managers

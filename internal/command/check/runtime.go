@@ -54,14 +54,6 @@ func (h *heldRuntimes) of(source *workspace.RuntimeSource) *heldRuntime {
 	return held
 }
 
-// fields returns the fields of the runtime itself.
-func (held *heldRuntime) fields() (map[string]any, error) {
-	if held.Snapshot != nil {
-		return admission.Encode(held.Snapshot)
-	}
-	return held.Document.Fields()
-}
-
 // runtime records a runtime or a snapshot. It judges a runtime itself, unless it was named only for TrainJobs. A snapshot is
 // judged with its TrainJob.
 func (j *judge) runtime(d *manifest.Document, all bool) {
@@ -99,35 +91,18 @@ func (j *judge) runtimeOf(job workspace.Job) (*heldRuntime, *finding.Finding) {
 // the runtime that its TrainJob names.
 func (j *judge) admit(ctx context.Context, held *heldRuntime, named fieldpath.Object) (*admission.Runtime, finding.List) {
 	held.once.Do(func() {
-		fields, err := held.fields()
+		fields, err := held.Fields(named)
 		if err != nil {
 			return // decoding has reported the error
 		}
 		r := held.Document.API().Release()
-		if held.Snapshot != nil {
-			fields = renamed(fields, named)
-		} else if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil {
+		if old := j.past.runtimeFields(j.in.ID(held.Document), held.Document.API()); old != nil && held.Snapshot == nil {
 			held.runtime, held.found = admission.UpdateRuntime(ctx, r, old, fields, j.flags.Namespace)
 			return
 		}
 		held.runtime, held.found = admission.AdmitRuntime(ctx, r, fields, j.flags.Namespace)
 	})
 	return held.runtime, held.found
-}
-
-// renamed sets the kind and the name of a runtime's fields.
-func renamed(fields map[string]any, id fieldpath.Object) map[string]any {
-	meta, ok := fields["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		fields["metadata"] = meta
-	}
-	fields["kind"], meta["name"] = id.Kind, id.Name
-	delete(meta, "namespace")
-	if id.Namespace != "" {
-		meta["namespace"] = id.Namespace
-	}
-	return fields
 }
 
 // judgeRuntime returns the findings on a runtime itself, with their positions.

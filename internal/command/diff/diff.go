@@ -28,14 +28,15 @@ const exitDiffers = 1
 type diffFlags struct {
 	workspace.Flags
 	option.Schema
-	git        string
-	format     string
-	to, as     string
-	onConflict string
-	force      []string
-	color      string
-	exitZero   bool
-	showValues bool
+	git         string
+	format      string
+	to, as      string
+	onConflict  string
+	force       []string
+	color       string
+	exitZero    bool
+	from, until string
+	showValues  bool
 }
 
 // Command returns the command with its flags and its help.
@@ -85,6 +86,8 @@ render.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
+	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
+	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
@@ -116,6 +119,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
+	}
+	if flags.from != "" || flags.until != "" {
+		return runUpgrade(p, flags, opts, args, paint)
 	}
 	old, new, err := readVersions(p, flags, args)
 	if err != nil {

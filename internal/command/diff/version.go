@@ -48,10 +48,7 @@ func (v *version) close() {
 
 // render reads and renders the version. It adds errors to the findings.
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
-	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Stored: opts.As == render.Stored}}
-	if flags.to != "jobset" {
-		v.flags.Spelled, opts.As = true, render.Applied
-	}
+	opts, podOpts := v.asShown(flags, opts)
 	reader := *p
 	reader.Files = v.files
 	source, merges := merging.Applies(&reader, v.flags, flags.Schema)
@@ -70,13 +67,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		if out.JobSet == nil || found.Err() != nil {
 			continue
 		}
-		job := comparison.Job{ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob)}
-		if flags.to == "jobset" {
-			job.Objects = v.jobSetOf(j, out)
-		} else {
-			job.Objects = v.childrenOf(j, out, flags.to, podOpts)
-		}
-		v.Jobs = append(v.Jobs, job)
+		v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts))
 	}
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
@@ -88,6 +79,26 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		}
 	}
 	v.label()
+}
+
+// asShown returns the options for a JobSet and for its children in the form that the flags ask for.
+func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options, render.PodsOptions) {
+	podOpts := render.PodsOptions{JobsOptions: render.JobsOptions{Release: opts.Release, Stored: opts.As == render.Stored}}
+	if flags.to != "jobset" {
+		v.flags.Spelled, opts.As = true, render.Applied
+	}
+	return opts, podOpts
+}
+
+// made returns the objects of a TrainJob that the flags ask for.
+func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
+	job := comparison.Job{ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob)}
+	if flags.to == "jobset" {
+		job.Objects = v.jobSetOf(j, out)
+	} else {
+		job.Objects = v.childrenOf(j, out, flags.to, opts)
+	}
+	return job
 }
 
 // merge merges the patches of an object that is not a TrainJob.

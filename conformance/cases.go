@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"sigs.k8s.io/yaml"
+)
+
+// behaviour is an archive of cases.
+type behaviour struct {
+	name, file, comment string
+	cases               []*testCase
+}
+
+// testCase is a TrainJob with its runtime, and what each release makes of it.
+type testCase struct {
+	name  string
+	input []byte
+	// want holds the result of each release. A release without one is left out.
+	want map[string]result
+}
+
+// result is what becomes of a case.
+type result struct {
+	Refused bool
+	Items   []any
+	// Owners are the fields of the patches' managers, where server-side apply agrees with the merge. A program that says
+	// nothing about them has none.
+	Owners []owned
+}
+
+// In an archive, NAME/input.yaml has the runtime and the TrainJob. NAME/2.0,2.1.json has the List of these releases, and
+// NAME/2.2.refused has no text.
+const (
+	inputFile = "input.yaml"
+	refused   = ".refused"
+	accepted  = ".json"
+	owners    = ".owners"
+)
+
+// read reads all archives of a folder, in the order of their names.
+func read(dir string) ([]*behaviour, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s has no cases; run it from the root of the repository, or name the folder with -cases", dir)
+	}
+	var behaviours []*behaviour
+	for _, file := range files {
+		b, err := readArchive(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		behaviours = append(behaviours, b)
+	}
+	return behaviours, nil
+}
+
+func readArchive(file string) (*behaviour, error) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		return nil, err
+	}
+	b := &behaviour{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, comment: string(archive.Comment)}
+	for _, f := range archive.Files {
+		name, part := path.Split(f.Name)
+		name = strings.TrimSuffix(name, "/")
+		at := slices.IndexFunc(b.cases, func(c *testCase) bool { return c.name == name })
+		if at < 0 {
+			at = len(b.cases)
+			b.cases = append(b.cases, &testCase{name: name, want: map[string]result{}})
+		}
+		c := b.cases[at]
+		ext := path.Ext(part)
+		releases := strings.Split(strings.TrimSuffix(part, ext), ",")
+		var want result
+		switch {
+		case part == inputFile:
+			c.input = f.Data
+			continue
+		case ext == refused:
+			want.Refused = true
+		case ext == accepted:
+			if want.Items, err = items(f.Data); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+		case ext == owners:
+			if err := json.Unmarshal(f.Data, &want.Owners); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			for _, r := range releases { // it follows the objects
+				of := c.want[r]
+				of.Owners = want.Owners
+				c.want[r] = of
+			}
+			continue
+		default:
+			return nil, fmt.Errorf("%s: a case has %s, RELEASES%s, RELEASES%s and RELEASES%s only", f.Name, inputFile, accepted, refused, owners)
+		}
+		for _, r := range releases {
+			c.want[r] = want
+		}
+	}
+	for _, c := range b.cases {
+		if c.input == nil {
+			return nil, fmt.Errorf("%s has no %s", c.name, inputFile)
+		}
+	}
+	return b, nil
+}
+
+// items returns the items of a List.
+func items(text []byte) ([]any, error) {
+	var list struct {
+		Kind  string `json:"kind"`
+		Items []any  `json:"items"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, err
+	}
+	if list.Kind != "List" {
+		return nil, fmt.Errorf("is a %q, not a List", list.Kind)
+	}
+	return list.Items, nil
+}
+
+// objects returns the objects of the input.
+func (c *testCase) objects() ([]any, error) {
+	var all []any
+	for document := range bytes.SplitSeq(append([]byte("\n"), c.input...), []byte("\n---\n")) {
+		var item any
+		if err := yaml.Unmarshal(document, &item); err != nil {
+			return nil, err
+		}
+		if item != nil {
+			all = append(all, item)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the input has no objects")
+	}
+	return all, nil
+}
+
+// write writes the archive. Releases with one result share a file.
+func (b *behaviour) write() error {
+	archive := &txtar.Archive{Comment: []byte(b.comment)}
+	add := func(name string, data []byte) {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
+	}
+	for _, c := range b.cases {
+		add(c.name+"/"+inputFile, c.input)
+		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners} {
+			var files []string
+			of := map[string][]string{}
+			for _, r := range sortedReleases(c.want) {
+				text, ext, err := part(c.want[r])
+				if err != nil {
+					return fmt.Errorf("%s/%s: %w", b.name, c.name, err)
+				}
+				if ext == "" {
+					continue
+				}
+				file := ext + "\n" + text
+				if of[file] == nil {
+					files = append(files, file)
+				}
+				of[file] = append(of[file], r)
+			}
+			for _, file := range files {
+				ext, text, _ := strings.Cut(file, "\n")
+				add(c.name+"/"+strings.Join(of[file], ",")+ext, []byte(text))
+			}
+		}
+	}
+	return os.WriteFile(b.file, txtar.Format(archive), 0o666)
+}
+
+// text returns the List of a result, or no text for a refusal, with the extension of its file.
+func (r result) text() (text, ext string, err error) {
+	if r.Refused {
+		return "", refused, nil
+	}
+	list, err := json.MarshalIndent(listOf(r.Items), "", " ")
+	return string(list) + "\n", accepted, err
+}
+
+// owners returns the owners of a result, with the extension of their file; it is empty without owners.
+func (r result) owners() (text, ext string, err error) {
+	if len(r.Owners) == 0 {
+		return "", "", nil
+	}
+	list, err := json.MarshalIndent(r.Owners, "", " ")
+	return string(list) + "\n", owners, err
+}
+
+func listOf(items []any) map[string]any {
+	return map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
+}
+
+func sortedReleases(want map[string]result) []string {
+	all, _ := named("")
+	return slices.DeleteFunc(all, func(r string) bool {
+		_, has := want[r]
+		return !has
+	})
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/release"
+)
+
+// TestTrainweld wants trainweld's own answer to pass all cases.
+func TestTrainweld(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "answer")
+	if out, err := exec.Command("go", "build", "-o", program, "./trainweld").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out, problems strings.Builder
+	if status := run([]string{"-exec", program, "-cases", "cases", "-children"}, &out, &problems); status != 0 {
+		t.Errorf("status %d\n%s%s", status, &out, &problems)
+	}
+}
+
+// TestCases wants each case to have the result of every release, each behaviour that turns to have a case that shows the turn,
+// and each archive to be as the runner writes it.
+func TestCases(t *testing.T) {
+	behaviours, err := read("cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]*behaviour{}
+	for _, b := range behaviours {
+		known[b.name] = b
+		for _, c := range b.cases {
+			if len(c.want) != len(release.Known()) {
+				t.Errorf("%s/%s has results of %d releases", b.name, c.name, len(c.want))
+			}
+		}
+		before, err := os.ReadFile(b.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.file = filepath.Join(t.TempDir(), "written.txtar")
+		if err := b.write(); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := os.ReadFile(b.file); err != nil || string(after) != string(before) {
+			t.Errorf("%s is not as -record writes it: %v", b.name, err)
+		}
+	}
+	unshown := regexp.MustCompile(`^(` + strings.Join(notShown, "|") + `)$`)
+	for _, s := range release.Switches() {
+		b := known[s.ID]
+		if b == nil {
+			if !unshown.MatchString(s.ID) {
+				t.Errorf("no case shows %s", s.ID)
+			}
+			continue
+		}
+		for _, turn := range s.Turns {
+			if !shows(t, b, turn.In) {
+				t.Errorf("no case of %s shows what turns in %s", s.ID, turn.In)
+			}
+		}
+	}
+}
+
+// notShown are the behaviours that no new TrainJob shows: what the release installs, and what an update does.
+var notShown = []string{"stock", "runtime-read"}
+
+// shows reports whether a case of a behaviour has another result in a release than in the one before.
+func shows(t *testing.T, b *behaviour, in string) bool {
+	t.Helper()
+	all, err := named("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all[1:] {
+		if all[i+1] != in {
+			continue
+		}
+		for _, c := range b.cases {
+			before, _, err := c.want[all[i]].text()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after, _, err := c.want[in].text(); err != nil || before != after {
+				return err == nil
+			}
+		}
+	}
+	return false
+}
+
+// TestRun wants a program that answers wrongly to fail, and mistakes in the flags to have a status of their own.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	const text = `What a case is.
+-- one/input.yaml --
+kind: TrainJob
+metadata: {name: a}
+-- one/2.0.refused --
+-- one/2.1,2.2.json --
+{"kind": "List", "items": [{"kind": "JobSet", "metadata": {"name": "a"}, "spec": {"suspend": true}}]}
+-- one/2.2.owners --
+[{"manager": "m", "fieldsV1": {"f:spec": {}}}]
+`
+	if err := os.WriteFile(filepath.Join(dir, "shown.txtar"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	script := func(body string) string {
+		name := filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(name, []byte("#!/bin/sh\ncat >/dev/null\n"+body+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const jobSet = `{"kind":"List","items":[{"kind":"JobSet","metadata":{"name":"a","uid":"1","creationTimestamp":null%s},"spec":{"suspend":true},"status":{}}]}`
+	plain := strings.Replace(jobSet, "%s", "", 1)
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		status int
+		want   string
+	}{
+		{"right", []string{"-exec", script(`[ "$2" = 2.0 ] && exit 1; echo '` + plain + `'`)}, 0, "3 of 3 pass"},
+		{"refuses all", []string{"-exec", script("exit 1")}, 1, "1 of 3 pass"},
+		{"refuses nothing", []string{"-exec", script(`echo '` + plain + `'`)}, 1, "renders it, and the release refuses it"},
+		{"no objects", []string{"-exec", script(`echo '{"kind":"List"}'`), "-release", "2.1"}, 1, "suspend"},
+		{"other owners", []string{"-exec", script(`echo '` + strings.Replace(jobSet, "%s", `,"managedFields":[{"manager":"m","fieldsV1":{"f:x":{}}}]`, 1) + `'`), "-release", "2.2"}, 1, "f:x"},
+		{"same owners", []string{"-exec", script(`echo '` + strings.Replace(jobSet, "%s", `,"managedFields":[{"manager":"m","fieldsV1":{"f:spec":{}}}]`, 1) + `'`), "-release", "2.2"}, 0, "1 of 1 pass"},
+		{"no List", []string{"-exec", script("echo x")}, 1, "the program's output"},
+		{"crash", []string{"-exec", script("echo broken >&2; exit 3")}, 1, "broken"},
+		{"no program", nil, 2, "name the program"},
+		{"unknown release", []string{"-exec", "x", "-release", "3.0"}, 2, "2.0 (2.0.1)"},
+		{"full version", []string{"-exec", "x", "-release", "2.2.1"}, 2, "minor version"},
+		{"unknown case", []string{"-exec", "x", "-run", "other"}, 1, "0 of 0 pass"},
+		{"bad pattern", []string{"-exec", "x", "-run", "("}, 2, "-run"},
+		{"unknown flag", []string{"-x"}, 2, "not defined"},
+	} {
+		var out, problems strings.Builder
+		status := run(append([]string{"-cases", dir}, tc.args...), &out, &problems)
+		if status != tc.status || !strings.Contains(out.String()+problems.String(), tc.want) {
+			t.Errorf("%s: status %d, want %d and %q:\n%s%s", tc.name, status, tc.status, tc.want, &out, &problems)
+		}
+	}
+	if status := run([]string{"-cases", t.TempDir(), "-exec", "x"}, &strings.Builder{}, &strings.Builder{}); status != 2 {
+		t.Errorf("a folder without cases ends with %d", status)
+	}
+}

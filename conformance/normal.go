@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// normal returns objects in one form: sorted by kind and name, without what only a cluster knows (status, uids, owner
+// references) and without the empty values that Go types write for missing fields. It leaves out the scripts of Flux.
+func normal(items []any) []any {
+	var out []any
+	for _, item := range items {
+		object, _ := clean(item, "").(map[string]any)
+		if object == nil {
+			continue
+		}
+		delete(object, "status")
+		if metadata, ok := object["metadata"].(map[string]any); ok {
+			delete(metadata, "ownerReferences")
+			delete(metadata, "uid")
+		}
+		if object["kind"] == "Secret" {
+			maskSecret(object)
+		}
+		if object["kind"] == "ConfigMap" && strings.Contains(identity(object), "flux") {
+			continue // it holds the Trainer's own scripts
+		}
+		out = append(out, object)
+	}
+	slices.SortFunc(out, func(a, b any) int { return strings.Compare(identity(a), identity(b)) })
+	return out
+}
+
+func identity(item any) string {
+	object, _ := item.(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	return fmt.Sprint(object["kind"], " ", object["apiVersion"], " ", metadata["namespace"], " ", metadata["name"])
+}
+
+// maskSecret hides values that are random, and keeps their names.
+func maskSecret(object map[string]any) {
+	data, _ := object["data"].(map[string]any)
+	for name := range data {
+		data[name] = "random"
+	}
+}
+
+// written are the fields that Go types write although they are empty.
+var written = []string{"resources", "metadata", "status", "strategy"}
+
+// clean drops nulls, and empty objects of these fields.
+func clean(value any, name string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, entry := range v {
+			if entry = clean(entry, key); entry == nil {
+				delete(v, key)
+			} else {
+				v[key] = entry
+			}
+		}
+		if len(v) == 0 && slices.Contains(written, name) {
+			return nil
+		}
+	case []any:
+		for i := range v {
+			v[i] = clean(v[i], "")
+		}
+	}
+	return value
+}
+
+// byIdentity returns objects by their identity, and quantities and numbers as JSON has them.
+func byIdentity(items []any) map[string]any {
+	out := map[string]any{}
+	text, err := json.Marshal(items)
+	if err != nil {
+		return out
+	}
+	var plain []any
+	if json.Unmarshal(text, &plain) != nil {
+		return out
+	}
+	for _, item := range plain {
+		out[identity(item)] = item
+	}
+	return out
+}

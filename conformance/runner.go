@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// runner runs a program on the cases.
+type runner struct {
+	command  []string
+	releases []string
+	matching *regexp.Regexp
+	record   bool
+	children bool // compare the objects of the JobSet controller as well
+
+	mu       sync.Mutex
+	outcomes []outcome
+}
+
+// outcome is the result of a case on a release. Wrong is empty if it passes.
+type outcome struct {
+	behaviour, name, release string
+	wrong                    string
+}
+
+// run runs all cases, as many at once as there are processors.
+func (r *runner) run(behaviours []*behaviour) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for _, b := range behaviours {
+		for _, c := range b.cases {
+			if !r.matching.MatchString(b.name + "/" + c.name) {
+				continue
+			}
+			for _, release := range r.releases {
+				want, known := c.want[release]
+				if !known && !r.record {
+					continue
+				}
+				wait.Go(func() {
+					slots <- struct{}{}
+					defer func() { <-slots }()
+					got, err := r.ask(c, release)
+					r.done(c, outcome{b.name, c.name, release, r.judge(want, got, err)}, got, err)
+				})
+			}
+		}
+	}
+	wait.Wait()
+	slices.SortFunc(r.outcomes, func(a, b outcome) int {
+		return cmp.Or(strings.Compare(a.behaviour, b.behaviour), strings.Compare(a.name, b.name), strings.Compare(a.release, b.release))
+	})
+}
+
+func (r *runner) done(c *testCase, o outcome, got result, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.record && err == nil {
+		c.want[o.release] = got
+	}
+	r.outcomes = append(r.outcomes, o)
+}
+
+// judge returns what is wrong with a result, or "".
+func (r *runner) judge(want, got result, err error) string {
+	switch {
+	case err != nil:
+		return err.Error()
+	case r.record:
+		return ""
+	case want.Refused && !got.Refused:
+		return "renders it, and the release refuses it"
+	case !want.Refused && got.Refused:
+		return "refuses it, and the release renders it"
+	}
+	diff := gocmp.Diff(r.compared(want.Items), r.compared(got.Items))
+	if diff == "" && got.Owners != nil {
+		diff = gocmp.Diff(want.Owners, ofManagers(want.Owners, got.Owners))
+	}
+	return diff
+}
+
+// compared returns the objects that count, by their identity.
+func (r *runner) compared(items []any) map[string]any {
+	return byIdentity(slices.DeleteFunc(slices.Clone(items), func(item any) bool {
+		object, _ := item.(map[string]any)
+		kind, _ := object["kind"].(string)
+		return !r.children && slices.Contains([]string{"Job", "Service", "PersistentVolumeClaim"}, kind)
+	}))
+}
+
+// ofManagers returns the entries of the wanted managers, in their order.
+func ofManagers(want, got []owned) []owned {
+	var out []owned
+	for _, w := range want {
+		for _, g := range got {
+			if g.Manager == w.Manager {
+				out = append(out, g)
+			}
+		}
+	}
+	return out
+}
+
+// ask runs the program on a case.
+func (r *runner) ask(c *testCase, release string) (result, error) {
+	objects, err := c.objects()
+	if err != nil {
+		return result{}, err
+	}
+	input, err := json.Marshal(listOf(objects))
+	if err != nil {
+		return result{}, err
+	}
+	cmd := exec.Command(r.command[0], append(slices.Clone(r.command[1:]), "--release", release)...)
+	var out, problems bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &problems
+	err = cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended) && ended.ExitCode() == 1:
+		return result{Refused: true}, nil
+	case err != nil:
+		return result{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(problems.String()))
+	}
+	all, err := items(out.Bytes())
+	if err != nil {
+		return result{}, fmt.Errorf("the program's output: %w", err)
+	}
+	got := result{Owners: takeOwners(all)}
+	got.Items = normal(all)
+	if r.record {
+		got.Owners, err = ownersOf(objects, release)
+	}
+	return got, err
+}
+
+// report writes the counts of each behaviour, and every failure. It returns whether all cases pass.
+func (r *runner) report(w io.Writer, behaviours []*behaviour) bool {
+	passed := 0
+	for _, b := range behaviours {
+		of := slices.DeleteFunc(slices.Clone(r.outcomes), func(o outcome) bool { return o.behaviour != b.name })
+		good := 0
+		for _, o := range of {
+			if o.wrong == "" {
+				good++
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		passed += good
+		fmt.Fprintf(w, "%-24s %3d of %3d\n", b.name, good, len(of))
+		for _, o := range of {
+			if o.wrong != "" {
+				fmt.Fprintf(w, "  %s on %s: %s\n", o.name, o.release, strings.ReplaceAll(strings.TrimSpace(o.wrong), "\n", "\n    "))
+			}
+		}
+	}
+	fmt.Fprintf(w, "%d of %d pass\n", passed, len(r.outcomes))
+	return passed == len(r.outcomes) && passed > 0
+}

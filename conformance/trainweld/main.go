@@ -1,0 +1,144 @@
+// Command trainweld is trainweld's answer to the conformance suite: it renders a TrainJob as a release of the Trainer does.
+//
+//	go build -o bin/answer ./conformance/trainweld
+//	go run ./conformance -exec bin/answer
+//
+// It shows how a program links the library: decode by the API of a release, admit the runtime and the TrainJob, render.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+)
+
+func main() {
+	name := flag.String("release", "", "the release of the Trainer")
+	flag.Parse()
+	refused, err := answer(*name, os.Stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "trainweld:", err)
+		os.Exit(2)
+	}
+	if refused != nil {
+		fmt.Fprintln(os.Stderr, refused)
+		os.Exit(1)
+	}
+}
+
+// answer writes the objects of a TrainJob, or returns the errors with which the release refuses it.
+func answer(name string, in io.Reader, out io.Writer) (refused finding.List, err error) {
+	r, err := release.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	documents, found, _ := manifest.NewAPI(r, nil).Decode("stdin", data, nil)
+	if errs := refusals(found); errs != nil {
+		return errs, nil
+	}
+	job, input, found, err := admit(context.Background(), r, documents)
+	if errs := refusals(found); err != nil || errs != nil {
+		return errs, err
+	}
+	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Owners: true, Secrets: rand.Reader})
+	if rendered.JobSet == nil {
+		return rendered.Findings, nil
+	}
+	items, err := objects(r, job, input, rendered)
+	if err != nil {
+		return nil, err
+	}
+	return nil, json.NewEncoder(out).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+// admit sends the runtime and the TrainJob through the API server and the webhooks.
+func admit(ctx context.Context, r *release.Release, documents []*manifest.Document) (*trainer.TrainJob, render.Input, finding.List, error) {
+	in := admission.Input{Release: r, OnConflict: render.Last}
+	var input render.Input
+	var all finding.List
+	for _, d := range documents {
+		fields, err := d.Fields()
+		if err != nil {
+			return nil, input, nil, err
+		}
+		switch o := d.Object.(type) {
+		case *trainer.TrainJob:
+			render.DefaultTrainJob(o)
+			in.TrainJob, input.TrainJob = fields, o
+			in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
+			if d.Overrides != nil {
+				layers := d.Overrides.DeepCopy()
+				render.DefaultPatches(layers.Patches())
+				in.Layers = layers
+			}
+		case *trainer.ClusterTrainingRuntime:
+			render.DefaultRuntime(&o.Spec, d.Sets)
+			input.Runtime, in.Earlier.TorchNumProcPerNode = &o.Spec, d.Earlier.TorchNumProcPerNode
+			runtime, found := admission.AdmitRuntime(ctx, r, fields, "")
+			in.Runtime, all = runtime, append(all, found...)
+		}
+	}
+	if input.TrainJob == nil || input.Runtime == nil {
+		return nil, input, nil, fmt.Errorf("the input holds no TrainJob or no ClusterTrainingRuntime")
+	}
+	input.Layers, input.Earlier = in.Layers, in.Earlier
+	return input.TrainJob, input, append(all, admission.Check(ctx, in)...), nil
+}
+
+// refusals returns the errors that the cluster has as well: not those of a later stage, and not the ones that are stricter here.
+func refusals(found finding.List) finding.List {
+	var errs finding.List
+	for _, f := range found {
+		if f.Severity >= finding.Error && !f.Stricter() {
+			errs = append(errs, f)
+		}
+	}
+	return errs
+}
+
+// objects returns the rendered objects. The JobSet carries the owners of its patches.
+func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rendered *render.Output) ([]any, error) {
+	js, err := admission.Encode(rendered.JobSet)
+	if err != nil {
+		return nil, err
+	}
+	if patches := job.Spec.RuntimePatches; input.Layers == nil && len(patches) > 0 {
+		merged, err := merge.Apply(&input.Runtime.Template, patches, merge.Options{Owners: true})
+		if err != nil {
+			return nil, err
+		}
+		js["metadata"].(map[string]any)["managedFields"] = merge.ManagedFields(merged.Owners)
+	}
+	items := []any{js}
+	for _, companion := range rendered.Companions {
+		items = append(items, companion)
+	}
+	children, _ := render.Jobs(rendered.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
+	for _, child := range children.Jobs {
+		items = append(items, child.Job)
+	}
+	if children.Service != nil {
+		items = append(items, children.Service)
+	}
+	for _, claim := range children.Claims {
+		items = append(items, claim)
+	}
+	return items, nil
+}
