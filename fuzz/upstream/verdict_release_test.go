@@ -34,11 +34,6 @@ func refusalsOf(r *release.Release) []refusal {
 	return all
 }
 
-// isStricter reports whether the release's admission accepts what an error is about.
-func isStricter(r *release.Release, f finding.Finding) bool {
-	return f.Stricter() && !(f.Code == finding.CodeUnknownJob && r.Rules.Has(release.PatchedJobsExist))
-}
-
 // earlierBreaks are changes that aim at what only earlier releases have. The objects have been translated before.
 var earlierBreaks = []func(m mutator, job, runtime upstream.Object) bool{
 	func(m mutator, job, runtime upstream.Object) bool {

@@ -185,7 +185,7 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 	for _, f := range found {
 		switch {
 		case f.Severity != finding.Error:
-		case isStricter(v.server.Release, f):
+		case admission.Stricter(v.server.Release, f):
 			stricter = append(stricter, f)
 		default:
 			errs = append(errs, f)

@@ -183,7 +183,7 @@ func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrat
 		t.Refused = s.verdict(ctx, j, migrated)
 	}
 	if t.Refused == nil && t.made.JobSet == nil {
-		t.Refused = refusals(t.findings)
+		t.Refused = refusals(&s.release, t.findings)
 	}
 	if t.Refused != nil {
 		t.Objects = nil
@@ -500,7 +500,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 		fields, err = admission.Encode(migrated)
 	}
 	if err != nil {
-		return refusals(found) // decoding has reported it
+		return refusals(&s.release, found) // decoding has reported it
 	}
 	in.TrainJob = fields
 	if _, missing := s.in.RuntimeOf(j); missing != nil {
@@ -509,7 +509,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 	in.Runtime = s.admit(ctx, j)
 	found = append(found, admission.Check(ctx, in)...)
 	s.in.Locate(j, found)
-	return refusals(found)
+	return refusals(&s.release, found)
 }
 
 // admit admits the runtime of a TrainJob, each once. It returns nil without one.
@@ -529,10 +529,10 @@ func (s *step) admit(ctx context.Context, j workspace.Job) *admission.Runtime {
 }
 
 // refusals returns the errors that a cluster has, too.
-func refusals(found finding.List) finding.List {
+func refusals(r *release.Release, found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {
-		if f.Severity >= finding.Error && !f.Stricter() {
+		if f.Severity >= finding.Error && !admission.Stricter(r, f) {
 			errs = append(errs, f)
 		}
 	}
