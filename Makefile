@@ -14,7 +14,7 @@ VERDICTS ?= 300
 JOBSETS ?= 100
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: build release test test-releases test-hosts differential lint apidiff bench fuzz demo generate
+.PHONY: build release test test-releases oracles test-hosts differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -46,6 +46,16 @@ test-releases:
 		(cd fuzz/upstream && TRAINWELD_PAIRS=$(PAIRS) TRAINWELD_VERDICTS=$(VERDICTS) go test -vet=off -count=1 -timeout 3h \
 			-run '$(RELEASED)' . -release $$release -jobsets $(JOBSETS)) || exit 1; \
 	done
+	$(MAKE) oracles
+	go run ./conformance -children -exec bin/conform
+
+# The programs that answer the conformance suite with each release's own code.
+oracles:
+	rm -rf bin/oracles
+	for release in $(filter fuzz/releases/%,$(ORACLES)); do \
+		go build -C $$release -o ../../../bin/oracles/$$(basename $$release) . || exit 1; \
+	done
+	go build -C fuzz/upstream -o ../../bin/conform ./conform
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
 # and a release for this machine.

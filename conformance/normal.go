@@ -48,7 +48,7 @@ func maskSecret(object map[string]any) {
 }
 
 // written are the fields that Go types write although they are empty.
-var written = []string{"resources", "metadata", "status", "strategy"}
+var written = []string{"resources", "metadata", "status", "strategy", "minResources"}
 
 // clean drops nulls, empty objects of these fields, and the label with the uid of a JobSet.
 func clean(value any, name string) any {

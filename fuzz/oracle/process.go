@@ -22,15 +22,18 @@ type Process struct {
 	out     *bufio.Reader
 }
 
-// Start builds the program in the directory of a nested module into the folder bin, and starts it.
+// Start builds the program in the directory of a nested module into the folder bin, and starts it. A program that is there
+// already is not built again.
 func Start(dir, bin string) (*Process, error) {
-	// The build downloads the modules that the program links.
 	program, err := filepath.Abs(filepath.Join(bin, filepath.Base(dir)))
 	if err != nil {
 		return nil, err
 	}
-	if _, err := run(dir, "build", "-o", program, "."); err != nil {
-		return nil, err
+	if _, err := os.Stat(program); err != nil {
+		// The build downloads the modules that the program links.
+		if _, err := run(dir, "build", "-o", program, "."); err != nil {
+			return nil, err
+		}
 	}
 	listed, err := run(dir, "list", "-m", "-f", "{{.Path}}={{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
 	if err != nil {

@@ -1,10 +1,9 @@
 // Command conform answers the conformance suite with the code of each release of the Trainer:
 //
-//	go build -C fuzz/upstream -o ../../bin/conform ./conform
+//	make oracles
 //	go run ./conformance -children -exec bin/conform
 //
-// It runs in the root of the repository. The first case of a release builds the release's program. With -record the runner
-// writes the answers into the cases.
+// It runs in the root of the repository, with the programs of the earlier releases in bin/oracles. With -record the runner writes the answers into the cases.
 package main
 
 import (
@@ -70,11 +69,7 @@ func answer(name string, in io.Reader) (items []upstream.Object, refused []strin
 // start starts the code of a release.
 func start(name string) (*upstream.Upstream, error) {
 	if name != release.Latest().Name {
-		bin := filepath.Join(os.TempDir(), "trainweld-oracles")
-		if err := os.MkdirAll(bin, 0o777); err != nil {
-			return nil, err
-		}
-		return upstream.Start(name, "fuzz/releases", bin)
+		return upstream.Start(name, "fuzz/releases", filepath.Join("bin", "oracles"))
 	}
 	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2", "sigs.k8s.io/jobset")
 	list.Dir, list.Stderr = "fuzz/upstream", os.Stderr
