@@ -1,0 +1,108 @@
+package diff
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+)
+
+// This file says what becomes of TrainJobs that exist, and of those that migrate converts.
+
+// migration is what becomes of a TrainJob that migrate converts.
+type migration struct {
+	text    string // a sentence on it, if it does not differ
+	job     *trainer.TrainJob
+	after   taken
+	differs bool
+}
+
+// migrate converts a TrainJob with fields that the new release lacks, and renders it again. The zero value stands for nothing to
+// convert.
+func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object) migration {
+	old, new := u.old(), u.new()
+	j, found := old.jobs[id]
+	if !found || j.Document.Overrides == nil || before.Refused != nil || new.release.Overrides != release.RuntimePatches {
+		return migration{}
+	}
+	runtime, _ := old.in.RuntimeOf(j)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, migrationManager)
+	if result.TrainJob == nil {
+		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
+	}
+	m := migration{job: result.TrainJob, after: u.take(ctx, new, id, result.TrainJob)}
+	switch {
+	case m.after.Refused != nil:
+		m.text = "after trainweld migrate it is refused as well: " + firstMessage(m.after.Refused)
+	case same(before.Objects, m.after.Objects):
+		m.text = "after trainweld migrate it renders as before"
+	default:
+		m.differs = true
+	}
+	return m
+}
+
+func firstMessage(errs finding.List) string {
+	for _, f := range errs {
+		if f.Severity >= finding.Error {
+			return fmt.Sprintf("%s %s: %s", f.Code, f.Path, f.Message)
+		}
+	}
+	return "no reason is known"
+}
+
+// migrationManager is the manager of the patch that a migration makes.
+const migrationManager = "trainer.kubeflow.org/kubeflow-sdk"
+
+// existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
+func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
+	if before.made.JobSet == nil || after.made.JobSet == nil || before.Migrated {
+		return nil
+	}
+	old, err := admission.Encode(before.made.JobSet)
+	if err != nil {
+		return nil
+	}
+	new, err := admission.Encode(after.made.JobSet)
+	if err != nil {
+		return nil
+	}
+	var fields []string
+	for _, f := range admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace) {
+		if path := f.Path.String(); f.Severity >= finding.Error && !slices.Contains(fields, path) {
+			fields = append(fields, path)
+		}
+	}
+	if fields == nil {
+		return nil
+	}
+	const most = 3
+	lines := []string{"if it exists and is suspended, it never resumes: its JobSet does not let these fields change"}
+	for i, path := range fields {
+		if i == most {
+			return append(lines, fmt.Sprintf("  and %s", report.Count(len(fields)-most, "more field")))
+		}
+		lines = append(lines, "  "+path)
+	}
+	return lines
+}
+
+// notes says what happens to all TrainJobs that exist.
+func (u *upgrade) notes() []string {
+	notes := []string{"a TrainJob that runs keeps its JobSet: what differs reaches new TrainJobs, and suspended ones when they resume"}
+	if u.old().release.Index() > u.new().release.Index() {
+		notes = append(notes, fmt.Sprintf("%s is earlier than %s: what the causes say goes away", u.new().Name, u.old().Name))
+	}
+	if u.old().release.RuntimeRead == release.LiveRuntime && u.new().release.RuntimeRead == release.RuntimeSnapshot {
+		notes = append(notes, fmt.Sprintf("%s takes a snapshot of its runtime for each existing TrainJob, as the upgrade has left the runtime", u.new().Name))
+	}
+	return notes
+}
