@@ -84,7 +84,7 @@ func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 	m := mutator{r}
 	c := &verdictCase{}
 	if r.IntN(4) == 0 {
-		d := fuzz.Document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
+		d := g.document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
 		c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes
 		return c.clone(g.t)
 	}
@@ -153,9 +153,16 @@ const mostTries = 4
 
 // rendered is a generated pair.
 func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
-	d := fuzz.Document(seed, fuzz.DocumentOptions{})
+	d := g.document(seed, fuzz.DocumentOptions{})
 	delete(d.TrainJob, "status") // the server holds no JobSet that a status could tell of
 	return asJSON(g.t, d.TrainJob), asJSON(g.t, d.Runtime)
+}
+
+func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Documents {
+	if g.server.latest() {
+		return fuzz.Document(seed, options)
+	}
+	return fuzz.Released(seed, g.server.Release, options)
 }
 
 // recordedPairs are those that a real control plane was given, and took.
@@ -223,7 +230,7 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 const verdictRegressions = "../../testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.
-func (c *verdictCase) keep(t *testing.T, seed uint64) string {
+func (c *verdictCase) keep(t *testing.T, seed uint64, latest bool) string {
 	t.Helper()
 	var archive txtar.Archive
 	for name, part := range c.parts() {
@@ -235,6 +242,9 @@ func (c *verdictCase) keep(t *testing.T, seed uint64) string {
 	}
 	slices.SortFunc(archive.Files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
 	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)), txtar.Format(&archive)
+	if !latest {
+		return fmt.Sprintf("\n%s", text)
+	}
 	if err := os.WriteFile(file, text, 0o666); err != nil {
 		return "it could not be kept: " + err.Error()
 	}

@@ -34,11 +34,6 @@ func refusalsOf(r *release.Release) []refusal {
 	return all
 }
 
-// isStricter reports whether the release's admission accepts what an error is about.
-func isStricter(r *release.Release, f finding.Finding) bool {
-	return f.Stricter() && !(f.Code == finding.CodeUnknownJob && r.Rules.Has(release.PatchedJobsExist))
-}
-
 // earlierBreaks are changes that aim at what only earlier releases have. The objects have been translated before.
 var earlierBreaks = []func(m mutator, job, runtime upstream.Object) bool{
 	func(m mutator, job, runtime upstream.Object) bool {
@@ -122,11 +117,11 @@ func overridden(job upstream.Object, as release.Overrides) {
 	}
 	delete(spec, "runtimePatches")
 	patches, isList := value.([]any)
-	if !isList {
+	overrides, haveList := spec[string(as)].([]any)
+	if !isList || !haveList && spec[string(as)] != nil {
 		spec[string(as)] = value
 		return
 	}
-	var overrides []any
 	for _, patch := range patches {
 		fields, _ := patch.(upstream.Object)
 		runtime, _ := fields["trainingRuntimeSpec"].(upstream.Object)

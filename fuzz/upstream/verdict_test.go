@@ -102,8 +102,8 @@ func (v *verdicts) check(seed uint64) {
 	v.wrong++
 	quiet := newCounts(v)
 	small := c.clone(v.t).shrink(v.t, func(small *verdictCase) bool { return kindOf(quiet.compare(small)) == kindOf(text) })
-	v.t.Errorf("seed %d (aimed at %v): %s\n\nthe smallest case that still does: %s\nrun it again: cd fuzz/upstream && TRAINWELD_VERDICT=%d go test -run '^TestVerdicts$' .",
-		seed, c.aims, quiet.compare(small), small.keep(v.t, seed), seed)
+	v.t.Errorf("seed %d (aimed at %v): %s\n\nthe smallest case that still does: %s\nrun it again: cd fuzz/upstream && TRAINWELD_VERDICT=%d go test -run '^TestVerdicts$' .%s",
+		seed, c.aims, quiet.compare(small), small.keep(v.t, seed, v.server.latest()), seed, again())
 }
 
 // newCounts is for comparisons that do not count.
@@ -185,7 +185,7 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 	for _, f := range found {
 		switch {
 		case f.Severity != finding.Error:
-		case isStricter(v.server.Release, f):
+		case admission.Stricter(v.server.Release, f):
 			stricter = append(stricter, f)
 		default:
 			errs = append(errs, f)
