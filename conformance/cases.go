@@ -15,15 +15,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// behaviour is an archive of cases.
-type behaviour struct {
-	name, file, comment string
-	cases               []*testCase
+// archive is a file of cases.
+type archive struct {
+	file, comment string
+	cases         []*testCase
 }
 
 // testCase is a TrainJob with its runtime, and what each release makes of it.
 type testCase struct {
-	name  string
+	behaviour, name string
+
 	input []byte
 	// want holds the result of each release. A release without one is left out.
 	want map[string]result
@@ -38,8 +39,8 @@ type result struct {
 	Owners []owned
 }
 
-// In an archive, NAME/input.yaml has the runtime and the TrainJob. NAME/2.0,2.1.json has the List of these releases, and
-// NAME/2.2.refused has no text.
+// In an archive, BEHAVIOUR/NAME/input.yaml has the runtime and the TrainJob. BEHAVIOUR/NAME/2.0,2.1.json has the List of
+// these releases, and BEHAVIOUR/NAME/2.2.refused has no text.
 const (
 	inputFile = "input.yaml"
 	refused   = ".refused"
@@ -48,7 +49,7 @@ const (
 )
 
 // read reads all archives of a folder, in the order of their names.
-func read(dir string) ([]*behaviour, error) {
+func read(dir string) ([]*archive, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, err
@@ -56,32 +57,35 @@ func read(dir string) ([]*behaviour, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%s has no cases; run it from the root of the repository, or name the folder with -cases", dir)
 	}
-	var behaviours []*behaviour
+	var archives []*archive
 	for _, file := range files {
-		b, err := readArchive(file)
+		a, err := readArchive(file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		behaviours = append(behaviours, b)
+		archives = append(archives, a)
 	}
-	return behaviours, nil
+	return archives, nil
 }
 
-func readArchive(file string) (*behaviour, error) {
-	archive, err := txtar.ParseFile(file)
+func readArchive(file string) (*archive, error) {
+	read, err := txtar.ParseFile(file)
 	if err != nil {
 		return nil, err
 	}
-	b := &behaviour{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), file: file, comment: string(archive.Comment)}
-	for _, f := range archive.Files {
-		name, part := path.Split(f.Name)
-		name = strings.TrimSuffix(name, "/")
-		at := slices.IndexFunc(b.cases, func(c *testCase) bool { return c.name == name })
-		if at < 0 {
-			at = len(b.cases)
-			b.cases = append(b.cases, &testCase{name: name, want: map[string]result{}})
+	a := &archive{file: file, comment: string(read.Comment)}
+	for _, f := range read.Files {
+		parts := strings.Split(f.Name, "/")
+		if len(parts) != 3 {
+			return nil, fmt.Errorf("%s: name a file BEHAVIOUR/NAME/FILE", f.Name)
 		}
-		c := b.cases[at]
+		behaviour, name, part := parts[0], parts[1], parts[2]
+		at := slices.IndexFunc(a.cases, func(c *testCase) bool { return c.behaviour == behaviour && c.name == name })
+		if at < 0 {
+			at = len(a.cases)
+			a.cases = append(a.cases, &testCase{behaviour: behaviour, name: name, want: map[string]result{}})
+		}
+		c := a.cases[at]
 		ext := path.Ext(part)
 		releases := strings.Split(strings.TrimSuffix(part, ext), ",")
 		var want result
@@ -112,13 +116,16 @@ func readArchive(file string) (*behaviour, error) {
 			c.want[r] = want
 		}
 	}
-	for _, c := range b.cases {
+	for _, c := range a.cases {
 		if c.input == nil {
-			return nil, fmt.Errorf("%s has no %s", c.name, inputFile)
+			return nil, fmt.Errorf("%s has no %s", c, inputFile)
 		}
 	}
-	return b, nil
+	return a, nil
 }
+
+// String returns the name of the case in an archive.
+func (c *testCase) String() string { return c.behaviour + "/" + c.name }
 
 // items returns the items of a List.
 func items(text []byte) ([]any, error) {
@@ -154,20 +161,20 @@ func (c *testCase) objects() ([]any, error) {
 }
 
 // write writes the archive. Releases with one result share a file.
-func (b *behaviour) write() error {
-	archive := &txtar.Archive{Comment: []byte(b.comment)}
+func (a *archive) write() error {
+	out := &txtar.Archive{Comment: []byte(a.comment)}
 	add := func(name string, data []byte) {
-		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
+		out.Files = append(out.Files, txtar.File{Name: name, Data: data})
 	}
-	for _, c := range b.cases {
-		add(c.name+"/"+inputFile, c.input)
+	for _, c := range a.cases {
+		add(c.String()+"/"+inputFile, c.input)
 		for _, part := range []func(result) (text, ext string, err error){result.text, result.owners} {
 			var files []string
 			of := map[string][]string{}
 			for _, r := range sortedReleases(c.want) {
 				text, ext, err := part(c.want[r])
 				if err != nil {
-					return fmt.Errorf("%s/%s: %w", b.name, c.name, err)
+					return fmt.Errorf("%s: %w", c, err)
 				}
 				if ext == "" {
 					continue
@@ -180,11 +187,11 @@ func (b *behaviour) write() error {
 			}
 			for _, file := range files {
 				ext, text, _ := strings.Cut(file, "\n")
-				add(c.name+"/"+strings.Join(of[file], ",")+ext, []byte(text))
+				add(c.String()+"/"+strings.Join(of[file], ",")+ext, []byte(text))
 			}
 		}
 	}
-	return os.WriteFile(b.file, txtar.Format(archive), 0o666)
+	return os.WriteFile(a.file, txtar.Format(out), 0o666)
 }
 
 // text returns the List of a result, or no text for a refusal, with the extension of its file.

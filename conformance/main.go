@@ -7,7 +7,7 @@
 // means that the cluster of that release refuses the TrainJob or its runtime, or that the controller makes no objects. Every
 // other status is a failure. The report counts what passes for each behaviour.
 //
-// The cases are archives in the folder cases, one for each behaviour. Their expected objects come from each release's own
+// The cases are in archives in the folder cases. Their expected objects come from each release's own
 // code, see README.md in this folder.
 package main
 
@@ -54,20 +54,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(fmt.Errorf("-run: %w", err))
 	}
-	behaviours, err := read(*dir)
+	archives, err := read(*dir)
 	if err != nil {
 		return fail(err)
 	}
 	r := runner{command: command, releases: releases, matching: matching, record: *record, children: *children}
-	r.run(behaviours)
+	r.run(archives)
 	if *record {
-		for _, b := range behaviours {
-			if err := b.write(); err != nil {
+		for _, a := range archives {
+			if err := a.write(); err != nil {
 				return fail(err)
 			}
 		}
 	}
-	if r.report(stdout, behaviours) {
+	if r.report(stdout) {
 		return 0
 	}
 	return 1

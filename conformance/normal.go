@@ -50,10 +50,11 @@ func maskSecret(object map[string]any) {
 // written are the fields that Go types write although they are empty.
 var written = []string{"resources", "metadata", "status", "strategy"}
 
-// clean drops nulls, and empty objects of these fields.
+// clean drops nulls, empty objects of these fields, and the label with the uid of a JobSet.
 func clean(value any, name string) any {
 	switch v := value.(type) {
 	case map[string]any:
+		delete(v, "jobset.sigs.k8s.io/jobset-uid")
 		for key, entry := range v {
 			if entry = clean(entry, key); entry == nil {
 				delete(v, key)

@@ -73,10 +73,12 @@ func ownersOf(items []any, of string) ([]owned, error) {
 		if err := set.Set().ToJSONStream(&fields); err != nil {
 			return nil, err
 		}
-		var decoded any
+		var decoded map[string]any
 		if err := json.Unmarshal(fields.Bytes(), &decoded); err != nil {
 			return nil, err
 		}
+		delete(decoded, "f:apiVersion") // an API server leaves the two out
+		delete(decoded, "f:kind")
 		out = append(out, owned{p.manager, decoded})
 	}
 	return out, nil

@@ -36,12 +36,12 @@ type outcome struct {
 }
 
 // run runs all cases, as many at once as there are processors.
-func (r *runner) run(behaviours []*behaviour) {
+func (r *runner) run(archives []*archive) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.NumCPU())
-	for _, b := range behaviours {
-		for _, c := range b.cases {
-			if !r.matching.MatchString(b.name + "/" + c.name) {
+	for _, a := range archives {
+		for _, c := range a.cases {
+			if !r.matching.MatchString(c.String()) {
 				continue
 			}
 			for _, release := range r.releases {
@@ -53,7 +53,7 @@ func (r *runner) run(behaviours []*behaviour) {
 					slots <- struct{}{}
 					defer func() { <-slots }()
 					got, err := r.ask(c, release)
-					r.done(c, outcome{b.name, c.name, release, r.judge(want, got, err)}, got, err)
+					r.done(c, outcome{c.behaviour, c.name, release, r.judge(want, got, err)}, got, err)
 				})
 			}
 		}
@@ -85,7 +85,7 @@ func (r *runner) judge(want, got result, err error) string {
 	case !want.Refused && got.Refused:
 		return "refuses it, and the release renders it"
 	}
-	diff := gocmp.Diff(r.compared(want.Items), r.compared(got.Items))
+	diff := gocmp.Diff(r.compared(normal(want.Items)), r.compared(got.Items))
 	if diff == "" && got.Owners != nil {
 		diff = gocmp.Diff(want.Owners, ofManagers(want.Owners, got.Owners))
 	}
@@ -148,21 +148,24 @@ func (r *runner) ask(c *testCase, release string) (result, error) {
 }
 
 // report writes the counts of each behaviour, and every failure. It returns whether all cases pass.
-func (r *runner) report(w io.Writer, behaviours []*behaviour) bool {
+func (r *runner) report(w io.Writer) bool {
 	passed := 0
-	for _, b := range behaviours {
-		of := slices.DeleteFunc(slices.Clone(r.outcomes), func(o outcome) bool { return o.behaviour != b.name })
+	for rest := r.outcomes; len(rest) > 0; {
+		behaviour := rest[0].behaviour
+		n := slices.IndexFunc(rest, func(o outcome) bool { return o.behaviour != behaviour })
+		if n < 0 {
+			n = len(rest)
+		}
+		of := rest[:n]
+		rest = rest[n:]
 		good := 0
 		for _, o := range of {
 			if o.wrong == "" {
 				good++
 			}
 		}
-		if len(of) == 0 {
-			continue
-		}
 		passed += good
-		fmt.Fprintf(w, "%-24s %3d of %3d\n", b.name, good, len(of))
+		fmt.Fprintf(w, "%-24s %3d of %3d\n", behaviour, good, len(of))
 		for _, o := range of {
 			if o.wrong != "" {
 				fmt.Fprintf(w, "  %s on %s: %s\n", o.name, o.release, strings.ReplaceAll(strings.TrimSpace(o.wrong), "\n", "\n    "))

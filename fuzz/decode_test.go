@@ -9,12 +9,14 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 )
 
 // FuzzDecode reads any bytes. Nothing may panic; what is found has a place in the file and says what to
@@ -47,11 +49,19 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
+	var apis []*manifest.API
+	definitions := new(release.Definitions)
+	for _, r := range release.Known() {
+		apis = append(apis, manifest.NewAPI(&r, definitions))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
 			t.Skip("larger than any manifest, and slow")
 		}
 		documents, findings := manifest.Decode("in", data)
+		for _, api := range apis {
+			checkRelease(t, data, documents, api)
+		}
 		checkFindings(t, findings)
 		patches, patchFindings := manifest.DecodePatches("in", data)
 		checkFindings(t, patchFindings)
@@ -73,6 +83,34 @@ func FuzzDecode(f *testing.F) {
 			roundTrip(t, d.Object)
 		}
 	})
+}
+
+// checkRelease decodes the data by a release. It wants the same from decoding it by the release from the start, and from
+// decoding the documents again.
+func checkRelease(t *testing.T, data []byte, documents []*manifest.Document, api *manifest.API) {
+	t.Helper()
+	name := api.Release().Name
+	direct, findings, _ := api.Decode("in", data, nil)
+	checkFindings(t, findings)
+	if len(direct) != len(documents) {
+		t.Errorf("Trainer %s: %d documents, want %d", name, len(direct), len(documents))
+		return
+	}
+	for i, d := range direct {
+		if d.Object != nil && d.Broken {
+			t.Errorf("Trainer %s: %s is broken and has an object", name, d.ID)
+		}
+		again := documents[i].As(api)
+		if again.API() != api {
+			continue // the releases do not define its kind, or its text is broken
+		}
+		if diff := cmp.Diff(d.Object, again.Object); diff != "" || d.Broken != again.Broken {
+			t.Errorf("Trainer %s: %s read again differs (-direct +again):\n%s", name, d.ID, diff)
+		}
+		if diff := cmp.Diff(d.Earlier, again.Earlier) + cmp.Diff(d.Overrides, again.Overrides); diff != "" {
+			t.Errorf("Trainer %s: the earlier fields of %s read again differ:\n%s", name, d.ID, diff)
+		}
+	}
 }
 
 func checkFindings(t *testing.T, findings finding.List) {

@@ -47,7 +47,7 @@ func (o *Overrides) Check() finding.List {
 				})
 			case o.ofPodSpec() && seen[target.Name]:
 				report(finding.Finding{
-					Code: finding.CodeBadValue, Severity: finding.Error, Path: name,
+					Code: finding.CodeDuplicateItem, Severity: finding.Error, Path: name,
 					Message: fmt.Sprintf("job %q is a target twice: %s rejects the TrainJob", target.Name, o.release()),
 					Remedy:  finding.Remedy{Do: finding.Merge, Text: "write one override of the job"},
 				})

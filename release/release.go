@@ -154,6 +154,9 @@ const (
 	EveryPriority     PriorityLabel = "every priority"
 )
 
+// Kubernetes is the version whose Jobs and Pods every release has here.
+const Kubernetes = "1.36"
+
 // releases are the known releases, the oldest first. The last one is the default.
 var releases = []Release{
 	{

@@ -2,11 +2,16 @@ package render_test
 
 import (
 	"fmt"
+	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -61,4 +66,49 @@ func ExampleDefaultJobSet() {
 	js := render.DefaultJobSet(twoStages())
 	fmt.Println(js.Spec.ReplicatedJobs[0].Replicas, *js.Spec.ReplicatedJobs[0].Template.Spec.CompletionMode, js.Spec.SuccessPolicy.Operator)
 	// Output: 1 Indexed All
+}
+
+func ExampleJobSet_release() {
+	jobSet := func(file string, data []byte) error {
+		r, err := release.Parse("2.1")
+		if err != nil {
+			return err // it names the known releases
+		}
+		documents, findings, _ := manifest.NewAPI(r, nil).Decode(file, data, nil)
+		if findings.Err() != nil {
+			return findings.Err() // also fields that the release lacks
+		}
+		job, runtime := documents[0], documents[1]
+		in := render.Input{
+			TrainJob: job.Object.(*trainer.TrainJob), Runtime: &runtime.Object.(*trainer.ClusterTrainingRuntime).Spec,
+			Earlier: legacy.Earlier{NumProcPerNode: job.Earlier.NumProcPerNode, TorchNumProcPerNode: runtime.Earlier.TorchNumProcPerNode},
+		}
+		if job.Overrides != nil {
+			in.Layers = job.Overrides
+		}
+		out, err := render.JobSet(in, render.Options{Release: r})
+		if err != nil {
+			return err
+		}
+		fmt.Println(out.JobSet.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.ServiceAccountName)
+		return nil
+	}
+	const job = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: llm}
+spec:
+  runtimeRef: {name: plain}
+  podTemplateOverrides: [{targetJobs: [{name: node}], spec: {serviceAccountName: training}}]
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: plain}
+spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: [{name: node, image: train}]}}}}}]}}}
+`
+	fmt.Println(jobSet("llm.yaml", []byte(job)))
+	fmt.Println(jobSet("llm.yaml", []byte(strings.Replace(job, "podTemplateOverrides", "runtimePatches", 1))))
+	// Output:
+	// training
+	// <nil>
+	// llm.yaml:6:3: TW101: TrainJob llm: .spec.runtimePatches: spec.runtimePatches is a field of Trainer 2.2 and later; Trainer 2.1 has no such field; use .spec.podTemplateOverrides, or deploy to a release that has the field
 }

@@ -48,7 +48,7 @@ func (r *renderer) checkLayers() {
 		return
 	}
 	for _, f := range r.in.Layers.Check() {
-		if f.Code == finding.CodeBadValue && !r.release.Rules.Has(release.PatchedOnce) {
+		if f.Code == finding.CodeDuplicateItem && !r.release.Rules.Has(release.PatchedOnce) {
 			continue // a job that is a target twice
 		}
 		f.Object = r.trainJob()

@@ -281,7 +281,7 @@ var releaseStories = []releaseStory{{
 	of:          "jax-needs-trainer",
 	policyStory: policyStory{name: "JAX without a trainer's job", runtime: `mlPolicy: {jax: {}}`, jobs: replicatedJob("node", "", "", "", nodeContainer), job: `trainer: {}`},
 	got:         plainly(noJobSet), want: [4]any{true, true, true, false},
-	says: &[4]string{"error TW440", "error TW440", "error TW440", "warning TW440"},
+	says: &[4]string{"error TW423", "error TW423", "error TW423", "warning TW440"},
 }, {
 	// jobset.go Build of v2.3.0 goes over the init containers as well.
 	of:          "init-lists",
@@ -505,6 +505,38 @@ func TestOverridesOfReleases(t *testing.T) {
 		further.Patches = []trainer.RuntimePatch{{Manager: "x.io/y"}}
 		if out, err := render.JobSet(further, render.Options{Release: r}); err == nil || out.JobSet != nil || !strings.Contains(err.Error(), "reads spec."+string(r.Overrides)+" instead") {
 			t.Errorf("%s: a further patch: got %v", name, err)
+		}
+	}
+}
+
+// TestTurnsEndInTheOtherRelease turns all switches of a release into another's, one at a time: the stories' JobSets and
+// companions are then those of the other release, and each one that differs has a switch whose turn changed it.
+func TestTurnsEndInTheOtherRelease(t *testing.T) {
+	objects := func(s releaseStory, r *release.Release) string {
+		out := s.render(t, r)
+		return mustJSON(t, []any{out.JobSet, out.Companions, s.got(out, r)})
+	}
+	known := release.Known()
+	for _, s := range releaseStories {
+		for i, from := range known {
+			to := known[(i+1)%len(known)] // also from the last one back to the first
+			now, was, causes := from, objects(s, &from), 0
+			moved := was != objects(s, &to)
+			for _, sw := range release.Switches() {
+				if !sw.Turn(&now, &to) {
+					continue
+				}
+				if is := objects(s, &now); is != was {
+					was = is
+					causes++
+				}
+			}
+			if was != objects(s, &to) {
+				t.Errorf("%s/%s: the turns from %s to %s end elsewhere", s.of, s.name, from.Name, to.Name)
+			}
+			if moved && causes == 0 {
+				t.Errorf("%s/%s: from %s to %s no switch is the cause", s.of, s.name, from.Name, to.Name)
+			}
 		}
 	}
 }

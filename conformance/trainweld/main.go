@@ -50,11 +50,11 @@ func answer(name string, in io.Reader, out io.Writer) (refused finding.List, err
 		return nil, err
 	}
 	documents, found, _ := manifest.NewAPI(r, nil).Decode("stdin", data, nil)
-	if errs := refusals(found); errs != nil {
+	if errs := refusals(r, found); errs != nil {
 		return errs, nil
 	}
 	job, input, found, err := admit(context.Background(), r, documents)
-	if errs := refusals(found); err != nil || errs != nil {
+	if errs := refusals(r, found); err != nil || errs != nil {
 		return errs, err
 	}
 	rendered, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, Owners: true, Secrets: rand.Reader})
@@ -103,10 +103,10 @@ func admit(ctx context.Context, r *release.Release, documents []*manifest.Docume
 }
 
 // refusals returns the errors that the cluster has as well: not those of a later stage, and not the ones that are stricter here.
-func refusals(found finding.List) finding.List {
+func refusals(r *release.Release, found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {
-		if f.Severity >= finding.Error && !f.Stricter() {
+		if f.Severity >= finding.Error && !admission.Stricter(r, f) {
 			errs = append(errs, f)
 		}
 	}
@@ -130,7 +130,8 @@ func objects(r *release.Release, job *trainer.TrainJob, input render.Input, rend
 	for _, companion := range rendered.Companions {
 		items = append(items, companion)
 	}
-	children, _ := render.Jobs(rendered.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
+	stored, _ := render.JobSet(input, render.Options{Release: r, OnConflict: render.Last, As: render.Stored})
+	children, _ := render.Jobs(stored.JobSet, render.JobsOptions{Release: r, OwnerReferences: true})
 	for _, child := range children.Jobs {
 		items = append(items, child.Job)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trainweld/trainweld/fuzz/oracle"
 	"github.com/trainweld/trainweld/fuzz/upstream"
+	"github.com/trainweld/trainweld/release"
 )
 
 var version = flag.String("release", "", "the `minor` version of an earlier release of the Trainer to compare with; empty for the latest one")
@@ -92,6 +93,9 @@ type apiServer struct {
 }
 
 func newAPIServer(t *testing.T) *apiServer { return &apiServer{t, released(t)} }
+
+// latest reports whether the server is that of the latest release.
+func (s *apiServer) latest() bool { return s.Release.Version == release.Latest().Version }
 
 func (s *apiServer) must(err error) {
 	s.t.Helper()

@@ -21,9 +21,14 @@ func TestJobSetVerdicts(t *testing.T) {
 	verdicts := map[string]int{}
 	for seed := range uint64(*jobSets) {
 		js := mutatedJobSet(t, seed)
+		if !server.latest() && seed%8 > 0 { // most of the fields that the release lacks go
+			pruned, err := server.Prune(js)
+			server.must(err)
+			js = pruned
+		}
 		_, refused := server.apply(js, nil)
 		var errs finding.List
-		for _, f := range admission.AdmitJobSet(t.Context(), nil, js, serverNamespace) {
+		for _, f := range admission.AdmitJobSet(t.Context(), server.Release, js, serverNamespace) {
 			// Below TW540 stands what the API server and the webhooks say; TW4 is about what comes later.
 			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540"
 			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {

@@ -72,13 +72,20 @@ func newGenerator(t *testing.T, server *apiServer) *generator {
 // a rule or at none. One of the four objects is changed as a rule, so that all the others are taken.
 func (g *generator) generate(seed uint64) *verdictCase {
 	r := rand.New(rand.NewPCG(seed, 17))
+	c := g.today(seed, r)
+	if !g.server.latest() {
+		g.translate(c, r)
+	}
+	return c.clone(g.t) // no two places share a value any more
+}
+
+// today makes a case of the latest release.
+func (g *generator) today(seed uint64, r *rand.Rand) *verdictCase {
 	m := mutator{r}
 	c := &verdictCase{}
 	if r.IntN(4) == 0 {
 		d := g.document(seed, fuzz.DocumentOptions{Changes: 1 + r.IntN(2)})
-		if c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes; r.IntN(4) > 0 {
-			c.job, c.runtime = g.prune(c.job), g.prune(c.runtime)
-		}
+		c.job, c.runtime, c.aims = d.TrainJob, d.Runtime, d.Changes
 		return c.clone(g.t)
 	}
 	c.job, c.runtime = g.pair(r)
@@ -111,7 +118,7 @@ func (g *generator) generate(seed uint64) *verdictCase {
 			m.change(c.changedJob)
 		}
 	}
-	return c.clone(g.t) // no two places share a value any more
+	return c.clone(g.t)
 }
 
 // aim breaks one of the rules, or tries to, by a change to the TrainJob or to a runtime.
@@ -130,7 +137,7 @@ func (g *generator) pair(r *rand.Rand) (job, runtime upstream.Object) {
 	g.t.Helper()
 	if r.IntN(2) == 0 {
 		pair := g.recorded[r.IntN(len(g.recorded))]
-		return g.prune(pair[0]), g.prune(pair[1])
+		return asJSON(g.t, pair[0]), asJSON(g.t, pair[1])
 	}
 	for range mostTries {
 		job, runtime = g.rendered(r.Uint64())
@@ -148,28 +155,14 @@ const mostTries = 4
 func (g *generator) rendered(seed uint64) (job, runtime upstream.Object) {
 	d := g.document(seed, fuzz.DocumentOptions{})
 	delete(d.TrainJob, "status") // the server holds no JobSet that a status could tell of
-	return g.prune(d.TrainJob), g.prune(d.Runtime)
+	return asJSON(g.t, d.TrainJob), asJSON(g.t, d.Runtime)
 }
 
 func (g *generator) document(seed uint64, options fuzz.DocumentOptions) *fuzz.Documents {
-	if *version == "" {
+	if g.server.latest() {
 		return fuzz.Document(seed, options)
 	}
 	return fuzz.Released(seed, g.server.Release, options)
-}
-
-// prune takes the fields out of an object that an earlier release lacks. The latest one lacks none that is generated.
-func (g *generator) prune(object upstream.Object) upstream.Object {
-	g.t.Helper()
-	kind, _ := object["kind"].(string)
-	if *version == "" || kind != "TrainJob" && !strings.HasSuffix(kind, "TrainingRuntime") {
-		return asJSON(g.t, object)
-	}
-	pruned, err := g.server.Prune(object)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return pruned
 }
 
 // recordedPairs are those that a real control plane was given, and took.
@@ -237,7 +230,7 @@ func (c *verdictCase) shrink(t *testing.T, wrong func(*verdictCase) bool) *verdi
 const verdictRegressions = "../../testdata/verdicts"
 
 // keep writes the case where the program can read it, and says how to run that.
-func (c *verdictCase) keep(t *testing.T, seed uint64) string {
+func (c *verdictCase) keep(t *testing.T, seed uint64, latest bool) string {
 	t.Helper()
 	var archive txtar.Archive
 	for name, part := range c.parts() {
@@ -249,7 +242,7 @@ func (c *verdictCase) keep(t *testing.T, seed uint64) string {
 	}
 	slices.SortFunc(archive.Files, func(a, b txtar.File) int { return strings.Compare(a.Name, b.Name) })
 	file, text := filepath.Join(verdictRegressions, fmt.Sprintf("seed-%d.txtar", seed)), txtar.Format(&archive)
-	if *version != "" {
+	if !latest {
 		return fmt.Sprintf("\n%s", text)
 	}
 	if err := os.WriteFile(file, text, 0o666); err != nil {

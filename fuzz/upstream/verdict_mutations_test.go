@@ -130,7 +130,9 @@ func (m mutator) change(o upstream.Object) {
 	var all []spot
 	m.spots(o["spec"], &all)
 	if m.IntN(2) == 0 { // in the patches: most of the rest cannot be changed at all
-		patches := slices.DeleteFunc(slices.Clone(all), func(s spot) bool { return s.top != "runtimePatches" })
+		patches := slices.DeleteFunc(slices.Clone(all), func(s spot) bool {
+			return !slices.Contains([]string{"runtimePatches", "podTemplateOverrides", "podSpecOverrides"}, s.top)
+		})
 		if len(patches) > 0 {
 			all = patches
 		}

@@ -2,27 +2,14 @@ package upstream_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/trainweld/trainweld/finding"
-	"github.com/trainweld/trainweld/release"
 )
 
-type refusal struct {
-	rule  string
-	says  *regexp.Regexp
-	codes []finding.Code
-}
-
-// earlierRefusals are what only earlier releases refuse.
-var earlierRefusals = []refusal{
-	{"jobs that the runtime lacks", regexp.MustCompile(`must not have (replicated job|targetJob) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
-}
-
 // refusals are what the cluster's admission refuses: what its message says, and the codes that stand for it
-// here: first what the API server says by the definitions, then the webhooks. Two rules of the webhooks of the latest release are
+// here: first what the API server says by the definitions, then the webhooks. Two rules of the webhooks are
 // left out, since nothing breaks them: that of patches for jobs and containers which the runtime lacks, which
 // upstream looks for when it has added them, and volcano's of PriorityClasses, which are all there.
 var refusals = []refusal{
@@ -78,26 +65,26 @@ var refusals = []refusal{
 	{"runtimes' containers", regexp.MustCompile(`must contain the required container for the ancestor`), []finding.Code{finding.CodeRuntimeContainer}},
 }
 
+// refusal is a rule of the cluster's admission.
+type refusal struct {
+	rule  string
+	says  *regexp.Regexp
+	codes []finding.Code
+}
+
 // coverage counts, for each rule, the objects that upstream refuses by it and that are refused here for the
 // same reason.
 type coverage struct{ seen map[string]int }
 
 // count notes a refusal of both sides. It returns the rules by which upstream refuses the object and for
 // which there is no finding.
-func (c *coverage) count(in *release.Release, refused []string, found finding.List) (missing []string) {
+func (c *coverage) count(refusals []refusal, refused []string, found finding.List) (missing []string) {
 	text := strings.Join(refused, "\n")
-	for _, r := range slices.Concat(refusals, earlierRefusals) {
+	for _, r := range refusals {
 		if !r.says.MatchString(text) {
 			continue
 		}
-		codes := r.codes
-		switch {
-		case r.rule == "merges" && in.Rules.Has(release.TorchTuneNodes) && hasCode(found, []finding.Code{finding.CodeTorchTune}):
-			codes = []finding.Code{finding.CodeTorchTune} // the webhook crashes without numNodes
-		case r.rule == "keys of lists" && in.Rules.Has(release.PatchedOnce) && strings.Contains(text, "spec.podSpecOverrides: Duplicate value"):
-			codes = []finding.Code{finding.CodeBadValue}
-		}
-		if hasCode(found, codes) {
+		if hasCode(found, r.codes) {
 			c.seen[r.rule]++
 		} else {
 			missing = append(missing, r.rule)
@@ -118,11 +105,8 @@ func hasCode(found finding.List, codes []finding.Code) bool {
 }
 
 // report logs the table, and in a long run wants every rule to be in it.
-func (c *coverage) report(t *testing.T, long bool) {
+func (c *coverage) report(t *testing.T, refusals []refusal, long bool) {
 	t.Helper()
-	for _, r := range earlierRefusals {
-		t.Logf("%7d  %-30s %v", c.seen[r.rule], r.rule, r.codes)
-	}
 	for _, r := range refusals {
 		t.Logf("%7d  %-30s %v", c.seen[r.rule], r.rule, r.codes)
 		if long && c.seen[r.rule] == 0 {

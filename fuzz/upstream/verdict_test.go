@@ -12,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/fuzz/upstream"
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/testenv"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/admission"
 )
 
@@ -47,11 +46,11 @@ func TestVerdicts(t *testing.T) {
 		t.Logf("%7d  %s", v.steps[key], key)
 	}
 	t.Logf("the objects that both sides refuse, by rule:")
-	v.coverage.report(t, n >= longRun && *version == "")
+	v.coverage.report(t, refusalsOf(v.server.Release), n >= longRun && v.server.latest())
 	t.Logf("the objects that upstream takes, by the codes that are stricter:")
 	for _, code := range finding.StricterCodes() {
 		t.Logf("%7d  %s", v.stricter[code], code)
-		if n >= longRun && *version == "" && v.stricter[code] == 0 {
+		if n >= longRun && v.server.latest() && v.stricter[code] == 0 {
 			t.Errorf("no object that upstream takes has %s: either the generator misses it, or it is no stricter code", code)
 		}
 	}
@@ -104,7 +103,7 @@ func (v *verdicts) check(seed uint64) {
 	quiet := newCounts(v)
 	small := c.clone(v.t).shrink(v.t, func(small *verdictCase) bool { return kindOf(quiet.compare(small)) == kindOf(text) })
 	v.t.Errorf("seed %d (aimed at %v): %s\n\nthe smallest case that still does: %s\nrun it again: cd fuzz/upstream && TRAINWELD_VERDICT=%d go test -run '^TestVerdicts$' .%s",
-		seed, c.aims, quiet.compare(small), small.keep(v.t, seed), seed, again())
+		seed, c.aims, quiet.compare(small), small.keep(v.t, seed, v.server.latest()), seed, again())
 }
 
 // newCounts is for comparisons that do not count.
@@ -118,10 +117,10 @@ func newCounts(v *verdicts) *verdicts {
 // compare applies the objects of the case to both sides, one after the other. It says where they differ, in
 // its first line in the same words for the same difference.
 func (v *verdicts) compare(c *verdictCase) string {
-	ctx, r := v.t.Context(), v.server.Release
+	ctx := v.t.Context()
 	v.server.hold()
 	stored, refused := v.server.apply(c.runtime, nil)
-	runtime, found := admission.AdmitRuntime(ctx, r, c.runtime, serverNamespace)
+	runtime, found := admission.AdmitRuntime(ctx, v.server.Release, c.runtime, serverNamespace)
 	if text := v.step("create a runtime", refused, found); text != "" {
 		return text
 	}
@@ -129,7 +128,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 		return "" // that the runtime is missing is for the caller to say, who looks for it
 	}
 	v.server.hold(stored)
-	in := admission.Input{Release: r, TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
+	in := admission.Input{Release: v.server.Release, TrainJob: c.job, Runtime: runtime, Namespace: serverNamespace}
 	job, refused := v.server.apply(c.job, nil)
 	if text := v.step("create a TrainJob", refused, admission.Check(ctx, in)); text != "" {
 		return text
@@ -138,7 +137,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	held := stored
 	if stored != nil && c.changedRuntime != nil {
 		updated, refused := v.server.apply(c.changedRuntime, stored)
-		after, found := admission.UpdateRuntime(ctx, r, c.runtime, c.changedRuntime, serverNamespace)
+		after, found := admission.UpdateRuntime(ctx, v.server.Release, c.runtime, c.changedRuntime, serverNamespace)
 		if text := v.step("update a runtime", refused, found); text != "" {
 			return text
 		}
@@ -150,7 +149,7 @@ func (v *verdicts) compare(c *verdictCase) string {
 	if job == nil || c.changedJob == nil {
 		return ""
 	}
-	v.server.hold(append(jobSetsOf(job), held)...)
+	v.server.hold(append(v.jobSetsOf(job), held)...)
 	_, refused = v.server.apply(c.changedJob, job)
 	out := in
 	out.TrainJob, out.Runtime = c.changedJob, changed
@@ -158,9 +157,10 @@ func (v *verdicts) compare(c *verdictCase) string {
 }
 
 // jobSetsOf returns the JobSet of a TrainJob that runs in this cluster: its Pods are active.
-func jobSetsOf(job upstream.Object) []upstream.Object {
+func (v *verdicts) jobSetsOf(job upstream.Object) []upstream.Object {
 	spec, _ := job["spec"].(upstream.Object)
-	if state(job) != "running" || spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller" {
+	elsewhere := v.server.Release.ManagedBy && spec["managedBy"] != "trainer.kubeflow.org/trainjob-controller"
+	if state(job) != "running" || elsewhere {
 		return nil
 	}
 	metadata, _ := job["metadata"].(upstream.Object)
@@ -179,25 +179,13 @@ func state(job upstream.Object) string {
 	return "running"
 }
 
-// later reports whether a finding is about what no admission refuses. Finding.Stricter says so of the latest release. Earlier
-// ones refuse a patch of an unknown job, and their controllers crash on a runtime of JAX without a job of the trainer.
-func (v *verdicts) later(f finding.Finding) bool {
-	switch f.Code {
-	case finding.CodeUnknownJob:
-		return !v.server.Release.Rules.Has(release.PatchedJobsExist)
-	case finding.CodeNothingInjected:
-		return v.server.Release.JAXNeedsTrainer
-	}
-	return f.Stricter()
-}
-
 // step compares the verdicts on one object.
 func (v *verdicts) step(what string, refused []string, found finding.List) string {
 	var errs, stricter finding.List
 	for _, f := range found {
 		switch {
 		case f.Severity != finding.Error:
-		case v.later(f):
+		case admission.Stricter(v.server.Release, f):
 			stricter = append(stricter, f)
 		default:
 			errs = append(errs, f)
@@ -216,7 +204,7 @@ func (v *verdicts) step(what string, refused []string, found finding.List) strin
 		return ""
 	}
 	v.steps[what+": refused"]++
-	if missing := v.coverage.count(v.server.Release, refused, errs); len(missing) > 0 {
+	if missing := v.coverage.count(refusalsOf(v.server.Release), refused, errs); len(missing) > 0 {
 		return fmt.Sprintf("%s: refused for other reasons %q\n%s\nfound:\n%v", what, missing, strings.Join(refused, "\n"), errs)
 	}
 	return ""

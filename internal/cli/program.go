@@ -201,6 +201,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 
 // flagError returns a usage error for a flag, and suggests a similar flag.
 func flagError(cmd *cobra.Command, err error) error {
+	var misused exit.UsageError
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
@@ -209,6 +210,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		name := "--" + unknown.GetSpecifiedName()
 		err = fmt.Errorf("unknown flag %s%s", name, option.DidYouMean(name, names))
+	case errors.As(err, &misused):
+		return misused // the value's own reason
 	case errors.As(err, &invalid):
 		err = fmt.Errorf("--%s: %q is not a value for it", invalid.GetFlag().Name, invalid.GetValue())
 	}

@@ -127,7 +127,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 	uses := map[string]use{
 		"render":    {objects: true, lines: [][]string{{"render", job, "-r", runtime, "--show-notes"}, {"render", bad, "-r", runtime}, {"render", job, "-r", runtime, "--patch", patch}}},
 		"merge":     {objects: true, lines: mergeLines},
-		"check":     {lines: formats("check")},
+		"check":     {lines: append(formats("check"), []string{"check", job, "-r", runtime, "--trainer-version=2.1"})},
 		"conflicts": {lines: append(views, formats("conflicts")...)},
 		"blame":     {lines: [][]string{{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"}, {"blame", "-f", job, "-r", runtime, "--to=pods"}, {"blame", "-f", bad, "-r", runtime}}},
 		"diff": {lines: [][]string{

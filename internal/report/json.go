@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -53,9 +54,14 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		}
 		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, jsonPosition(f.Position)}
 	}
+	versions := make([]string, len(opts.Releases))
+	for i, r := range opts.Releases {
+		versions[i] = r.Version
+	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`
-	}{list})
+		Version  string        `json:"trainerVersion,omitempty"`
+	}{list, strings.Join(versions, ", ")})
 }
 
 func (o Options) jsonClaim(f finding.Finding, c engine.Claim) jsonClaim {

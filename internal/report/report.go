@@ -27,6 +27,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
 // Options controls the content of a report. The zero value shows errors and warnings only, and masks values.
@@ -48,6 +49,8 @@ type Options struct {
 	Quote func(p fieldpath.Position, values bool) (string, bool)
 	// Version is the version of this program.
 	Version string
+	// Releases are the releases of the Trainer that the input names.
+	Releases []release.Release
 	// Files are the files of the input, named as in positions, in the order of reading.
 	Files []string
 }
@@ -71,6 +74,18 @@ func Formats() []string {
 		names[i] = f.name
 	}
 	return names
+}
+
+// Releases returns the end of a summary that names releases, or "" for none.
+func Releases(of []release.Release) string {
+	if len(of) == 0 {
+		return ""
+	}
+	names := make([]string, len(of))
+	for i, r := range of {
+		names[i] = fmt.Sprintf("Trainer %s with JobSet %s", r.Version, r.JobSetVersion)
+	}
+	return fmt.Sprintf(" for %s, with the Jobs and Pods of Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
 }
 
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -33,7 +34,7 @@ type config struct {
 // releaseOf returns the release for the objects of a file: that of the flag, or that of the nearest trainweld.yaml. It returns
 // nil for neither, and for standard input, which has no directory.
 func (in *Input) releaseOf(fsys fs.FS, file string) *release.Release {
-	if in.flags.Release != nil || file == manifest.Stdin {
+	if in.flags.Release != nil || in.flags.AnyRelease || file == manifest.Stdin {
 		return in.flags.Release
 	}
 	return in.releaseIn(fsys, path.Dir(filepath.ToSlash(file)))
@@ -149,13 +150,29 @@ func (in *Input) parseConfig(file string, data []byte) config {
 func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
-		if file != manifest.Stdin && path.Base(filepath.ToSlash(file)) == ConfigName && in.config(fsys, path.Clean(filepath.ToSlash(file))).is {
-			continue
+		if !in.IsConfig(fsys, file) {
+			in.byFile[file] = in.APIOf(fsys, file)
+			kept = append(kept, file)
 		}
-		in.byFile[file] = in.API(in.releaseOf(fsys, file))
-		kept = append(kept, file)
 	}
 	return kept
+}
+
+// APIOf returns the API for the objects of a file, or nil if the input names no release for them.
+func (in *Input) APIOf(fsys fs.FS, file string) *manifest.API {
+	return in.API(in.releaseOf(fsys, file))
+}
+
+// IsConfig reports whether a file is a trainweld.yaml, and not a manifest of that name. It reports the mistakes in it.
+func (in *Input) IsConfig(fsys fs.FS, file string) bool {
+	return path.Base(filepath.ToSlash(file)) == ConfigName && file != manifest.Stdin && in.config(fsys, path.Clean(filepath.ToSlash(file))).is
+}
+
+// Releases returns the releases that the input names, the oldest first.
+func (in *Input) Releases() []release.Release {
+	in.resolving.Lock()
+	defer in.resolving.Unlock()
+	return slices.DeleteFunc(release.Known(), func(r release.Release) bool { return in.apis[r.Version] == nil })
 }
 
 // API returns the API of a release, or nil for nil. Each release has one API in a run.

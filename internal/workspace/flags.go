@@ -20,7 +20,9 @@ import (
 // Flags are the flags that select the input.
 type Flags struct {
 	// Release is the release that --trainer-version names; nil without the flag.
-	Release                  *release.Release
+	Release *release.Release
+	// AnyRelease reads objects of all releases: no trainweld.yaml counts.
+	AnyRelease               bool
 	Files, Runtimes, Patches []string
 	Recursive                bool
 	Namespace                string

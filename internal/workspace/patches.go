@@ -39,7 +39,7 @@ func (in *Input) readPatches(s Source, manager, file string) {
 		return
 	}
 	fsys, _ := s.Inputs()
-	patches, findings := in.API(in.releaseOf(fsys, file)).DecodePatches(file, data)
+	patches, findings := in.APIOf(fsys, file).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},

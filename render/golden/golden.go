@@ -31,6 +31,7 @@
 //	on-conflict: last       # fail or last
 //	force-manager: example.com/kueue # the manager that wins conflicts, one or a list
 //	patch: [kueue.yaml]     # files of further managers' patches
+//	trainer-version: "2.2"  # the release of the Trainer
 //	namespace: team-a
 //	feature-gates: TrainJobStatus=true
 //	flux-templates: ../flux # the folder of Flux's scripts
@@ -43,7 +44,8 @@
 //
 // It applies to its folder and all folders below. A file in a folder below overrides it, and a file in want itself
 // overrides both. Paths are relative to the folder of the file, and must stay within the tested folder. The package
-// never makes Secrets, and so never writes them.
+// never makes Secrets, and so never writes them. Without trainer-version, the nearest trainweld.yaml in a folder of
+// the case or above it names the release.
 //
 // # Comparing
 //

@@ -44,7 +44,7 @@ type input struct {
 
 // load reads the files of a case.
 func (c *Case) load(opts options) (*input, error) {
-	flags := workspace.Flags{Namespace: opts.namespace, Spelled: opts.to != "jobset"}
+	flags := workspace.Flags{Release: opts.jobSet.Release, Namespace: opts.namespace, Spelled: opts.to != "jobset"}
 	in := &input{Input: workspace.New(flags), opts: opts, flags: flags}
 	in.Steady = true
 	for _, file := range c.above {
@@ -62,7 +62,7 @@ func (c *Case) load(opts options) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		patches, findings := manifest.DecodePatches(c.at(file), data)
+		patches, findings := in.APIOf(c.fsys, file).DecodePatches(c.at(file), data)
 		in.Patches = append(in.Patches, patches...)
 		in.Findings = append(in.Findings, findings...)
 	}
@@ -74,14 +74,14 @@ func (c *Case) load(opts options) (*input, error) {
 
 // readFile adds the contents of one file, and appends its findings to found. It skips TrainJobs of files above.
 func (in *input) readFile(c *Case, file string, found *finding.List) error {
-	if slices.Contains(in.opts.patches, file) {
+	if slices.Contains(in.opts.patches, file) || in.IsConfig(c.fsys, file) {
 		return nil
 	}
 	data, err := read(c.fsys, file)
 	if err != nil {
 		return err
 	}
-	documents, findings := manifest.Decode(c.at(file), data)
+	documents, findings, _ := in.APIOf(c.fsys, file).Decode(c.at(file), data, nil)
 	*found = append(*found, manifest.Tolerate(findings, finding.CodeNotAnObject)...)
 	for _, d := range documents {
 		in.Add(d, found != &in.above)

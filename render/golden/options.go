@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -129,6 +130,13 @@ func settings() map[string]func(*optionsReader, *yaml.Node) error {
 			r.opts.jobSet.OnConflict = render.Fail
 			if on == "last" {
 				r.opts.jobSet.OnConflict = render.Last
+			}
+			return err
+		},
+		"trainer-version": func(r *optionsReader, n *yaml.Node) error {
+			version, err := text(n)
+			if err == nil {
+				r.opts.jobSet.Release, err = release.Parse(version)
 			}
 			return err
 		},

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/diff"
 )
@@ -110,10 +111,10 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 		return nil, found
 	}
 	opts := in.opts.jobSet
-	opts.Owners = true
+	opts.Owners, opts.Release = true, j.Release()
 	// The error repeats the findings.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, opts)
-	found = append(found, out.Findings...)
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
+	found = append(append(found, in.RuntimeFindings(j)...), out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}
@@ -131,7 +132,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	before := out.JobSet.Spec.DeepCopy()
 	ports.Spell(out.JobSet, spec)
 	out.Owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
-	objects, more := in.children(out, place)
+	objects, more := in.children(out, opts.Release, place)
 	return objects, append(found, more...)
 }
 
@@ -165,9 +166,9 @@ func companionLayer(spec *trainer.TrainingRuntimeSpec, companion runtime.Object)
 }
 
 // children returns the Jobs with the Service and the claims, or the Pods.
-func (in *input) children(out *render.Output, place func(engine.Claim) fieldpath.Position) ([]object, finding.List) {
+func (in *input) children(out *render.Output, r *release.Release, place func(engine.Claim) fieldpath.Position) ([]object, finding.List) {
 	opts := in.opts.pods
-	opts.Companions = out.Companions
+	opts.Release, opts.Companions = r, out.Companions
 	made, err := render.Jobs(out.JobSet, opts.JobsOptions)
 	if err != nil {
 		return nil, made.Findings // a TrainJob without a name never gets here

@@ -12,10 +12,14 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
 )
 
-// Options configures the output of failures. The zero value masks the values of environment variables.
+// Options configures the run of a case. The zero value masks the values of environment variables.
 type Options struct {
+	// Release is the release of the Trainer for all cases. If it is nil, the options of a case name one, or the nearest
+	// trainweld.yaml; else it is the latest one.
+	Release *release.Release
 	// ShowValues shows the literal values of environment variables.
 	ShowValues bool
 }
@@ -96,6 +100,9 @@ func (c *Case) Run(opts Options) (*Result, error) {
 	}
 	if r.Failures = problems; problems != nil {
 		return r, nil
+	}
+	if opts.Release != nil {
+		settings.jobSet.Release = opts.Release
 	}
 	in, err := c.load(settings)
 	if err != nil {

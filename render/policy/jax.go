@@ -19,7 +19,7 @@ func jax(j *Job) bool {
 	}
 	set := j.trainerSet()
 	if set == nil && j.Release.JAXNeedsTrainer {
-		j.aboutRuntime(finding.CodeNothingInjected, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
+		j.aboutRuntime(finding.CodeNeverCreated, finding.Error, fieldpath.Fields("spec", "mlPolicy", "jax"),
 			fmt.Sprintf("no job carries the trainer's label: the controller of Trainer %s crashes on this TrainJob, again and again", j.Release.Name),
 			fmt.Sprintf("label the job %s: %s", Ancestor, Trainer))
 		return false

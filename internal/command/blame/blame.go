@@ -124,6 +124,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.StringVar(&flags.Children.Job, "job", "", "with --to=jobs or --to=pods: only this Job, or those of this replicated job")
@@ -227,6 +228,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 			continue
 		}
 		b := blamer{flags: flags, in: in, j: j, out: out, pods: podOpts}
+		b.pods.Release = j.Release()
 		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {

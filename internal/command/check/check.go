@@ -83,6 +83,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
 	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
@@ -107,12 +108,12 @@ func run(p *host.Program, flags checkFlags) error {
 	found = levels.Apply(found)
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
-		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Files: j.in.Order,
+		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s: %s\n", j.count, cmp.Or(report.Summary(flags.format, found), "nothing to report"))
+	fmt.Fprintf(p.Stderr, "%s%s: %s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found), "nothing to report"))
 	return exit.For(found, flags.strict)
 }
 

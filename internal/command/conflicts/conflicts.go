@@ -72,6 +72,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
@@ -114,12 +115,12 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Files: in.Order,
+		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "looked at %s: %s\n", of, cmp.Or(report.Summary(flags.format, found), "no conflict"))
+	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found), "no conflict"))
 	return exit.For(found, false)
 }
 
@@ -190,7 +191,8 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	found := render.Conflicts(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers()}, render.Options{ForceManagers: force})
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}
+	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: force})
 	if !hasRuntime {
 		found = disagreements(found)
 	}

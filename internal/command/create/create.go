@@ -2,11 +2,13 @@
 package create
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/engine"
@@ -83,6 +85,7 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.Var((*option.Repeated)(&flags.env), "env", "NAME=VALUE, a variable of the trainer's container (repeatable)")
 	f.Int64Var(&flags.deadline, "active-deadline-seconds", 0, "end the TrainJob after that many seconds")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
+	option.AddTrainerVersion(cmd, &flags.Release)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -113,6 +116,11 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 	job, found := trainjob.New(flags.runtime, options...)
 	locatePatches(in, found)
 	findings = append(findings, found...)
+	lacking, err := lackedBy(in.API(flags.Release), job)
+	if err != nil {
+		return err
+	}
+	findings = append(findings, lacking...)
 	findings.Sort()
 	if err := report.WriteBeside(p.Stderr, findings.Distinct(), report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
@@ -121,6 +129,22 @@ func run(p *host.Program, flags createFlags, changed func(flag string) bool) err
 		return exit.Status(exit.Failed)
 	}
 	return manifest.Encode(p.Stdout, format, job)
+}
+
+// lackedBy returns the findings on fields of the TrainJob that a release lacks. The TrainJob has no file.
+func lackedBy(api *manifest.API, job *trainer.TrainJob) (finding.List, error) {
+	if api == nil || job == nil {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	if err := manifest.Encode(&b, manifest.JSON, job); err != nil {
+		return nil, err
+	}
+	_, findings, _ := api.Decode("", b.Bytes(), nil)
+	for i := range findings {
+		findings[i].Position = fieldpath.Position{}
+	}
+	return findings, nil
 }
 
 // options returns the SDK options that the flags set.

@@ -52,7 +52,7 @@ type step struct {
 
 	opts     render.Options
 	jobs     map[fieldpath.Object]workspace.Job
-	runtimes map[*workspace.RuntimeSource]*admission.Runtime
+	runtimes map[*workspace.RuntimeSource]admitted
 }
 
 // releases parses the two flags. Either both are set or none.
@@ -132,7 +132,7 @@ func way(from, to *release.Release) []release.Release {
 }
 
 func (u *upgrade) add(r release.Release, of release.Switch, turn release.Turn) {
-	s := &step{release: r, of: of, turn: turn, runtimes: map[*workspace.RuntimeSource]*admission.Runtime{}}
+	s := &step{release: r, of: of, turn: turn, runtimes: map[*workspace.RuntimeSource]admitted{}}
 	s.Name = "Trainer " + r.Version
 	s.flags = u.flags.Flags
 	s.flags.Release = &s.release
@@ -183,7 +183,7 @@ func (u *upgrade) take(ctx context.Context, s *step, id fieldpath.Object, migrat
 		t.Refused = s.verdict(ctx, j, migrated)
 	}
 	if t.Refused == nil && t.made.JobSet == nil {
-		t.Refused = refusals(t.findings)
+		t.Refused = refusals(&s.release, t.findings)
 	}
 	if t.Refused != nil {
 		t.Objects = nil
@@ -238,7 +238,7 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	old, new := u.old(), u.new()
 	u.read(old)
 	u.read(new)
-	var neither finding.List
+	neither := u.broken()
 	for _, id := range u.ids() {
 		before, after := u.take(ctx, old, id, nil), u.take(ctx, new, id, nil)
 		if before.Refused != nil && after.Refused != nil {
@@ -255,9 +255,25 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 			u.keep(ctx, before, migration.after, migration.job)
 		}
 	}
-	new.Reasons, new.Notes = u.reasons(), u.notes()
+	new.Reasons = u.reasons()
 	c, err := comparison.Compare(&old.Version, &new.Version, u.flags.showValues)
+	if err == nil && c.Differs() {
+		new.Notes = u.notes()
+	}
 	return c, neither.Distinct(), err
+}
+
+// broken returns the errors of the inputs that belong to no TrainJob and no runtime, such as a file that cannot be read.
+func (u *upgrade) broken() finding.List {
+	var errs finding.List
+	for _, s := range []*step{u.old(), u.new()} {
+		for _, f := range s.in.Findings {
+			if f.Severity >= finding.Error && f.Object.Kind != finding.TrainJobKind && !workspace.IsRuntime(f.Object) {
+				errs = append(errs, f)
+			}
+		}
+	}
+	return errs
 }
 
 // ids returns the TrainJobs of both releases, in the order of the files.
@@ -500,39 +516,48 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 		fields, err = admission.Encode(migrated)
 	}
 	if err != nil {
-		return refusals(found) // decoding has reported it
+		return refusals(&s.release, found) // decoding has reported it
 	}
 	in.TrainJob = fields
 	if _, missing := s.in.RuntimeOf(j); missing != nil {
 		found = append(found, *missing)
 	}
-	in.Runtime = s.admit(ctx, j)
+	runtime := s.admit(ctx, j)
+	in.Runtime, found = runtime.Runtime, append(found, runtime.found...)
 	found = append(found, admission.Check(ctx, in)...)
 	s.in.Locate(j, found)
-	return refusals(found)
+	return refusals(&s.release, found)
 }
 
-// admit admits the runtime of a TrainJob, each once. It returns nil without one.
-func (s *step) admit(ctx context.Context, j workspace.Job) *admission.Runtime {
+// admitted is a runtime that the release has judged, with the findings on its text and on the runtime.
+type admitted struct {
+	*admission.Runtime
+	found finding.List
+}
+
+// admit admits the runtime of a TrainJob, each once. It returns nothing without one.
+func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 	source := s.in.SourceOf(j)
 	if source == nil {
-		return nil
+		return admitted{}
 	}
 	if runtime, known := s.runtimes[source]; known {
 		return runtime
 	}
-	fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
-	if err == nil {
-		s.runtimes[source], _ = admission.AdmitRuntime(ctx, &s.release, fields, s.flags.Namespace)
+	var a admitted
+	if fields, err := source.Fields(render.RuntimeOf(j.TrainJob)); err == nil {
+		a.Runtime, a.found = admission.AdmitRuntime(ctx, &s.release, fields, s.flags.Namespace)
 	}
-	return s.runtimes[source]
+	a.found = append(slices.Clone(source.Document.Findings), a.found...)
+	s.runtimes[source] = a
+	return a
 }
 
 // refusals returns the errors that a cluster has, too.
-func refusals(found finding.List) finding.List {
+func refusals(r *release.Release, found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {
-		if f.Severity >= finding.Error && !f.Stricter() {
+		if f.Severity >= finding.Error && !admission.Stricter(r, f) {
 			errs = append(errs, f)
 		}
 	}
@@ -560,7 +585,10 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err
 	}
-	status, err := writeDiff(p, c, flags, paint)
+	status := exit.Done
+	if u.old().TrainJobs+u.new().TrainJobs > 0 {
+		status, err = writeDiff(p, c, flags, paint)
+	}
 	switch {
 	case err != nil:
 		return err

@@ -209,6 +209,9 @@ func (v *version) companionClaim(j workspace.Job, companion runtime.Object) engi
 
 // childrenOf returns the Jobs or the Pods of the JobSet.
 func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts render.PodsOptions) []comparison.Object {
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
 	f := produce.Children(out.JobSet, out.Companions, option.Render{To: to}, opts)
 	if out.Owners == nil {
 		for i := range f.Findings {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,12 +19,24 @@ func isCode(arg string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
+// jsonChange is a change in a release of the Trainer.
+type jsonChange struct {
+	Since  string `json:"since"`
+	Change string `json:"change"`
+	Link   string `json:"link,omitempty"`
+}
+
 // writeCode writes the meaning of a code and its remedy.
 func writeCode(w io.Writer, name, format string) error {
 	code := finding.Code(strings.ToUpper(name))
 	page, ok := docs.Of(code)
 	if !ok {
 		return exit.Usage(fmt.Errorf("no finding has the code %s%s", code, option.DidYouMean(string(code), codes())))
+	}
+	var b bytes.Buffer
+	var changes []jsonChange
+	for _, turn := range turnsOf(code) {
+		changes = append(changes, jsonChange{turn.In, turn.Why, turn.Link})
 	}
 	if format == "json" {
 		e := json.NewEncoder(w)
@@ -33,9 +46,17 @@ func writeCode(w io.Writer, name, format string) error {
 			Title   string       `json:"title"`
 			Meaning string       `json:"meaning"`
 			Mend    string       `json:"mend"`
-		}{code, page.Title, page.Meaning, page.Mend})
+			Changes []jsonChange `json:"changes,omitempty"`
+		}{code, page.Title, page.Meaning, page.Mend, changes})
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n\n%s\n", code, page.Title, page.Markdown)
+	fmt.Fprintf(&b, "%s: %s\n\n%s\n", code, page.Title, page.Markdown)
+	for i, c := range changes {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "Since Trainer %s, %s.\n", c.Since, c.Change)
+	}
+	_, err := w.Write(b.Bytes())
 	return err
 }
 

@@ -26,7 +26,11 @@ func Command(p *host.Program) *cobra.Command {
 can change, and which policies replace it. FIELD is a path as findings show it. You may omit the leading dot,
 the items of lists, or the beginning if the end names one field only.
 
-CODE is the code of a finding, such as TW300. The command explains it, and says what to do.
+A field of a TrainJob or of a runtime is a path from its root, such as spec.runtimePatches. The command shows its
+kind and the releases of the Trainer that have it.
+
+CODE is the code of a finding, such as TW300. The command explains it, and says what to do. If releases differ,
+it says which release changed what.
 
 Exit status: 0 done; 2 no such field or code.`,
 		Example: `  # What becomes of two managers' node selectors
@@ -37,6 +41,9 @@ Exit status: 0 done; 2 no such field or code.`,
 
   # What a finding means
   trainweld explain TW300
+
+  # Which releases have a field of a TrainJob
+  trainweld explain spec.trainer.numProcPerNode
 
   # From the root, as kubectl explain takes it
   trainweld explain spec.replicatedJobs.template.spec.template.spec.volumes`,
@@ -60,6 +67,14 @@ Exit status: 0 done; 2 no such field or code.`,
 				return writeCode(p.Stdout, args[0], format)
 			}
 			rule, err := explain.Field(args[0])
+			if err != nil {
+				if defined := define(args[0]); defined != nil {
+					if format == "json" {
+						return writeDefinedJSON(p.Stdout, defined)
+					}
+					return writeDefined(p.Stdout, defined)
+				}
+			}
 			switch {
 			case err != nil:
 				return err
@@ -105,6 +120,7 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	line("kind", rule.Kind)
 	line("merges", rule.Merge)
 	line("union", rule.Union)
+	line("in", sinceOf(rule))
 	line("set by", rule.Set)
 	line("changed", rule.Change)
 	what := "written over"
@@ -164,6 +180,7 @@ type ruleJSON struct {
 	Kind        string       `json:"kind"`
 	Merge       string       `json:"merge"`
 	Union       string       `json:"union,omitempty"`
+	Releases    string       `json:"releases,omitempty"`
 	Patchable   bool         `json:"patchable"`
 	SetBy       string       `json:"setBy"`
 	Changed     string       `json:"changed"`
@@ -186,7 +203,7 @@ type memberJSON struct {
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	out := ruleJSON{
 		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
-		Patchable: rule.Patchable, SetBy: rule.Set, Changed: rule.Change,
+		Patchable: rule.Patchable, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
 	}
 	for _, writer := range rule.Writers {
 		out.WrittenOver = append(out.WrittenOver, writerJSON{string(writer.Layer), explain.Format(writer.Path), writer.From})

@@ -38,19 +38,20 @@ standard error, since kustomize does not show results. If one is an error, the i
 
 Options are the data of the functionConfig, a ConfigMap:
 
-  to            jobset, jobs or pods
-  as            applied or stored
-  onConflict    fail or last
-  forceManagers managers that win all their conflicts, one a line, the first one first
-  mode          replace or add
-  namespace     the namespace of objects that name none (default "default")
-  patches       managers' patches as text, applied to every TrainJob after its own
-  files         files and directories with TrainJobs and runtimes, one a line, for a generator
-  runtimeFiles  files and directories with runtimes, one a line
-  patchFiles    files with managers' patches, one a line
-  recursive     true to also read subdirectories
-  strict        true to count warnings as errors
-  showNotes     true to also show notes, which report no problem
+  to             jobset, jobs or pods
+  as             applied or stored
+  onConflict     fail or last
+  forceManagers  managers that win all their conflicts, one a line, the first one first
+  mode           replace or add
+  trainerVersion the release of the Trainer, with its JobSet: 2.0, 2.1, 2.2 or 2.3
+  namespace      the namespace of objects that name none (default "default")
+  patches        managers' patches as text, applied to every TrainJob after its own
+  files          files and directories with TrainJobs and runtimes, one a line, for a generator
+  runtimeFiles   files and directories with runtimes, one a line
+  patchFiles     files with managers' patches, one a line
+  recursive      true to also read subdirectories
+  strict         true to count warnings as errors
+  showNotes      true to also show notes, which report no problem
 
 Paths are relative to the working directory, which is that of the kustomization.
 
@@ -143,7 +144,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.add(d, false)
 	}
 	if opts.patches != "" {
-		patches, findings := manifest.DecodePatches(configFile, []byte(opts.patches))
+		patches, findings := f.in.API(opts.Release).DecodePatches(configFile, []byte(opts.patches))
 		f.in.Patches = append(f.in.Patches, patches...)
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
@@ -161,7 +162,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 		})
 		return
 	}
-	documents, findings := manifest.Decode(itemFile(i), data)
+	documents, findings, _ := f.in.API(f.opts.Release).Decode(itemFile(i), data, nil)
 	for n := range findings {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
@@ -190,6 +191,7 @@ func (f *function) run() []*resourcelist.Item {
 		opts.As = render.Applied
 	}
 	for _, j := range f.in.Jobs {
+		podOpts.Release = j.Release()
 		found, out := produce.TrainJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {

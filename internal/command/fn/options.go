@@ -20,6 +20,7 @@ type fnOptions struct {
 	as       render.View
 	add      bool   // keep the TrainJobs, and add their JobSets next to them
 	patches  string // the text of inline patches, in addition to files
+	version  *string
 }
 
 // fnOption is an option of the functionConfig.
@@ -56,6 +57,7 @@ func fnOptionList() []fnOption {
 		}},
 		{"forceManagers", nil, lines(func(o *fnOptions, managers []string) { o.Force = managers })},
 		{"mode", []string{"replace", "add"}, func(o *fnOptions, value string) { o.add = value == "add" }},
+		{"trainerVersion", nil, func(o *fnOptions, value string) { o.version = &value }},
 		{"namespace", nil, func(o *fnOptions, value string) { o.Namespace = value }},
 		{"patches", nil, func(o *fnOptions, value string) { o.patches = value }},
 		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
@@ -111,6 +113,12 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	}
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})
+	}
+	if o.version != nil {
+		var err error
+		if o.Release, err = option.ParseVersion(*o.version); err != nil {
+			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
+		}
 	}
 	if o.add && o.To == "pods" && o.as == render.Stored {
 		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})

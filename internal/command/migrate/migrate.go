@@ -21,11 +21,13 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 )
 
 // migrateFlags are the flags of migrate.
 type migrateFlags struct {
 	workspace.Flags
+	target     *release.Release // of the rewritten objects
 	manager    string
 	onto       existingFlags
 	inPlace    bool
@@ -59,6 +61,8 @@ command writes nothing.
 A PATH is a file, a directory, a quoted glob or - for standard input. Runtimes may also come with -r. The
 rewritten files go to standard output. Everything else in them stays, with comments and order. -w writes the
 files in place, -d shows the changes, and -l lists the changed files.
+
+With --trainer-version 2.2, fields that Trainer 2.2 lacks are errors in the rewritten objects.
 
 Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 		Example: `  # A TrainJob, proved with its runtime
@@ -94,6 +98,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors: write nothing that is not proved")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
+	option.AddTrainerVersion(cmd, &flags.target)
 	flags.onto.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{sdkManager}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -119,6 +124,9 @@ func (flags migrateFlags) check() error {
 	case stdin > 0 && flags.inPlace:
 		return errors.New("-w: standard input cannot be written in place; leave -w out to have standard output")
 	}
+	if flags.target != nil && flags.target.Overrides != release.RuntimePatches {
+		return fmt.Errorf("--trainer-version: migrate writes spec.runtimePatches, which Trainer %s lacks: name a later release", flags.target.Name)
+	}
 	for _, f := range check.Patches(&trainer.JobSetTemplateSpec{}, []trainer.RuntimePatch{{Manager: flags.manager}}) {
 		return fmt.Errorf("--manager: %s; %s", f.Message, report.Help(f))
 	}
@@ -137,7 +145,7 @@ type migration struct {
 }
 
 func run(p *host.Program, flags migrateFlags) error {
-	flags.Kinds = trainingJobKinds()
+	flags.Kinds, flags.AnyRelease = trainingJobKinds(), true
 	var at output.Places
 	if flags.inPlace {
 		at = output.PlacesOf(p, flags.Flags)
@@ -185,7 +193,24 @@ func (m *migration) file(text workspace.File) output.Rewritten {
 	}
 	m.verify(text, manifest.ApplyEdits(text.Data, edits), want)
 	edits = append(edits, m.trainingJobs(text)...)
-	return output.Rewritten{Name: text.Name, Old: text.Data, New: manifest.ApplyEdits(text.Data, edits)}
+	after := manifest.ApplyEdits(text.Data, edits)
+	m.fits(text.Name, after)
+	return output.Rewritten{Name: text.Name, Old: text.Data, New: after}
+}
+
+// fits reports the fields of a rewritten file that the target release lacks. Their places are those of the new text.
+func (m *migration) fits(file string, after []byte) {
+	if m.flags.target == nil {
+		return
+	}
+	documents, _, _ := m.API(m.flags.target).Decode(file, after, m.flags.Kinds)
+	for _, d := range documents {
+		for _, f := range d.Findings {
+			f.Position = fieldpath.Position{File: file}
+			f.Object = m.flags.InNamespace(f.Object)
+			m.findings = append(m.findings, f)
+		}
+	}
 }
 
 // showRewritten writes the requested output.

@@ -175,7 +175,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 	var objects iter.Seq2[any, error]
 	if out.jobSet {
 		j = workspace.Job{TrainJob: o.JobSet.AsTrainJob(), Document: o.JobSet.Document}
-		f := produce.Children(o.JobSet.JobSet, nil, r.flags, r.podOpts)
+		f := produce.Children(o.JobSet.JobSet, nil, r.flags, r.podsOf(j))
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
@@ -206,9 +206,16 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
-	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podOpts)
+	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	r.in.Locate(j, f.Findings)
 	return append(found, f.Findings...), f.Objects, f.Table, f.Pods
+}
+
+// podsOf returns the options for the Jobs and Pods of a TrainJob or a JobSet.
+func (r *renderRun) podsOf(j workspace.Job) render.PodsOptions {
+	opts := r.podOpts
+	opts.Release = j.Release()
+	return opts
 }
 
 func (r *renderRun) encode(objects iter.Seq2[any, error]) ([][]byte, error) {

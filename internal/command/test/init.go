@@ -30,7 +30,7 @@ import (
 
 // initialize creates cases for runtimes.
 func initialize(p *host.Program, cmd *cobra.Command, flags testFlags, paths []string) error {
-	for _, name := range []string{"run", "update", "output", "show-values"} {
+	for _, name := range []string{"run", "update", "output", "show-values", "trainer-version"} {
 		if cmd.Flags().Changed(name) {
 			return exit.Usage(fmt.Errorf("--init makes cases: leave --%s out", name))
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/golden"
 )
 
@@ -33,6 +34,7 @@ type testFlags struct {
 	color      string
 	verbose    bool
 	showValues bool
+	release    *release.Release
 	init       bool
 	outputDir  string
 }
@@ -94,6 +96,7 @@ or output failed.`,
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
+	option.AddTrainerVersion(cmd, &flags.release)
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
 	for name, values := range map[string][]string{
@@ -169,7 +172,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	progress := p.Progress()
 	var updates []outcome
 	parallel.Ordered(len(cases), func(i int) outcome {
-		r, err := cases[i].Run(golden.Options{ShowValues: flags.showValues})
+		r, err := cases[i].Run(golden.Options{Release: flags.release, ShowValues: flags.showValues})
 		return outcome{cases[i], r, err}
 	}, func(i int, o outcome) {
 		if flags.update == updateWrite { // take reports it after the files are written

@@ -14,10 +14,17 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/release"
 )
 
 // renders lists the versions that this program renders for. The modules' versions in go.mod are the same.
-const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes 1.36"
+const renders = "Trainer 2.3.0, JobSet 0.12.0, Kubernetes " + release.Kubernetes
+
+// jsonRelease is a release that --trainer-version takes, with its JobSet.
+type jsonRelease struct {
+	Trainer string `json:"trainer"`
+	JobSet  string `json:"jobset"`
+}
 
 // Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
@@ -61,15 +68,20 @@ func output(p *host.Program) error {
 		name, version, _ := strings.Cut(of, " ")
 		versions[strings.ToLower(name)] = version
 	}
+	var releases []jsonRelease
+	for _, r := range release.Known() {
+		releases = append(releases, jsonRelease{r.Version, r.JobSetVersion})
+	}
 	e := json.NewEncoder(p.Stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(struct {
 		Version  string            `json:"version"`
 		Revision string            `json:"revision"`
 		Renders  map[string]string `json:"renders"`
+		Releases []jsonRelease     `json:"releases"`
 		Go       string            `json:"go"`
 		Platform string            `json:"platform"`
-	}{p.Version(), revision(p), versions, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+	}{p.Version(), revision(p), versions, releases, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 }
 
 // revision returns the commit of this build.
