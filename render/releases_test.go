@@ -129,14 +129,14 @@ var releaseStories = []releaseStory{{
 	policyStory: policyStory{name: "other keys", runtime: `mlPolicy: {torch: {}}`, jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
 	got:         resourcesOf("node"),
 	want:        [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3", "memory": "1Gi"}}},
-	says:        &[4]string{"", "", "", "TW442"}, // the GPUs stay, and nobody counts them
+	says:        &[4]string{"loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "loses the runtime's 2 GPUs", "keeps the runtime's 2 GPUs"},
 }, {
 	// builder.go asks for no mlPolicy, newRuntimeInfo of v2.3.0 does.
 	of:          "resources",
 	policyStory: policyStory{name: "without an mlPolicy", jobs: gpuJob, job: `trainer: {resourcesPerNode: {requests: {memory: 1Gi}}}`},
 	got:         resourcesOf("node"),
 	want:        [4]any{replaced, replaced, replaced, []object{{"nvidia.com/gpu": "2"}, {"cpu": "3"}}},
-	says:        &[4]string{"", "", "", "takes no resources from a TrainJob"},
+	says:        &[4]string{"loses", "loses", "loses", "takes no resources from a TrainJob"},
 }, {
 	// builder.go looks for limits or requests; an empty list is one.
 	of:          "resources",
@@ -158,7 +158,7 @@ var releaseStories = []releaseStory{{
 	},
 	got:  plainly(func(out *render.Output) any { return groupSpec(out).(map[string]any)["minResources"] }),
 	want: [4]any{object{"cpu": "6"}, object{"cpu": "6"}, object{"memory": "2Gi"}, object{"cpu": "6", "memory": "2Gi"}},
-	says: &[4]string{"minResources count the requests of the runtime's containers", "minResources count the requests of the runtime's containers", "", `resources.limits["nvidia.com/gpu"]`},
+	says: &[4]string{"minResources count the requests of the runtime's containers", "minResources count the requests of the runtime's containers", "loses", `resources.limits["nvidia.com/gpu"]`},
 }, {
 	// builder.go of v2.1.0 isRunLauncherAsNode.
 	of:          "mpi-node-trainer",

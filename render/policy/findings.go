@@ -285,6 +285,15 @@ func (j *Job) checkGPUs(c Place) {
 	}
 }
 
+// gpusDropped reports GPUs that the container loses, since resourcesPerNode replaces its resources.
+func (j *Job) gpusDropped(c Place) {
+	if n := gpus(c.Resources); j.replacesResources() && n > 0 && gpus(*j.TrainJob.Spec.Trainer.ResourcesPerNode) == 0 {
+		j.aboutTrainJob(finding.CodeGPUsUnseen, finding.Warning, fieldpath.Fields("spec", "trainer", "resourcesPerNode"),
+			fmt.Sprintf("container %s loses the runtime's %d GPUs: Trainer %s replaces all its resources by resourcesPerNode, which names none", c.Name, n, j.Release.Name),
+			"name the GPUs in resourcesPerNode, too")
+	}
+}
+
 func (j *Job) noInjectionTarget(job, container string) {
 	j.aboutRuntime(finding.CodeEnvInjection, finding.Error,
 		fieldpath.Fields("spec", "mlPolicy", "torch", "envInjection", "targets").Append(fieldpath.Item("jobName", job)),

@@ -29,6 +29,7 @@ func (j *Job) resources(set *PodSet) {
 		set.given = &given
 	}
 	j.claimsDropped(c)
+	j.gpusDropped(c)
 	j.dropClaims(c)
 	j.setResources(c, "limits", &c.Resources.Limits, over.Limits)
 	j.setResources(c, "requests", &c.Resources.Requests, over.Requests)
