@@ -51,6 +51,14 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestExamples compares the renderings of a release's own examples and of TrainJobs for its stock runtimes. What trainweld
+// refuses the release refuses.
+func TestExamples(t *testing.T) {
+	for _, in := range slices.Concat(examples(t), stock(t)) {
+		t.Run(in.name, func(t *testing.T) { compareCase(t, in, nil, map[upstream.Difference]bool{}) })
+	}
+}
+
 func compareCase(t *testing.T, in input, differences []upstream.Difference, needed map[upstream.Difference]bool) {
 	o := released(t)
 	kinds, rendered := upstream.Kinds(in.runtime)
@@ -78,6 +86,7 @@ func compareCase(t *testing.T, in input, differences []upstream.Difference, need
 		if !listed && !clusterRefuses {
 			t.Errorf("trainweld refuses what upstream renders, and %s does not list it:\n%v", differencesFile, got.Refused)
 		}
+		t.Logf("refused: %v; upstream: %q, %s", got.Codes(), want.Refused, want.Failed)
 	}
 	switch {
 	case len(got.Objects) == 0:
@@ -139,14 +148,16 @@ func examples(t *testing.T) (inputs []input) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "examples", "yaml", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples in %s: %v", dir, err)
+	// Trainer 2.0 and 2.1 have examples in notebooks only.
+	files, err := filepath.Glob(filepath.Join(dir, "examples", "*", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, file := range files {
-		objects := read(t, file)
-		keep(objects)
-		for _, o := range objects {
+		keep(read(t, file)) // some name a runtime of another file
+	}
+	for _, file := range files {
+		for _, o := range read(t, file) {
 			if o["kind"] != "TrainJob" {
 				continue
 			}
@@ -159,6 +170,41 @@ func examples(t *testing.T) (inputs []input) {
 			inputs = append(inputs, input{
 				name:     "examples/" + strings.TrimSuffix(filepath.Base(file), ".yaml"),
 				trainJob: o, runtime: runtime,
+			})
+		}
+	}
+	return selected(t, inputs)
+}
+
+// stock are TrainJobs for each of the runtimes that the release installs: as small as can be, and with counts and devices.
+func stock(t *testing.T) (inputs []input) {
+	t.Helper()
+	data, err := released(t).Release.Runtimes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runtimes struct{ Items []upstream.Object }
+	if err := yaml.Unmarshal(data, &runtimes); err != nil || len(runtimes.Items) == 0 {
+		t.Fatalf("no stock runtimes: %v", err)
+	}
+	gpus := upstream.Object{"limits": upstream.Object{"nvidia.com/gpu": int64(2)}}
+	for _, runtime := range runtimes.Items {
+		for name, trainer := range map[string]upstream.Object{
+			"small":  {},
+			"nodes":  {"numNodes": int64(2)},
+			"counts": {"numNodes": int64(2), "numProcPerNode": int64(2), "image": "example.com/train:1", "args": []any{"epochs=2"}},
+			"gpus":   {"numNodes": int64(1), "numProcPerNode": int64(2), "resourcesPerNode": gpus},
+		} {
+			spec := upstream.Object{"runtimeRef": upstream.Object{"name": nameOf(runtime)}, "trainer": trainer}
+			if strings.HasPrefix(nameOf(runtime), "torchtune") {
+				trainer["command"] = []any{"tune", "run"}
+				spec["initializer"] = upstream.Object{
+					"dataset": upstream.Object{"storageUri": "hf://tatsu-lab/alpaca/data"}, "model": upstream.Object{"storageUri": "hf://meta-llama/Llama-3.2-1B-Instruct"},
+				}
+			}
+			inputs = append(inputs, input{
+				name: "runtimes/" + nameOf(runtime) + "/" + name, runtime: runtime,
+				trainJob: upstream.Object{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": upstream.Object{"name": "tj"}, "spec": spec},
 			})
 		}
 	}
