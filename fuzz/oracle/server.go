@@ -45,7 +45,7 @@ func (o *Oracle) Apply(object, old Object) (stored Object, refused []string, err
 	}
 	kind := object["kind"].(string)
 	path, hooks := hooksOf(kind), o.hooksFor(kind)
-	if hooks["/mutate"+path] != nil {
+	if hooks["/mutate"+path] != nil && (old == nil || kind != "JobSet") { // JobSet's webhook mutates on creation only
 		mutated, denied, err := o.admit(hooks, "/mutate"+path, decoded, old)
 		if denied != "" || err != nil {
 			return nil, []string{denied}, err

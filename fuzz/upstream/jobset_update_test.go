@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -53,6 +54,49 @@ func TestJobSetUpdates(t *testing.T) {
 		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(refused) > 0, len(errs) > 0)]++
 		if (len(refused) > 0) != (len(errs) > 0) {
 			was, _ := yaml.Marshal(old)
+			is, err := yaml.Marshal(changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Fatalf("seed %d (%s): upstream %q\nfound %v\n%s---\n%s", seed, what, refused, errs, was, is)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(verdicts)) {
+		t.Logf("%7d  %s", verdicts[key], key)
+	}
+}
+
+// TestJobSetReplacements compares verdicts on stored JobSets that a client replaces whole, in each release.
+func TestJobSetReplacements(t *testing.T) {
+	server := newAPIServer(t)
+	verdicts := map[string]int{}
+	for seed := range uint64(*jobSets / 2) {
+		old, _, _ := changedJobSet(t, seed)
+		old, err := server.Prune(old)
+		server.must(err)
+		stored, refused := server.apply(old, nil)
+		if refused != nil {
+			verdicts["not created"]++
+			continue
+		}
+		stored, err = server.Prune(stored) // of what the webhook's Go types write
+		server.must(err)
+		r := rand.New(rand.NewPCG(seed, 23))
+		changed, what := changeJobSet(t, mutator{r}, stored)
+		_, refused = server.apply(changed, stored)
+		var errs finding.List
+		for _, f := range admission.UpdateJobSet(t.Context(), server.Release, stored, changed, serverNamespace) {
+			early := f.Code < "TW400" || f.Code >= "TW500" && f.Code < "TW540" || f.Code == finding.CodeImmutable || f.Code == finding.CodeUnknownOldObject
+			if f.Code == finding.CodeWrongType && strings.HasSuffix(f.Message, "not null") {
+				continue // server-side apply leaves a null, and a replacement does not
+			}
+			if f.Severity == finding.Error && f.Object.Kind == "JobSet" && early {
+				errs = append(errs, f)
+			}
+		}
+		verdicts[fmt.Sprintf("%s: upstream refuses %v, here %v", what, len(refused) > 0, len(errs) > 0)]++
+		if (len(refused) > 0) != (len(errs) > 0) {
+			was, _ := yaml.Marshal(stored)
 			is, err := yaml.Marshal(changed)
 			if err != nil {
 				t.Fatal(err)
@@ -133,7 +177,13 @@ func changedJobSet(t *testing.T, seed uint64) (old, changed upstream.Object, wha
 			set(old, nil, "spec", "volumeClaimPolicies")
 		}
 	}
-	m := mutator{r}
+	changed, what = changeJobSet(t, mutator{r}, old)
+	return old, changed, what
+}
+
+// changeJobSet makes one change of a JobSet.
+func changeJobSet(t *testing.T, m mutator, old upstream.Object) (changed upstream.Object, what string) {
+	t.Helper()
 	changed = asJSON(t, old)
 	switch what = pick(m, "nothing", "a value", "a value", "Pods", "Pods", "Pods", "a rule", "jobs"); what {
 	case "a value":
@@ -160,7 +210,7 @@ func changedJobSet(t *testing.T, seed uint64) (old, changed upstream.Object, wha
 	if m.IntN(3) == 0 {
 		set(changed, pick[any](m, nil, true, false), "spec", "suspend")
 	}
-	return old, asJSON(t, changed), what
+	return asJSON(t, changed), what
 }
 
 // changePods changes one or two fields of a Pod template that may be mutable, or metadata around it.

@@ -33,7 +33,8 @@ type Input struct {
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
 	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
 	Layers render.Layers
-	// Earlier holds fields of earlier releases, see render.Input. Check adds those of TrainJob and Runtime.
+	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
+	// Runtime instead.
 	Earlier legacy.Earlier
 	// Namespace is the namespace of an object without one; the empty string means "default".
 	Namespace string
@@ -242,7 +243,7 @@ func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
 // renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(r *Runtime) render.Input {
 	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
-	if r.processes != nil {
+	if c.in.Release != nil {
 		in.Earlier.TorchNumProcPerNode = r.processes
 	}
 	return in

@@ -28,7 +28,7 @@ func (c *checker) decodeJob(o *object) (*trainer.TrainJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	if processes != nil {
+	if o.asked {
 		c.in.Earlier.NumProcPerNode = processes
 	}
 	if o.release.Overrides == release.RuntimePatches {

@@ -38,7 +38,8 @@ func (c *checker) webhook() {
 
 // nameOnCreate requires a DNS label as a name (Trainer v2.0.1 pkg/webhooks). Later definitions have a rule for it.
 func (c *checker) nameOnCreate() {
-	if problems := validation.IsDNS1035Label(c.job.id.Name); c.job.has(release.NameOnCreate) && len(problems) > 0 {
+	name := c.job.id.Name
+	if problems := validation.IsDNS1035Label(name); c.job.has(release.NameOnCreate) && name != "" && len(problems) > 0 {
 		c.about(finding.CodeBrokenRule, finding.Error, fieldpath.Fields("metadata", "name"),
 			"the webhook rejects the name: "+apirule.Brief(problems...), nameHelp)
 	}
