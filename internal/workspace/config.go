@@ -151,7 +151,9 @@ func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
 		if !in.IsConfig(fsys, file) {
-			in.byFile[file] = in.APIOf(fsys, file)
+			if api := in.APIOf(fsys, file); api != nil {
+				in.byFile[file] = api
+			}
 			kept = append(kept, file)
 		}
 	}
