@@ -237,7 +237,26 @@ func Parse(version string) (*Release, error) {
 	if version == "next" {
 		return nil, fmt.Errorf("next is the main branch of the Trainer, which no module proxy serves; the known releases are %s", list)
 	}
-	return nil, fmt.Errorf("%q is not a known release of the Trainer: %s", version, list)
+	hint := ""
+	if near := nearest(bare); near != "" {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	}
+	return nil, fmt.Errorf("%q is not a known release of the Trainer: %s%s", version, list, hint)
+}
+
+// nearest returns the known minor version that a text names with another patch version or other signs, such as 2.2.7 or 22. It
+// returns "" for none.
+func nearest(version string) string {
+	numbers := strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if len(numbers) == 1 {
+		numbers = strings.Split(numbers[0], "")
+	}
+	for _, r := range releases {
+		if len(numbers) > 1 && r.Name == numbers[0]+"."+numbers[1] {
+			return r.Name
+		}
+	}
+	return ""
 }
 
 // Index returns the place of a release among the known ones, counted from the oldest, or -1 for an unknown one.

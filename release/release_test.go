@@ -24,6 +24,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %s", text, r, err, want)
 		}
 	}
+	for text, want := range map[string]string{"2.2.9": "2.2", "21": "2.1", "v2,0": "2.0", "2.10": "", "2": "", "main": ""} {
+		if _, err := release.Parse(text); err == nil || strings.Contains(err.Error(), "did you mean") != (want != "") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want the hint %q", text, err, want)
+		}
+	}
 	for _, text := range []string{"", "2", "2.4", "2.2.9", "next", "latest"} {
 		r, err := release.Parse(text)
 		if err == nil {

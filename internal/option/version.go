@@ -2,7 +2,6 @@ package option
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ func (v versionValue) String() string {
 }
 
 func (v versionValue) Set(text string) error {
-	r, err := ParseVersion(text)
+	r, err := release.Parse(text)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("--%s: %w", versionFlag, err))
 	}
@@ -45,22 +44,3 @@ func (v versionValue) Set(text string) error {
 
 // Type returns the placeholder in the help.
 func (versionValue) Type() string { return "version" }
-
-// ParseVersion parses a version of the Trainer. The error names the known ones, and a similar one.
-func ParseVersion(text string) (*release.Release, error) {
-	r, err := release.Parse(text)
-	if err == nil {
-		return r, nil
-	}
-	// Versions resemble each other too much for Nearest.
-	numbers := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-	if len(numbers) == 1 {
-		numbers = strings.Split(numbers[0], "")
-	}
-	for _, known := range release.Known() {
-		if len(numbers) > 1 && known.Name == numbers[0]+"."+numbers[1] {
-			return nil, fmt.Errorf("%w; did you mean %s?", err, known.Name)
-		}
-	}
-	return nil, err
-}

@@ -85,7 +85,7 @@ func Releases(of []release.Release) string {
 	for i, r := range of {
 		names[i] = fmt.Sprintf("Trainer %s with JobSet %s", r.Version, r.JobSetVersion)
 	}
-	return fmt.Sprintf(" for %s, with the Jobs and Pods of Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
+	return fmt.Sprintf(" for %s on Kubernetes %s", strings.Join(names, " and "), release.Kubernetes)
 }
 
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It

@@ -91,20 +91,24 @@ func (in *Input) config(fsys fs.FS, file string) config {
 func (in *Input) parseConfig(file string, data []byte) config {
 	c := config{is: true}
 	refuse := func(code finding.Code, n *yaml.Node, at fieldpath.Path, message, help string) {
-		f := finding.Finding{Code: code, Severity: finding.Error, Path: at, Position: fieldpath.Position{File: file}, Message: message, Remedy: finding.Remedy{Text: help}}
-		if n != nil {
-			f.Position.Line, f.Position.Column = n.Line, n.Column
-		}
-		in.Findings = append(in.Findings, f)
+		in.Findings = append(in.Findings, finding.Finding{
+			Code: code, Severity: finding.Error, Path: at, Position: fieldpath.Position{File: file, Line: n.Line, Column: n.Column},
+			Message: message, Remedy: finding.Remedy{Text: help},
+		})
 	}
 	const example = "set " + versionField + `, such as ` + versionField + `: "2.2"`
 	var document yaml.Node
+	start := &yaml.Node{Line: 1, Column: 1}
 	if err := yaml.Unmarshal(data, &document); err != nil {
-		refuse(finding.CodeSyntax, nil, nil, "cannot be parsed: "+strings.TrimPrefix(err.Error(), "yaml: "), example)
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		if n, _ := fmt.Sscanf(text, "line %d:", &start.Line); n > 0 {
+			_, text, _ = strings.Cut(text, ": ")
+		}
+		refuse(finding.CodeSyntax, start, nil, "cannot be parsed: "+text, example)
 		return c
 	}
 	if len(document.Content) == 0 {
-		refuse(finding.CodeMissingField, nil, fieldpath.Fields(versionField), "required", example)
+		refuse(finding.CodeMissingField, start, fieldpath.Fields(versionField), "required", example)
 		return c
 	}
 	root := document.Content[0]
@@ -151,7 +155,9 @@ func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
 		if !in.IsConfig(fsys, file) {
-			in.byFile[file] = in.APIOf(fsys, file)
+			if api := in.APIOf(fsys, file); api != nil {
+				in.byFile[file] = api
+			}
 			kept = append(kept, file)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 type RuntimeSource struct {
 	Document *manifest.Document
 	Snapshot any // the runtime of a snapshot that the Trainer keeps for a TrainJob
-	// Stock reports a runtime that the release installs, and the inputs lack. Its text has no position.
+	// Stock reports a runtime that the release ships, and the inputs lack. Its text has no position.
 	Stock bool
 	// Findings are those on a runtime that a TrainJob of another release reads.
 	Findings finding.List
@@ -157,7 +157,7 @@ func (in *Input) Earlier(j Job) legacy.Earlier {
 }
 
 // source returns the source of a TrainJob's runtime: of its own release, else of the inputs that name none, else of another
-// release, else of those that the release installs. It returns the version of the runtimes that hold the source, or lack it.
+// release, else of those that the release ships. It returns the version of the runtimes that hold the source, or lack it.
 func (in *Input) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
 	for _, version := range in.versions(version) {
@@ -195,7 +195,7 @@ func (in *Input) as(source *RuntimeSource, api *manifest.API) *RuntimeSource {
 	return in.resolved[key]
 }
 
-// stockRuntime returns the runtime of a TrainJob that its release installs, or nil.
+// stockRuntime returns the runtime of a TrainJob that its release ships, or nil.
 func (in *Input) stockRuntime(j Job) *RuntimeSource {
 	r, id := j.Release(), render.RuntimeOf(j.TrainJob)
 	if r == nil || id.Kind != trainer.ClusterTrainingRuntimeKind {
@@ -226,7 +226,7 @@ func (in *Input) RuntimeFindings(j Job) finding.List {
 		ref := fieldpath.Fields("spec", "runtimeRef", "name")
 		return finding.List{{
 			Code: finding.CodeNoRuntime, Severity: finding.Note, Object: render.ObjectOf(j.TrainJob), Path: ref, Position: j.Document.Position(ref),
-			Message: fmt.Sprintf("the inputs hold no %s: the one that Trainer %s installs applies", render.RuntimeOf(j.TrainJob), j.Release().Version),
+			Message: fmt.Sprintf("the inputs hold no %s: the one that Trainer %s ships applies", render.RuntimeOf(j.TrainJob), j.Release().Version),
 			Remedy:  finding.Remedy{Text: "give the runtime if the cluster has another one of that name"},
 		}}
 	default:

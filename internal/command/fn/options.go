@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -116,7 +117,7 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 	}
 	if o.version != nil {
 		var err error
-		if o.Release, err = option.ParseVersion(*o.version); err != nil {
+		if o.Release, err = release.Parse(*o.version); err != nil {
 			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
 		}
 	}

@@ -139,6 +139,22 @@ func (i *initiation) add(w *output.Writing, runtimes []runtimeFile) error {
 	return nil
 }
 
+// lacks reports whether a release lacks a field of a case's TrainJob.
+func lacks(api *manifest.API, s golden.Start) bool {
+	if api == nil {
+		return false
+	}
+	for name, text := range s.Files {
+		documents, _, _ := api.Decode(name, text, nil)
+		for _, d := range documents {
+			if d.Findings.Err() != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // start adds the inputs of one runtime's cases.
 func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 	starts, err := golden.Walk(r.Object)
@@ -161,7 +177,14 @@ func (i *initiation) start(w *output.Writing, r runtimeFile) error {
 	if copied := path.Join(r.ID.Name, filepath.Base(r.File)); i.outputDir != "" && !changes.Dir.Exists(copied) {
 		put(copied, r.text)
 	}
+	api := r.API()
+	if config := path.Join(r.ID.Name, workspace.ConfigName); api != nil && i.outputDir != "" && !changes.Dir.Exists(config) {
+		put(config, fmt.Appendf(nil, "trainerVersion: %q\n", api.Release().Name))
+	}
 	for _, s := range starts {
+		if lacks(api, s) {
+			continue
+		}
 		folder := path.Join(r.ID.Name, s.Name)
 		if changes.Dir.Exists(folder) || slices.Contains(i.cases, path.Join(root, folder)) {
 			i.tell(i.p.Stderr, "%s is there already, and left alone", report.Printable(path.Join(filepath.ToSlash(root), folder)))
