@@ -1,8 +1,8 @@
 package main
 
 import (
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,13 +13,24 @@ import (
 
 // TestTrainweld wants trainweld's own answer to pass all cases.
 func TestTrainweld(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "answer")
-	if out, err := exec.Command("go", "build", "-o", program, "./trainweld").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	archives, err := read("cases")
+	if err != nil {
+		t.Fatal(err)
 	}
-	var out, problems strings.Builder
-	if status := run([]string{"-exec", program, "-cases", "cases", "-children"}, &out, &problems); status != 0 {
-		t.Errorf("status %d\n%s%s", status, &out, &problems)
+	releases, err := named("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{
+		program: func(args []string, in io.Reader, out, problems io.Writer) (int, error) {
+			return serve(args, in, out, problems), nil
+		},
+		releases: releases, matching: regexp.MustCompile(""), children: true,
+	}
+	r.run(archives)
+	var out strings.Builder
+	if !r.report(&out) || len(r.outcomes) < 400 {
+		t.Errorf("%d answers\n%s", len(r.outcomes), &out)
 	}
 }
 
@@ -61,16 +72,20 @@ func TestCases(t *testing.T) {
 			continue
 		}
 		for _, turn := range s.Turns {
-			if !shows(t, cases, turn.In) {
+			if !unshown.MatchString(s.ID) && !shows(t, cases, turn.In) {
 				t.Errorf("no case of %s shows what turns in %s", s.ID, turn.In)
 			}
 		}
 	}
 }
 
-// notShown are the behaviours that no objects of a new TrainJob show: what the release installs, what an update does, warnings, a
-// feature gate, and the rules of JobSet's webhook, which the Trainer's controller meets.
-var notShown = []string{"stock", "runtime-read", "patched-on-resume", "runtime-deprecated", "status-gate", "jobset-.*"}
+// notShown are the behaviours that no result of a new TrainJob shows: what the release installs, what an update does, whether the
+// controller looks at the TrainJob at all, warnings, a feature gate, the rules and the webhook of JobSet, which meet later objects,
+// and rules that only changed their place: another one refuses the same.
+var notShown = []string{
+	"stock", "runtime-read", "patched-on-resume", "managed-by", "runtime-deprecated", "status-gate", "jobset-.*", "priority-label",
+	"name-on-create", "patched-once", "mpi-processes",
+}
 
 // shows reports whether a case of a behaviour has another result in a release than in the one before.
 func shows(t *testing.T, cases []*testCase, in string) bool {

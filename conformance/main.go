@@ -7,6 +7,11 @@
 // means that the cluster of that release refuses the TrainJob or its runtime, or that the controller makes no objects. Every
 // other status is a failure. The report counts what passes for each behaviour.
 //
+// The program answers for trainweld itself:
+//
+//	go build -o bin/conformance ./conformance
+//	bin/conformance -exec 'bin/conformance answer'
+//
 // The cases are in archives in the folder cases. Their expected objects come from each release's own
 // code, see README.md in this folder.
 package main
@@ -23,7 +28,12 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "answer" {
+		os.Exit(serve(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run returns the exit status: 0 for a program that passes, 1 for one that does not, 2 for a mistake in the flags or the cases.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -58,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(err)
 	}
-	r := runner{command: command, releases: releases, matching: matching, record: *record, children: *children}
+	r := runner{program: started(command), releases: releases, matching: matching, record: *record, children: *children}
 	r.run(archives)
 	if *record {
 		for _, a := range archives {

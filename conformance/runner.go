@@ -19,7 +19,7 @@ import (
 
 // runner runs a program on the cases.
 type runner struct {
-	command  []string
+	program  program
 	releases []string
 	matching *regexp.Regexp
 	record   bool
@@ -33,6 +33,22 @@ type runner struct {
 type outcome struct {
 	behaviour, name, release string
 	wrong                    string
+}
+
+// program answers a case of a release, and returns its exit status.
+type program func(args []string, in io.Reader, out, problems io.Writer) (status int, err error)
+
+// started returns the program of a command line.
+func started(command []string) program {
+	return func(args []string, in io.Reader, out, problems io.Writer) (int, error) {
+		cmd := exec.Command(command[0], append(slices.Clone(command[1:]), args...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, problems
+		err := cmd.Run()
+		if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+			return ended.ExitCode(), nil
+		}
+		return 0, err
+	}
 }
 
 // run runs all cases, as many at once as there are processors.
@@ -124,16 +140,15 @@ func (r *runner) ask(c *testCase, release string) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	cmd := exec.Command(r.command[0], append(slices.Clone(r.command[1:]), "--release", release)...)
 	var out, problems bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &problems
-	err = cmd.Run()
-	var ended *exec.ExitError
+	status, err := r.program([]string{"--release", release}, bytes.NewReader(input), &out, &problems)
 	switch {
-	case errors.As(err, &ended) && ended.ExitCode() == 1:
-		return result{Refused: true}, nil
 	case err != nil:
-		return result{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(problems.String()))
+		return result{}, err
+	case status == 1:
+		return result{Refused: true}, nil
+	case status != 0:
+		return result{}, fmt.Errorf("exit status %d: %s", status, strings.TrimSpace(problems.String()))
 	}
 	all, err := items(out.Bytes())
 	if err != nil {

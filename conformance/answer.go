@@ -1,9 +1,3 @@
-// Command trainweld is trainweld's answer to the conformance suite: it renders a TrainJob as a release of the Trainer does.
-//
-//	go build -o bin/answer ./conformance/trainweld
-//	go run ./conformance -exec bin/answer
-//
-// It shows how a program links the library: decode by the API of a release, admit the runtime and the TrainJob, render.
 package main
 
 import (
@@ -13,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -25,18 +18,27 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-func main() {
-	name := flag.String("release", "", "the release of the Trainer")
-	flag.Parse()
-	refused, err := answer(*name, os.Stdin, os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "trainweld:", err)
-		os.Exit(2)
+// This file is trainweld's own answer: it renders a TrainJob as a release of the Trainer does. It shows how a program links the
+// library: decode by the API of a release, admit the runtime and the TrainJob, render.
+
+// serve answers one case, as the runner asks a program. It returns the exit status.
+func serve(args []string, in io.Reader, out, problems io.Writer) int {
+	flags := flag.NewFlagSet("answer", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	name := flags.String("release", "", "the release of the Trainer")
+	if err := flags.Parse(args); err != nil {
+		return 2
 	}
-	if refused != nil {
-		fmt.Fprintln(os.Stderr, refused)
-		os.Exit(1)
+	refused, err := answer(*name, in, out)
+	switch {
+	case err != nil:
+		fmt.Fprintln(problems, "conformance:", err)
+		return 2
+	case refused != nil:
+		fmt.Fprintln(problems, refused)
+		return 1
 	}
+	return 0
 }
 
 // answer writes the objects of a TrainJob, or returns the errors with which the release refuses it.
