@@ -18,8 +18,8 @@ import (
 // an API server does under strict field validation. Then it drops them, as any API server does. So a document with such a
 // field has an Object.
 //
-// A nil API decodes as Decode does: by the latest release, and with the fields of Trainer 2.1 that 2.2 removed. The zero value
-// is the API of the latest release alone. An API is safe for concurrent use.
+// A nil API decodes as Decode does: by the latest release, with the fields of Trainer 2.1 that 2.2 removed. The zero value is
+// the API of the latest release alone. An API is safe for concurrent use.
 type API struct {
 	release     *release.Release
 	definitions *release.Definitions // nil if no other API shares it
@@ -28,7 +28,7 @@ type API struct {
 	shapes map[string]*shape
 }
 
-// NewAPI returns the API of a release. definitions reads its definitions; other APIs may share it, and it may be nil.
+// NewAPI returns the API of a release. definitions reads its definitions. Other APIs may share it, and it may be nil.
 func NewAPI(r *release.Release, definitions *release.Definitions) *API {
 	return &API{release: r, definitions: definitions}
 }

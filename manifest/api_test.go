@@ -186,6 +186,11 @@ func TestAs(t *testing.T) {
 	} else if _, ok := js.Object.(*jobset.JobSet); !ok {
 		t.Errorf("the object is a %T", js.Object)
 	}
+	const patch = "manager: a.io/b\ntrainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {terminationGracePeriodSeconds: 3}}}}}]}}}\n"
+	patches, _ := DecodePatches("in.yaml", []byte(patch))
+	if p := patches[0].Document.As(apiOf(t, "2.2")); len(p.Findings) != 1 || p.Findings[0].Position.Line != 2 {
+		t.Errorf("a patch by Trainer 2.2 has the findings %v", p.Findings)
+	}
 	maps, _ := Decode("in.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 	if maps[0].As(of21) != maps[0] {
 		t.Error("a ConfigMap depends on the release")

@@ -51,12 +51,16 @@ func (d *Document) API() *API {
 // As decodes the document by another API. The copy has its own Findings, and shares the text. As returns the document itself
 // for its own API, and for a kind that the releases do not define.
 func (d *Document) As(api *API) *Document {
-	if d == nil || d.api == api || d.raw == nil || d.read.kind == patchKind || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
+	if d == nil || d.api == api || d.raw == nil || api.shapeOf(d.read) == nil && d.api.shapeOf(d.read) == nil {
 		return d
 	}
 	again := newDecoder(d.File, d.source.File.Data)
-	again.api = api
-	again.object(d.source, d.at, d.raw, origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}})
+	again.api, again.patches = api, d.read.kind == patchKind
+	from := origin{identity: identity{apiVersion: d.APIVersion, kind: d.ID.Kind}}
+	if again.patches {
+		from = origin{} // a patch has no kind of its own
+	}
+	again.object(d.source, d.at, d.raw, from)
 	if len(again.documents) != 1 {
 		return d
 	}

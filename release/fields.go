@@ -22,8 +22,8 @@ type Field struct {
 	Open bool `json:"-"`
 }
 
-// Below returns the field with a name below f, also below the items of a list and the values of a map. It returns nil without
-// such a field.
+// Below returns the field with a name below f, or below the items of a list or the values of a map. It returns nil without such
+// a field.
 func (f *Field) Below(name string) *Field {
 	for f != nil && f.Fields == nil {
 		switch {

@@ -38,7 +38,7 @@ func (m Made) Objects() []any {
 func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
 	spec, missing := in.RuntimeOf(j)
 	if spec == nil {
-		findings := in.RuntimeFindings(j)
+		findings := in.ReleaseFindings(j)
 		if missing != nil {
 			findings = append(findings, *missing)
 		}
@@ -51,7 +51,7 @@ func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts ren
 	}
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
-	out.Findings = append(in.RuntimeFindings(j), out.Findings...)
+	out.Findings = append(in.ReleaseFindings(j), out.Findings...)
 	if in.NoNotes {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
 	}

@@ -19,20 +19,20 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-// ConfigName is the name of a file that names the release for the objects of its directory, and of those below.
+// ConfigName is the name of a file that names the release for the objects of its directory and below.
 const ConfigName = "trainweld.yaml"
 
 // versionField is the only field of the file.
 const versionField = "trainerVersion"
 
-// config is the content of a trainweld.yaml. A manifest may have that name, too: it has a kind, and is none.
+// config is the content of a trainweld.yaml. A manifest of that name has a kind, and is none.
 type config struct {
 	is      bool
 	release *release.Release // nil after an error
 }
 
-// releaseOf returns the release for the objects of a file: that of the flag, or that of the nearest trainweld.yaml. It returns
-// nil for neither, and for standard input, which has no directory.
+// releaseOf returns the release for the objects of a file. The flag names it, or the nearest trainweld.yaml. It returns nil for
+// neither, and for standard input, which has no directory.
 func (in *Input) releaseOf(fsys fs.FS, file string) *release.Release {
 	if in.flags.Release != nil || in.flags.AnyRelease || file == manifest.Stdin {
 		return in.flags.Release
@@ -52,7 +52,7 @@ func (in *Input) releaseIn(fsys fs.FS, dir string) *release.Release {
 	return found.release
 }
 
-// parent returns the directory above another one. It ends at the root of a git repository, and at that of the file system.
+// parent returns the directory above another one. It returns false at the root of a git repository or of the file system.
 func parent(fsys fs.FS, dir string) (string, bool) {
 	if _, err := fs.Stat(fsys, path.Join(dir, ".git")); err == nil || dir == filepath.ToSlash(filepath.VolumeName(dir)) && dir != "" {
 		return "", false

@@ -146,7 +146,7 @@ func TestStockRuntime(t *testing.T) {
 			if got := s != nil && s.Stock; got != tc.stock || got && (spec == nil || in.Earlier(in.Jobs[0]).TorchNumProcPerNode == nil != (tc.release == "2.2")) {
 				t.Errorf("stock: %t, want %t; %v", got, tc.stock, in.Earlier(in.Jobs[0]))
 			}
-			found := in.RuntimeFindings(in.Jobs[0])
+			found := in.ReleaseFindings(in.Jobs[0])
 			if (len(found) == 1 && found[0].Severity == finding.Note && found[0].Position.File == "in.yaml") != tc.stock {
 				t.Errorf("found %v", found)
 			}

@@ -101,7 +101,7 @@ func (in *Input) RuntimeOf(j Job) (*trainer.TrainingRuntimeSpec, *finding.Findin
 }
 
 // Find returns the runtime of a TrainJob as its release reads it, or a finding if it is missing. It returns nil for both if the
-// release cannot decode the runtime: see RuntimeFindings. It is safe for concurrent use.
+// release cannot decode the runtime: see ReleaseFindings. It is safe for concurrent use.
 func (in *Input) Find(j Job) (*trainer.TrainingRuntimeSpec, *finding.Finding) {
 	source, version := in.source(j)
 	known := in.runtimes[version]
@@ -156,8 +156,9 @@ func (in *Input) Earlier(j Job) legacy.Earlier {
 	return earlier
 }
 
-// source returns the source of a TrainJob's runtime: of its own release, else of the inputs that name none, else of another
-// release, else of those that the release ships. It returns the version of the runtimes that hold the source, or lack it.
+// source returns the source of a TrainJob's runtime. Runtimes of its own release come first, then those without a release,
+// then those of others. Last come the runtimes that the release ships. The version is that of the runtimes that hold the
+// source, or lack it.
 func (in *Input) source(j Job) (*RuntimeSource, string) {
 	api, version := j.Document.API(), versionOf(j.Document)
 	for _, version := range in.versions(version) {
@@ -216,8 +217,19 @@ func (in *Input) stockRuntime(j Job) *RuntimeSource {
 	return in.stock[r.Version][id.Name]
 }
 
-// RuntimeFindings returns the findings on a TrainJob's runtime that depend on the TrainJob's release.
-func (in *Input) RuntimeFindings(j Job) finding.List {
+// ReleaseFindings returns the findings on a TrainJob's runtime, and on the patches of --patch, that depend on the TrainJob's
+// release.
+func (in *Input) ReleaseFindings(j Job) finding.List {
+	found := in.runtimeFindings(j)
+	for _, p := range in.Patches {
+		if d := p.Document.As(j.Document.API()); d != p.Document {
+			found = append(found, d.Findings...)
+		}
+	}
+	return found
+}
+
+func (in *Input) runtimeFindings(j Job) finding.List {
 	source := in.SourceOf(j)
 	switch {
 	case source == nil:

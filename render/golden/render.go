@@ -114,7 +114,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	opts.Owners, opts.Release = true, j.Release()
 	// The error repeats the findings.
 	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
-	found = append(append(found, in.RuntimeFindings(j)...), out.Findings...)
+	found = append(append(found, in.ReleaseFindings(j)...), out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found
 	}

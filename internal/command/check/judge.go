@@ -192,7 +192,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
 		held.named.Store(true)
 	}
-	found := append(j.in.RuntimeFindings(job), j.past.check(ctx, in, job)...)
+	found := append(j.in.ReleaseFindings(job), j.past.check(ctx, in, job)...)
 	switch {
 	case missing != nil:
 		ref := fieldpath.Fields("spec", "runtimeRef")

@@ -199,7 +199,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 	if missing != nil {
 		found = append(found, *missing)
 	}
-	found = append(found, slices.DeleteFunc(in.RuntimeFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error })...)
+	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error })...)
 	in.Locate(j, found)
 	found.Sort()
 	return found
