@@ -12,7 +12,7 @@ import (
 
 // earlierRefusals are those of earlier releases only, and those with other codes there.
 var earlierRefusals = []refusal{
-	{"names on create", regexp.MustCompile(`(?m)^metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{finding.CodeBrokenRule}},
+	{"names on create", regexp.MustCompile(`metadata\.name: Invalid value: .*DNS-1035`), []finding.Code{finding.CodeBrokenRule}},
 	{"patched jobs", regexp.MustCompile(`must not have (targetJob|replicated job) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
 	{"patched containers", regexp.MustCompile(`must not have (initContainer|container) that doesn't exist`), []finding.Code{finding.CodeUnknownJob}},
 	{"torch's processes", regexp.MustCompile(`must have an int value or`), []finding.Code{finding.CodeBadValue}},
