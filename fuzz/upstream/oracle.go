@@ -105,7 +105,7 @@ func Start(version, folder, dir string) (*Upstream, error) {
 		return nil, err
 	}
 	if programs[r.Name] == nil {
-		return nil, fmt.Errorf("Trainer %s has no program", r.Version)
+		return nil, fmt.Errorf("no program runs Trainer %s", r.Version)
 	}
 	var started []*oracle.Process
 	for _, program := range programs[r.Name] {
