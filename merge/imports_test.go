@@ -84,7 +84,7 @@ func TestImportBudget(t *testing.T) {
 // the commands that do not judge.
 func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	const heavy = module + "/render/admission"
-	want := []string{"/cmd/trainweld", "/internal/cli", "/internal/command/check", "/internal/command/migrate"}
+	want := []string{"/cmd/trainweld", "/internal/cli", "/internal/command/check", "/internal/command/diff", "/internal/command/migrate", "/conformance"}
 	links := 0
 	for _, pkg := range linking(t, heavy) {
 		if strings.HasPrefix(pkg, heavy) {

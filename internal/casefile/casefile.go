@@ -17,6 +17,21 @@ const extension = ".txtar"
 // it extracts only those. The test removes the folders at its end. Unpack fails the test if dir holds no archive.
 func Unpack(t testing.TB, dir string, only ...string) string {
 	t.Helper()
+	return unpack(t, dir, func(name string, archive *txtar.Archive) string {
+		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return len(only) > 0 && !slices.Contains(only, f.Name) })
+		return name
+	})
+}
+
+// UnpackGroups is Unpack for archives of several cases each, whose files have the name of their case in front.
+func UnpackGroups(t testing.TB, dir string) string {
+	t.Helper()
+	return unpack(t, dir, func(string, *txtar.Archive) string { return "." })
+}
+
+// unpack extracts each archive to the folder that into returns for its name.
+func unpack(t testing.TB, dir string, into func(name string, archive *txtar.Archive) string) string {
+	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(dir, "*"+extension))
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("%s has no cases: %v", dir, err)
@@ -27,12 +42,11 @@ func Unpack(t testing.TB, dir string, only ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := filepath.Join(root, strings.TrimSuffix(filepath.Base(file), extension))
-		if err := os.Mkdir(name, 0o777); err != nil {
+		folder := filepath.Join(root, into(strings.TrimSuffix(filepath.Base(file), extension), archive))
+		if err := os.MkdirAll(folder, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return len(only) > 0 && !slices.Contains(only, f.Name) })
-		if err := txtar.Write(archive, name); err != nil {
+		if err := txtar.Write(archive, folder); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}

@@ -30,6 +30,15 @@ func TestUnpack(t *testing.T) {
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 2 {
 		t.Errorf("%d folders, %v, want 2", len(entries), err)
 	}
+	groups := t.TempDir()
+	if err := os.WriteFile(filepath.Join(groups, "both.txtar"), []byte("-- a/input.yaml --\nkind: A\n-- b/input.yaml --\nkind: B\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "kind: A\n", "b": "kind: B\n"} {
+		if got, err := os.ReadFile(filepath.Join(casefile.UnpackGroups(t, groups), name, "input.yaml")); err != nil || string(got) != want {
+			t.Errorf("case %s = %q, %v, want %q", name, got, err, want)
+		}
+	}
 	inputs := casefile.Unpack(t, dir, "input.yaml")
 	if files, err := filepath.Glob(filepath.Join(inputs, "*", "*")); err != nil || len(files) != 2 {
 		t.Errorf("Unpack(input.yaml) writes %q, %v, want 2 files", files, err)

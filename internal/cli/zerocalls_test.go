@@ -88,7 +88,7 @@ var exported = []struct {
 		new(render.ChildOwners), new(render.Runtimes),
 	}},
 	{folder: "render/admission", all: []any{
-		admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Stamp,
+		admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Stamp, admission.Stricter,
 		admission.Update, admission.UpdateJobSet, admission.UpdateRuntime,
 		new(admission.Runtime),
 	}},
