@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	smd "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -137,7 +140,27 @@ func agrees(applied any, template map[string]any, patches []managed) (bool, erro
 	if err := convert(applied, live); err != nil {
 		return false, err
 	}
-	return reflect.DeepEqual(&merged.Template, live), nil
+	var a, b any
+	if err := errors.Join(convert(merged.Template, &a), convert(live, &b)); err != nil {
+		return false, err
+	}
+	return reflect.DeepEqual(unordered(a), unordered(b)), nil
+}
+
+// unordered sorts all lists: a merge puts new items first and an apply puts them last, and owners have no order.
+func unordered(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = unordered(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = unordered(v[i])
+		}
+		slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	}
+	return value
 }
 
 func convert(from, into any) error {

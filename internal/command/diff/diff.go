@@ -43,7 +43,7 @@ type diffFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
@@ -54,6 +54,11 @@ OLD and NEW are files, directories, quoted globs or - for standard input. The in
 belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
 does. A path that one version lacks is empty there.
+
+With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A
+summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
+accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
+becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
 
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
@@ -71,6 +76,9 @@ render.`,
 
   # What another version of a runtime does to the TrainJobs of a directory
   trainweld diff torch-1.yaml torch-2.yaml -f jobs/
+
+  # What an upgrade of the Trainer does to a repository
+  trainweld diff --from-version 2.1 --to-version 2.3 jobs/ -r runtimes/
 
   # Two directories, down to the Pods
   trainweld diff before/ after/ -R --to=pods

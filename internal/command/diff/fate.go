@@ -98,8 +98,11 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 // notes says what happens to all TrainJobs that exist.
 func (u *upgrade) notes() []string {
 	notes := []string{"a TrainJob that runs keeps its JobSet: what differs reaches new TrainJobs, and suspended ones when they resume"}
+	if u.flags.to != "jobset" {
+		notes = append(notes, "Jobs and Pods are those of Kubernetes 1.36 for both releases")
+	}
 	if u.old().release.Index() > u.new().release.Index() {
-		notes = append(notes, fmt.Sprintf("%s is earlier than %s: what the causes say goes away", u.new().Name, u.old().Name))
+		notes = append(notes, fmt.Sprintf("%s is earlier than %s: what the causes name is undone", u.new().Name, u.old().Name))
 	}
 	if u.old().release.RuntimeRead == release.LiveRuntime && u.new().release.RuntimeRead == release.RuntimeSnapshot {
 		notes = append(notes, fmt.Sprintf("%s takes a snapshot of its runtime for each existing TrainJob, as the upgrade has left the runtime", u.new().Name))

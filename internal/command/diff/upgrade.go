@@ -56,6 +56,8 @@ func (flags *diffFlags) releases(args []string) (from, to *release.Release, err 
 	switch {
 	case flags.from == "" || flags.until == "":
 		return nil, nil, errors.New("--from-version and --to-version belong together: name both")
+	case flags.Release != nil:
+		return nil, nil, errors.New("--from-version and --to-version name the releases: leave --trainer-version out")
 	case flags.git != "":
 		return nil, nil, errors.New("--git compares revisions, and --from-version compares releases: leave one of the two out")
 	case len(args)+len(flags.Files) == 0:
