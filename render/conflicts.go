@@ -25,7 +25,7 @@ func Conflicts(in Input, opts Options) finding.List {
 	if !ok {
 		return r.out.Findings
 	}
-	merged, err := merge.Apply(&r.in.Runtime.Template, r.reached(left), merge.Options{Owners: true})
+	merged, err := merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
 	for range mostUnmergeable {
 		failed := (*merge.PatchError)(nil)
 		if !errors.As(err, &failed) {
@@ -33,7 +33,7 @@ func Conflicts(in Input, opts Options) finding.List {
 		}
 		r.report(r.noMerge(err))
 		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
-		merged, err = merge.Apply(&r.in.Runtime.Template, r.reached(left), merge.Options{Owners: true})
+		merged, err = merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
 	}
 	if err != nil {
 		r.report(r.noMerge(err))

@@ -183,7 +183,7 @@ func (r *renderer) render(opts Options) {
 	if !ok {
 		return
 	}
-	reached := r.reached(left)
+	reached := Reached(r.release, &r.in.Runtime.Template, left)
 	merged, err := merge.Apply(&r.in.Runtime.Template, reached, merge.Options{Owners: true})
 	r.checkLayers()
 	r.check(patches, left, decisions, func(f finding.Finding) bool {
@@ -234,32 +234,6 @@ func (r *renderer) patches() []trainer.RuntimePatch {
 		return own
 	}
 	return slices.Concat(own, r.in.Patches)
-}
-
-// reached returns the patches without jobs that the runtime lacks, unless the release merges them in as well. The
-// patches are the given ones if there is nothing to leave out.
-func (r *renderer) reached(patches []trainer.RuntimePatch) []trainer.RuntimePatch {
-	if r.release.MergeRoot == release.JobSetRoot {
-		return patches
-	}
-	jobs := r.in.Runtime.Template.Spec.ReplicatedJobs
-	unknown := func(p trainer.ReplicatedJobPatch) bool {
-		return !slices.ContainsFunc(jobs, func(job jobset.ReplicatedJob) bool { return job.Name == p.Name })
-	}
-	reached := patches
-	for i := range patches {
-		spec := patches[i].TrainingRuntimeSpec
-		if spec == nil || spec.Template == nil || spec.Template.Spec == nil || !slices.ContainsFunc(spec.Template.Spec.ReplicatedJobs, unknown) {
-			continue
-		}
-		if &reached[0] == &patches[0] {
-			reached = slices.Clone(patches)
-		}
-		reached[i] = *patches[i].DeepCopy()
-		template := reached[i].TrainingRuntimeSpec.Template
-		template.Spec.ReplicatedJobs = slices.DeleteFunc(template.Spec.ReplicatedJobs, unknown)
-	}
-	return reached
 }
 
 // laid returns all patches, the patches to merge, and the decisions of force. It returns false if the input has both

@@ -266,7 +266,7 @@ func (c *checker) merge(template *trainer.JobSetTemplateSpec) (*merge.Result, er
 		}
 		return merged, err
 	}
-	patches, decisions, err := merge.Force(template, c.reached(c.typed.Spec.RuntimePatches, template.Spec.ReplicatedJobs), c.in.ForceManagers...)
+	patches, decisions, err := merge.Force(template, render.Reached(c.release(), template, c.typed.Spec.RuntimePatches), c.in.ForceManagers...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/release"
@@ -97,27 +96,4 @@ func (o *object) withoutStatus() *object {
 	fields := maps.Clone(o.fields)
 	delete(fields, "status")
 	return &object{definition: o.definition, id: o.id, fields: fields}
-}
-
-// reached returns the patches without jobs that the template lacks, unless the release merges these as well.
-func (c *checker) reached(patches []trainer.RuntimePatch, jobs []jobset.ReplicatedJob) []trainer.RuntimePatch {
-	if c.release().MergeRoot == release.JobSetRoot {
-		return patches
-	}
-	reached := make([]trainer.RuntimePatch, len(patches))
-	for i := range patches {
-		reached[i] = *patches[i].DeepCopy()
-		spec := reached[i].TrainingRuntimeSpec
-		if spec == nil || spec.Template == nil || spec.Template.Spec == nil {
-			continue
-		}
-		var known []trainer.ReplicatedJobPatch
-		for _, p := range spec.Template.Spec.ReplicatedJobs {
-			if replicatedJob(jobs, p.Name) != nil {
-				known = append(known, p)
-			}
-		}
-		spec.Template.Spec.ReplicatedJobs = known
-	}
-	return reached
 }
