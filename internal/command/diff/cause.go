@@ -39,14 +39,19 @@ func (s *step) cause() engine.Claim {
 	return engine.Claim{Layer: engine.Layer(s.of.ID + " " + s.turn.In), Value: engine.Presence{}}
 }
 
-// verdictTurns returns the switch whose turn ends the refusal of a TrainJob, or brings it.
+// verdictTurns returns a switch whose turn ends the refusal of a TrainJob, or brings it. It halves the way between a step of the
+// old verdict and a later one of the new verdict until they are neighbours.
 func (u *upgrade) verdictTurns(ctx context.Context, id fieldpath.Object, migrated *trainer.TrainJob, ends bool) []engine.Claim {
-	for i := len(u.steps) - 2; i > 0; i-- {
-		if (u.take(ctx, u.steps[i], id, migrated).Refused == nil) != ends {
-			return []engine.Claim{u.steps[i+1].cause()}
+	low, high := 0, len(u.steps)-1
+	for high-low > 1 {
+		middle := (low + high) / 2
+		if isTaken := u.take(ctx, u.steps[middle], id, migrated).Refused == nil; isTaken == ends {
+			high = middle
+		} else {
+			low = middle
 		}
 	}
-	return []engine.Claim{u.steps[1].cause()}
+	return []engine.Claim{u.steps[high].cause()}
 }
 
 // attribute sets the causes of the differing fields of two renderings: for each field the last switch whose turn moved it.
