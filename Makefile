@@ -8,7 +8,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The modules with the code of the Trainer's releases.
 ORACLES := fuzz/oracle fuzz/releases/v20 fuzz/releases/v21 fuzz/releases/v22 fuzz/releases/v22jobset
 # The tests that compare with any release.
-RELEASED := ^(TestPairs|TestExamples|TestVerdicts|TestJobSetChildren|TestJobSetVerdicts|TestJobSetReplacements)$$
+RELEASED := ^(TestDefinitions|TestPairs|TestExamples|TestVerdicts|TestJobSetChildren|TestJobSetVerdicts|TestJobSetReplacements)$$
 PAIRS ?= 300
 VERDICTS ?= 300
 JOBSETS ?= 100

@@ -2,18 +2,11 @@ package release_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
-
-	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/release"
 )
 
@@ -122,55 +115,5 @@ func TestData(t *testing.T) {
 	}
 	if (*release.Release)(nil).Or().Version != release.Latest().Version {
 		t.Error("no release is not the latest one")
-	}
-}
-
-// TestDefinitionsAreTheShippedOnes wants the definitions of the latest release to say what its modules ship: the same names,
-// scope, subresources and schemas, but for descriptions.
-func TestDefinitionsAreTheShippedOnes(t *testing.T) {
-	for kind, shipped := range map[string]struct{ module, file string }{
-		"TrainJob":               {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"},
-		"TrainingRuntime":        {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"},
-		"ClusterTrainingRuntime": {"github.com/kubeflow/trainer/v2", "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml"},
-		"JobSet":                 {"sigs.k8s.io/jobset", "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
-	} {
-		text, err := os.ReadFile(filepath.Join(testenv.ModuleDir(t, shipped.module), shipped.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want, got apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(text, &want); err != nil {
-			t.Fatal(err)
-		}
-		for _, version := range want.Spec.Versions {
-			dropDescriptions(version.Schema.OpenAPIV3Schema)
-		}
-		text, err = release.Latest().Definition(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want.Spec, got.Spec); diff != "" {
-			t.Errorf("run go generate ./release (-shipped +embedded):\n%s", diff)
-		}
-	}
-}
-
-func dropDescriptions(s *apiextensionsv1.JSONSchemaProps) {
-	if s == nil {
-		return
-	}
-	s.Description = ""
-	for name, property := range s.Properties {
-		dropDescriptions(&property)
-		s.Properties[name] = property
-	}
-	if s.Items != nil {
-		dropDescriptions(s.Items.Schema)
-	}
-	if s.AdditionalProperties != nil {
-		dropDescriptions(s.AdditionalProperties.Schema)
 	}
 }
