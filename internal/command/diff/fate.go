@@ -75,6 +75,9 @@ func (u *upgrade) existing(ctx context.Context, before, after taken) []string {
 	if err != nil {
 		return nil
 	}
+	if spec, ok := old["spec"].(map[string]any); ok {
+		spec["suspend"] = true // of a suspended JobSet, five fields of Pods may change
+	}
 	var fields []string
 	for _, f := range admission.UpdateJobSet(ctx, &u.new().release, old, new, before.ID.Namespace) {
 		if path := f.Path.String(); f.Severity >= finding.Error && !slices.Contains(fields, path) {
