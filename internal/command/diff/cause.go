@@ -39,8 +39,8 @@ func (s *step) cause() engine.Claim {
 	return engine.Claim{Layer: engine.Layer(s.of.ID + " " + s.turn.In), Value: engine.Presence{}}
 }
 
-// verdictTurns returns a switch whose turn ends the refusal of a TrainJob, or brings it. It halves the way between a step of the
-// old verdict and a later one of the new verdict until they are neighbours.
+// verdictTurns returns a switch whose turn ends the refusal of a TrainJob, or brings it. One step has the old verdict, and a later
+// one the new verdict. It halves the way between them until they are neighbours.
 func (u *upgrade) verdictTurns(ctx context.Context, id fieldpath.Object, migrated *trainer.TrainJob, ends bool) []engine.Claim {
 	low, high := 0, len(u.steps)-1
 	for high-low > 1 {
@@ -54,7 +54,7 @@ func (u *upgrade) verdictTurns(ctx context.Context, id fieldpath.Object, migrate
 	return []engine.Claim{u.steps[high].cause()}
 }
 
-// attribute sets the causes of the differing fields of two renderings: for each field the last switch whose turn moved it.
+// attribute sets the causes of the differing fields. The cause of a field is the last switch whose turn moved it.
 func (u *upgrade) attribute(before, after taken, migrated *trainer.TrainJob) {
 	if same(before.Objects, after.Objects) {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
+	"github.com/trainweld/trainweld/trainjob"
 )
 
 // This file says what becomes of TrainJobs that exist, and of those that migrate converts.
@@ -34,7 +35,7 @@ func (u *upgrade) migrate(ctx context.Context, before taken, id fieldpath.Object
 		return migration{}
 	}
 	runtime, _ := old.in.RuntimeOf(j)
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, migrationManager)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
 	if result.TrainJob == nil {
 		return migration{text: "trainweld migrate cannot convert it: " + firstMessage(result.Findings)}
 	}
@@ -58,9 +59,6 @@ func firstMessage(errs finding.List) string {
 	}
 	return "no reason is known"
 }
-
-// migrationManager is the manager of the patch that a migration makes.
-const migrationManager = "trainer.kubeflow.org/kubeflow-sdk"
 
 // existing says what happens to a TrainJob that exists and is suspended: the new release applies its JobSet again.
 func (u *upgrade) existing(ctx context.Context, before, after taken) []string {

@@ -25,8 +25,8 @@ import (
 
 // This file compares what two releases of the Trainer make of the same inputs.
 //
-// It renders each TrainJob with both releases. Where they differ, it goes from the first release to the second one by way of
-// those between them: it turns one switch at a time, and renders again. The last switch whose turn moves a field is the cause.
+// It renders each TrainJob with both releases. Where they differ, it turns one switch at a time, release by release, and renders
+// again. The last switch whose turn moves a field is the cause.
 
 // upgrade is one comparison of releases.
 type upgrade struct {
@@ -47,7 +47,9 @@ type step struct {
 	alike *step
 
 	opts     render.Options
+	podOpts  render.PodsOptions
 	jobs     map[fieldpath.Object]workspace.Job
+	errs     map[fieldpath.Object]finding.List // of reading, by the object that they are about
 	runtimes map[*workspace.RuntimeSource]admitted
 }
 
@@ -136,6 +138,7 @@ func (u *upgrade) add(r release.Release, of release.Switch, turn release.Turn) {
 	s.flags.Release = &s.release
 	s.opts = u.opts
 	s.opts.Release = &s.release
+	s.opts, s.podOpts = s.asShown(u.flags, s.opts)
 	if n := len(u.steps); n > 0 {
 		if last := &u.steps[n-1].release; last.Schema == r.Schema && last.JobSetSchema == r.JobSetSchema && last.Stock == r.Stock && last.RuntimeRead == r.RuntimeRead {
 			s.alike = u.steps[n-1]
@@ -152,18 +155,22 @@ func (u *upgrade) read(s *step) {
 	if s.in != nil {
 		return
 	}
-	s.opts, _ = s.asShown(u.flags, s.opts)
-	if s.alike != nil && s != u.new() { // the positions in the report are those of the last step
+	if s.alike != nil && s != u.new() { // the findings of the last step name its release
 		u.read(s.alike)
-		s.in, s.jobs = s.alike.in, s.alike.jobs
+		s.in, s.jobs, s.errs = s.alike.in, s.alike.jobs, s.alike.errs
 		return
 	}
 	s.in = workspace.Read(u.source, s.flags)
-	s.jobs = map[fieldpath.Object]workspace.Job{}
+	s.jobs, s.errs = map[fieldpath.Object]workspace.Job{}, map[fieldpath.Object]finding.List{}
+	for _, f := range s.in.Findings {
+		if f.Severity >= finding.Error {
+			s.errs[f.Object] = append(s.errs[f.Object], f)
+		}
+	}
 	for _, j := range s.in.Jobs {
 		s.jobs[render.ObjectOf(j.TrainJob)] = j
 	}
-	s.TrainJobs = len(s.in.Jobs)
+	s.TrainJobs = len(s.in.Jobs) + len(s.in.Refused)
 }
 
 // taken is what a release makes of a TrainJob: its objects, or the errors with which it refuses the TrainJob.
@@ -194,41 +201,18 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	u.read(s)
 	j, found := s.jobs[id]
 	if !found {
-		return taken{Job: comparison.Job{ID: id, Refused: s.refusal(id)}}
+		return taken{Job: comparison.Job{ID: id, Refused: s.errs[id]}} // it cannot be decoded
 	}
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
-	opts, podOpts := s.asShown(u.flags, s.opts)
-	findings, made := produce.TrainJob(s.in, j, render.Input{TrainJob: j.TrainJob, Patches: s.in.FurtherPatches()}, opts)
+	findings, made := produce.TrainJob(s.in, j, render.Input{TrainJob: j.TrainJob, Patches: s.in.FurtherPatches()}, s.opts)
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
-		t.Job = s.made(j, made, u.flags, podOpts)
+		t.Job = s.made(j, made, u.flags, s.podOpts)
 	}
 	t.Migrated = migrated != nil
 	return t
-}
-
-// refusal returns the errors of a TrainJob that a step cannot decode.
-func (s *step) refusal(id fieldpath.Object) finding.List {
-	errs := errorsOf(s.in.Findings, id)
-	if errs == nil {
-		errs = finding.List{{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Object: id, Message: "cannot be read as a TrainJob of this release",
-			Remedy: finding.Remedy{Text: "look at its other findings"},
-		}}
-	}
-	return errs
-}
-
-func errorsOf(found finding.List, id fieldpath.Object) finding.List {
-	var errs finding.List
-	for _, f := range found {
-		if f.Severity >= finding.Error && f.Object == id {
-			errs = append(errs, f)
-		}
-	}
-	return errs
 }
 
 // compare compares the two releases. It returns the comparison, and the errors of TrainJobs that neither release takes.
@@ -261,12 +245,12 @@ func (u *upgrade) compare(ctx context.Context) (*comparison.Comparison, finding.
 	return c, neither.Distinct(), err
 }
 
-// broken returns the errors of the inputs that belong to no TrainJob and no runtime, such as a file that cannot be read.
+// broken returns the errors that belong to no TrainJob and no runtime, such as an unreadable file.
 func (u *upgrade) broken() finding.List {
 	var errs finding.List
 	for _, s := range []*step{u.old(), u.new()} {
 		for _, f := range s.in.Findings {
-			if f.Severity >= finding.Error && f.Object.Kind != finding.TrainJobKind && !workspace.IsRuntime(f.Object) {
+			if f.Severity >= finding.Error && (f.Object.Kind != finding.TrainJobKind || f.Object.Name == "") && !workspace.IsRuntime(f.Object) {
 				errs = append(errs, f)
 			}
 		}
@@ -274,14 +258,25 @@ func (u *upgrade) broken() finding.List {
 	return errs
 }
 
-// ids returns the TrainJobs of both releases, in the order of the files.
+// ids returns the TrainJobs of both releases: those that a release decodes in the order of the files, then the others.
 func (u *upgrade) ids() []fieldpath.Object {
 	var ids []fieldpath.Object
-	for _, s := range []*step{u.old(), u.new()} {
+	seen := map[fieldpath.Object]bool{}
+	add := func(id fieldpath.Object) {
+		if !seen[id] && id.Name != "" {
+			ids = append(ids, id)
+		}
+		seen[id] = true
+	}
+	steps := []*step{u.old(), u.new()}
+	for _, s := range steps {
 		for _, j := range s.in.Jobs {
-			if id := render.ObjectOf(j.TrainJob); !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
+			add(render.ObjectOf(j.TrainJob))
+		}
+	}
+	for _, s := range steps {
+		for _, d := range s.in.Refused {
+			add(s.in.ID(d))
 		}
 	}
 	return ids
@@ -309,7 +304,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return err
 	}
 	status := exit.Done
-	if u.old().TrainJobs+u.new().TrainJobs > 0 {
+	if len(u.new().Jobs) > 0 {
 		status, err = writeDiff(p, c, flags, paint)
 	}
 	switch {

@@ -15,17 +15,16 @@ import (
 
 // This file judges TrainJobs as a release does.
 
-// verdict returns the errors with which the release refuses a TrainJob: of its text, of the API server and of the webhooks.
+// verdict returns the errors of a TrainJob: those of its text, of the API server and of the webhooks.
 func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.TrainJob) finding.List {
 	found := slices.Clone(j.Document.Findings)
 	fields, err := j.Document.Fields()
 	in := admission.Input{
-		Release: &s.release, Layers: j.Layers(), Earlier: s.in.Earlier(j), Patches: s.in.FurtherPatches(),
+		Release: &s.release, Patches: s.in.FurtherPatches(),
 		Namespace: s.flags.Namespace, OnConflict: s.opts.OnConflict, ForceManagers: s.opts.ForceManagers,
 	}
 	if migrated != nil {
-		found, in.Layers = nil, nil
-		in.Earlier.NumProcPerNode = nil
+		found = nil
 		fields, err = admission.Encode(migrated)
 	}
 	if err != nil {
@@ -66,7 +65,7 @@ func (s *step) admit(ctx context.Context, j workspace.Job) admitted {
 	return a
 }
 
-// refusals returns the errors that a cluster has, too.
+// refusals returns the errors that a cluster of the release has as well.
 func refusals(r *release.Release, found finding.List) finding.List {
 	var errs finding.List
 	for _, f := range found {

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render/explain"
 )
@@ -134,9 +134,7 @@ func writeDefined(w io.Writer, fields []definedField) error {
 }
 
 func writeDefinedJSON(w io.Writer, fields []definedField) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return report.EncodeJSON(w, struct {
 		Definitions []definedField `json:"definitions"`
 	}{fields})
 }

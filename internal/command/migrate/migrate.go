@@ -22,6 +22,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
+	"github.com/trainweld/trainweld/trainjob"
 )
 
 // migrateFlags are the flags of migrate.
@@ -37,9 +38,6 @@ type migrateFlags struct {
 	showValues bool
 	showNotes  bool
 }
-
-// sdkManager is the manager of the Kubeflow SDK's patches.
-const sdkManager = "trainer.kubeflow.org/kubeflow-sdk"
 
 // Command returns the command with its flags and its help.
 func Command(p *host.Program) *cobra.Command {
@@ -91,7 +89,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "rewrite the objects of a file, directory, glob or - (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtimes", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	option.AddScope(f, &flags.Flags)
-	f.StringVar(&flags.manager, "manager", sdkManager, "the manager whose patch the overrides become")
+	f.StringVar(&flags.manager, "manager", trainjob.SDKManager, "the manager whose patch the overrides become")
 	f.BoolVarP(&flags.inPlace, "in-place", "w", false, "write the files in place, all of them or none, instead of to standard output")
 	f.BoolVarP(&flags.diff, "diff", "d", false, "show the changes instead of the files")
 	f.BoolVarP(&flags.list, "list", "l", false, "list the files that change instead of showing them")
@@ -100,7 +98,7 @@ Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed.`,
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
 	option.AddTrainerVersion(cmd, &flags.target)
 	flags.onto.add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{sdkManager}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("manager", cobra.FixedCompletions([]string{trainjob.SDKManager}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
