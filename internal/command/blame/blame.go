@@ -205,7 +205,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 		return blameOther(p, flags)
 	}
 	in := workspace.Read(p, shared.Flags)
-	if documents, live := managedDocuments(in); documents != nil {
+	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
@@ -248,10 +248,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 		objects = append(objects, made...)
 	}
 	if len(in.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
-		})
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	return objects, findings, nil
 }

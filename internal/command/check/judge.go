@@ -70,6 +70,11 @@ func (t tally) String() string {
 	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
 }
 
+// nothing reports whether nothing was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+func (t tally) nothing(selected bool) bool {
+	return t.jobs+t.jobSets == 0 && (selected || t.runtimes == 0)
+}
+
 // newJudge returns a judge that has read all inputs.
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
@@ -166,11 +171,10 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
-	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
-		})
+	if j.count.nothing(j.flags.Selector != nil) && found.Err() == nil {
+		none := j.flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
+		none.Position.File = j.in.Order[0]
+		found = append(found, none)
 	}
 	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }

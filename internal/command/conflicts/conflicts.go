@@ -91,14 +91,14 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if err := option.UnknownManager(in, flags.force); err != nil {
 		return err
 	}
-	found := report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order).Distinct()
+	found := report.InOrder(conflictsIn(in, flags), in.Order).Distinct()
 	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
-		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
+		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags)
 	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
@@ -139,7 +139,7 @@ func (flags conflictsFlags) check() error {
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
-func conflictsIn(in *workspace.Input, force []string, namespace string) finding.List {
+func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 	var found finding.List
 	for _, f := range in.Findings {
 		if f.Severity >= finding.Error {
@@ -148,18 +148,15 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 	}
 	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, further, force)...)
+		found = append(found, conflictsOf(in, j, further, flags.force)...)
 	}
 	for _, d := range in.Refused {
-		if job := salvaged(in, d, namespace); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, further, force))...)
+		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
+			found = append(found, disagreements(conflictsOf(in, *job, further, flags.force))...)
 		}
 	}
 	if len(in.Jobs) == 0 && found == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
-		})
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
 	return found
 }

@@ -100,6 +100,7 @@ render.`,
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddScope(f, &flags.Flags)
+	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -150,10 +151,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	findings := toldByDiff(old.findings, new.findings)
 	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
+		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
 		return err

@@ -135,10 +135,7 @@ func (r *renderRun) render() finding.List {
 	r.in.Findings = f.Findings()
 	found := slices.Concat(r.in.Findings, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
-		})
+		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	count := int64(0)
 	for _, m := range slices.Concat(r.made[0], r.made[1]) {
