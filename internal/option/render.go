@@ -27,6 +27,8 @@ type Render struct {
 	To, As     string
 	OnConflict string
 	Force      []string
+	Severity   []string
+	Color      Color
 	Strict     bool
 	ShowValues bool
 	ShowNotes  bool

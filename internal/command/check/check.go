@@ -26,6 +26,7 @@ type checkFlags struct {
 	force      []string
 	severity   []string
 	format     string
+	color      option.Color
 	strict     bool
 	showValues bool
 	showNotes  bool
@@ -84,12 +85,12 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
-	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
-	_ = cmd.RegisterFlagCompletionFunc("severity", option.CompleteSeverity)
 	return cmd
 }
 
@@ -107,7 +108,7 @@ func run(p *host.Program, flags checkFlags) error {
 	j.progress.End()
 	found = levels.Apply(found)
 	opts := report.Options{
-		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
+		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: flags.color.Screen(p, p.Stdout).Color, Strict: flags.strict,
 		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
@@ -136,5 +137,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, flags.CheckPaths()
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
 }

@@ -30,6 +30,7 @@ type conflictsFlags struct {
 	option.Schema
 	force      []string
 	format     string
+	color      option.Color
 	showValues bool
 }
 
@@ -75,6 +76,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	return cmd
 }
@@ -115,7 +117,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
@@ -135,7 +137,7 @@ func (flags conflictsFlags) check() error {
 	if err := flags.Schema.Check(); err != nil {
 		return err
 	}
-	return flags.CheckPaths()
+	return cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.

@@ -33,7 +33,7 @@ type diffFlags struct {
 	to, as      string
 	onConflict  string
 	force       []string
-	color       string
+	color       option.Color
 	exitZero    bool
 	from, until string
 	showValues  bool
@@ -108,12 +108,11 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -121,10 +120,7 @@ render.`,
 }
 
 func run(p *host.Program, flags diffFlags, args []string) error {
-	paint, err := p.Painter(flags.color)
-	if err != nil {
-		return exit.Usage(err)
-	}
+	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -153,7 +149,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -224,10 +220,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
 	}
-	if flags.color != "auto" && flags.format != "text" {
-		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
-	}
-	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {

@@ -80,6 +80,8 @@ and SIGTERM, with nothing written to --output-dir.`,
 	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.Add(f)
+	option.AddSeverity(cmd, &flags.Severity)
+	option.AddColor(cmd, &flags.Color)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
