@@ -95,14 +95,6 @@ const (
 	alarm = "1;31"
 )
 
-// shortened keeps the end of a name, where managers differ.
-func shortened(name string, width int) string {
-	if runes := []rune(name); len(runes) > width {
-		return "…" + string(runes[len(runes)-width+1:])
-	}
-	return name
-}
-
 // layerName returns a layer for a column: a manager by its bare name.
 func layerName(layer engine.Layer) string {
 	if name, ok := layer.Manager(); ok {
@@ -159,9 +151,11 @@ func (t *blameText) claims(f *blame.Field) {
 		}
 		t.color(c.Layer)
 	}
+	report.Fit(widths[:], 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
 		var b strings.Builder
 		for j, cell := range cells {
+			cell = report.Shorten(cell, widths[j])
 			text := cell
 			if j == 0 {
 				text = t.paint(t.colors[f.Claims[i].Layer], cell)

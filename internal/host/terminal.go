@@ -30,6 +30,15 @@ func (p *Program) Screen(out io.Writer) Screen {
 	return s
 }
 
+// Room returns the width that a table has to fit into. It is 0 for output that is not a terminal, whatever COLUMNS says: a program
+// may read the table.
+func (s Screen) Room() int {
+	if !s.Terminal {
+		return 0
+	}
+	return s.Columns
+}
+
 // hostTerminal reports whether a writer is a terminal of this machine, and its width.
 func hostTerminal(w io.Writer) (columns int, ok bool) {
 	f, isFile := w.(*os.File)

@@ -108,7 +108,7 @@ func run(p *host.Program, flags checkFlags) error {
 	j.progress.End()
 	found = levels.Apply(found)
 	opts := report.Options{
-		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: flags.color.Screen(p, p.Stdout).Color, Strict: flags.strict,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {

@@ -116,7 +116,7 @@ func run(p *host.Program, flags option.Render) error {
 		return r.err
 	case flags.AsTable():
 		for _, m := range all {
-			if err := m.table.Write(p.Stdout); err != nil {
+			if err := m.table.Write(p.Stdout, p.Screen(p.Stdout).Room()); err != nil {
 				return err
 			}
 		}
