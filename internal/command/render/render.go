@@ -76,7 +76,7 @@ and SIGTERM, with nothing written to --output-dir.`,
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")
-	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts: pkg/runtime/framework/plugins/flux/templates of the trainer module")
+	f.StringVar(&flags.FluxTemplates, "flux-templates", "", "the folder of Flux's scripts in the trainer module: pkg/runtime/framework/plugins/flux/templates")
 	f.StringVar(&flags.FeatureGates, "feature-gates", "", "feature gates of the Trainer's controller: TrainJobStatus=true")
 	f.BoolVar(&flags.OwnerReferences, "owner-references", false, "add the controllers' owner references, without the uids that only a cluster has")
 	flags.Children.Add(f)
