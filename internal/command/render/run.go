@@ -205,6 +205,9 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
 	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	if r.flags.For == option.ForApply && out.JobSet != nil {
+		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
+	}
 	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
