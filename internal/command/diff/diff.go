@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -135,8 +136,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer old.close()
-	defer new.close()
+	defer old.side.Close()
+	defer new.side.Close()
 	old.render(p, flags, opts)
 	new.render(p, flags, opts)
 	if err := cmp.Or(old.misused, new.misused); err != nil {
@@ -249,7 +250,13 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		}
 	}
 	if flags.git != "" {
-		return gitVersions(p, flags, args)
+		in := flags.Flags
+		in.Files = slices.Concat(args, flags.Files)
+		before, after, err := revision.Sides(p, flags.git, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return versionOf(before), versionOf(after), nil
 	}
 	switch {
 	case len(args) != 2:
@@ -262,7 +269,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return &version{Version: comparison.Version{Name: path}, files: p.Files, flags: in}
+		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
 	}
 	return side(args[0]), side(args[1]), nil
 }
