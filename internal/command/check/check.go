@@ -27,6 +27,7 @@ type checkFlags struct {
 	force      []string
 	severity   []string
 	format     string
+	all        bool
 	strict     bool
 	showValues bool
 	showNotes  bool
@@ -44,7 +45,8 @@ line and column. It needs no cluster.
 
 An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
 input that can never run is also an error, and so are managers that disagree. A warning is an input that the
-cluster accepts but that is probably a mistake. docs/findings.md explains each code.
+cluster accepts but that is probably a mistake. docs/findings.md explains each code. Findings with one cause in several
+objects appear once, with their number and the first three objects.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
@@ -98,6 +100,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
@@ -132,12 +135,13 @@ func run(p *host.Program, flags checkFlags) error {
 	found = j.ordered(was.brought(levels.Apply(found)))
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
+		All: flags.all, More: option.ShowsAll,
 		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found), "nothing to report"), was)
+	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
 	return exit.For(found, flags.strict)
 }
 

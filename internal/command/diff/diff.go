@@ -36,6 +36,7 @@ type diffFlags struct {
 	force       []string
 	color       string
 	exitZero    bool
+	all         bool
 	from, until string
 	showValues  bool
 }
@@ -110,6 +111,7 @@ render.`,
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
@@ -156,7 +158,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -174,6 +176,11 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Status(status)
 	}
 	return nil
+}
+
+// shown returns the options for the findings beside the report.
+func (flags *diffFlags) shown() report.Options {
+	return report.Options{ShowValues: flags.showValues, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
