@@ -48,6 +48,11 @@ type read struct{ file, kind, name string }
 // tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+func (t tally) any(selected bool) bool {
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes > 0
+}
+
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {
 	var parts []string
@@ -68,11 +73,6 @@ func (t tally) String() string {
 		text = strings.Join(parts[:last], ", ") + " and " + text
 	}
 	return fmt.Sprintf("checked %s in %s", text, report.Count(t.documents, "document"))
-}
-
-// nothing reports whether nothing was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
-func (t tally) nothing(selected bool) bool {
-	return t.jobs+t.jobSets == 0 && (selected || t.runtimes == 0)
 }
 
 // newJudge returns a judge that has read all inputs.
@@ -143,7 +143,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	}
 }
 
-// judge judges all documents. It returns the findings in the order of the files and their lines.
+// judge judges all documents, and returns their findings.
 func (j *judge) judge(ctx context.Context) finding.List {
 	var found finding.List
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
@@ -171,11 +171,16 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
-	if j.count.nothing(j.flags.Selector != nil) && found.Err() == nil {
+	if !j.count.any(j.flags.Selector != nil) && found.Err() == nil && len(j.in.Order) > 0 {
 		none := j.flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
 		none.Position.File = j.in.Order[0]
 		found = append(found, none)
 	}
+	return found
+}
+
+// ordered returns the findings in the order of the files and their lines, each once.
+func (j *judge) ordered(found finding.List) finding.List {
 	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }
 

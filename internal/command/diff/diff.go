@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -35,6 +36,7 @@ type diffFlags struct {
 	force       []string
 	color       option.Color
 	exitZero    bool
+	all         bool
 	from, until string
 	showValues  bool
 }
@@ -110,6 +112,7 @@ render.`,
 	flags.Schema.Add(cmd)
 	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
@@ -132,8 +135,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer old.close()
-	defer new.close()
+	defer old.side.Close()
+	defer new.side.Close()
 	old.render(p, flags, opts)
 	new.render(p, flags, opts)
 	if err := cmp.Or(old.misused, new.misused); err != nil {
@@ -149,7 +152,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -167,6 +170,11 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Status(status)
 	}
 	return nil
+}
+
+// shown returns the options for the findings beside the report.
+func (flags *diffFlags) shown(p *host.Program) report.Options {
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
@@ -240,7 +248,13 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		}
 	}
 	if flags.git != "" {
-		return gitVersions(p, flags, args)
+		in := flags.Flags
+		in.Files = slices.Concat(args, flags.Files)
+		before, after, err := revision.Sides(p, flags.git, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return versionOf(before), versionOf(after), nil
 	}
 	switch {
 	case len(args) != 2:
@@ -253,7 +267,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return &version{Version: comparison.Version{Name: path}, files: p.Files, flags: in}
+		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
 	}
 	return side(args[0]), side(args[1]), nil
 }

@@ -297,7 +297,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
 		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	status := exit.Done
