@@ -30,6 +30,7 @@ type judge struct {
 	onConflict render.OnConflict
 	patches    []trainer.RuntimePatch
 	runtimes   *heldRuntimes
+	own        []*heldRuntime // the runtimes to judge
 	aside      []*heldRuntime // the runtimes of -r
 	classes    []string       // the names of the PriorityClasses
 	runClasses []string       // the names of the RuntimeClasses
@@ -162,7 +163,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = append(j.in.Findings, found...)
+	found = append(j.in.Findings, j.doubtful(ctx, found)...)
 	for i := range found {
 		if found[i].Code == finding.CodeOldAPI {
 			found[i].Severity = finding.Error // a strict API server rejects the unknown fields
