@@ -24,10 +24,14 @@ type Flags struct {
 	// AnyRelease reads objects of all releases: no trainweld.yaml counts.
 	AnyRelease               bool
 	Files, Runtimes, Patches []string
-	Recursive                bool
-	Namespace                string
-	Spelled                  bool            // see Input.Spelled
-	Kinds                    []manifest.Kind // to read in addition to the kinds of the Trainer
+	// Kustomize are the directories of -k, and BuildCommand is the command of --build. Package build makes a part of each build.
+	Kustomize    []string
+	BuildCommand string
+	Built        *Built // the build of a part
+	Recursive    bool
+	Namespace    string
+	Spelled      bool            // see Input.Spelled
+	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.
@@ -46,6 +50,9 @@ func (flags Flags) CheckPaths() error {
 	}
 	return CheckNamespace(flags.Namespace)
 }
+
+// Empty reports whether the flags name no input.
+func (flags Flags) Empty() bool { return len(flags.Files)+len(flags.Kustomize) == 0 }
 
 // ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {
