@@ -113,6 +113,11 @@ func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
 	if d != nil && d.origin != nil {
 		return d.origin(d, p)
 	}
+	return d.TextPosition(p)
+}
+
+// TextPosition is Position in the text that was decoded, also for a generated object. It tells fields apart.
+func (d *Document) TextPosition(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
 }

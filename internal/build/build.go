@@ -33,6 +33,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 )
 
 // Limit is the longest time that a command may take.
@@ -63,6 +64,8 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 		return nil, exit.Usage(errors.New("-k builds with kustomize, and --build with another command: use one of the two"))
 	case slices.Contains(flags.Kustomize, ""):
 		return nil, exit.Usage(errors.New("-k: an empty path; name a directory"))
+	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
+		return nil, exit.Usage(errors.New("each build reads the other files again, and standard input can be read once: name a file"))
 	case !ok:
 		return nil, errors.New("a build needs files of a disk")
 	}

@@ -20,16 +20,16 @@ import (
 
 // kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
 type kustomizations struct {
-	tree host.Tree
-	mu   sync.Mutex
+	tree  host.Tree
+	mu    sync.Mutex
 	files map[string]func() (*kustomization, error)
 }
 
 // kustomization is an inspected kustomization file, or the configuration of a generator or a transformer.
 type kustomization struct {
-	file     string // without links
-	data     []byte
-	root     *yaml.Node // nil if the file is not YAML
+	file string // without links
+	data []byte
+	root *yaml.Node // nil if the file is not YAML
 	types.Kustomization
 	dirs     []string // the directories that it names, without links
 	refusals []refusal

@@ -46,7 +46,10 @@ func (in *Input) load(fsys fs.FS, stdin io.Reader, file string) ([]byte, *findin
 func (in *Input) takeBuilt() {
 	if b := in.flags.Built; b != nil && !in.builtTaken {
 		in.builtTaken = true
-		in.Findings = append(in.Findings, b.Findings...)
+		for _, f := range b.Findings {
+			f.Build = b.Dir
+			in.Findings = append(in.Findings, f)
+		}
 	}
 }
 
@@ -68,10 +71,12 @@ func (b *Built) trace(d *Decoded) {
 			f.Position = b.origin(f.Position.Line)(nil, nil)
 		}
 		withoutLine(f)
+		f.Build = b.Dir
 	}
 	for i, document := range d.Documents {
 		for j := range document.Findings {
 			withoutLine(&document.Findings[j])
+			document.Findings[j].Build = b.Dir
 		}
 		document.Trace(origins[i])
 	}
@@ -97,7 +102,8 @@ func (b *Built) origin(line int) manifest.Origin {
 	return b.Origin(line)
 }
 
-// Label names the build in findings, and records the lines of the sources that they name. Without a build it does nothing.
+// Label names the build in findings, and records the lines of the sources that they name. A finding on a shared runtime names no
+// build, so that it is the same in each part. Without a build, Label does nothing.
 func (in *Input) Label(found finding.List) {
 	b := in.flags.Built
 	if b == nil {
@@ -105,7 +111,9 @@ func (in *Input) Label(found finding.List) {
 	}
 	for i := range found {
 		f := &found[i]
-		f.Build = b.Dir
+		if f.Object.Name != "" && (!IsRuntime(f.Object) || in.builtRuntimes[f.Object]) {
+			f.Build = b.Dir
+		}
 		f.Position = in.sourceOf(f.Position)
 		f.Claims = slices.Clone(f.Claims)
 		for c := range f.Claims {

@@ -54,6 +54,9 @@ func (flags Flags) CheckPaths() error {
 // Empty reports whether the flags name no input.
 func (flags Flags) Empty() bool { return len(flags.Files)+len(flags.Kustomize) == 0 }
 
+// Builds reports whether the flags ask for builds.
+func (flags Flags) Builds() bool { return len(flags.Kustomize) > 0 || flags.BuildCommand != "" }
+
 // ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {
 	if manager, file, named := strings.Cut(patch, "="); named {

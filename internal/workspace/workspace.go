@@ -60,7 +60,8 @@ type Input struct {
 	Texts bool
 	// Last lets the last of duplicate runtimes win, as after kubectl apply. Otherwise a duplicate is reported.
 	Last       bool
-	builtTaken bool // the findings of the build are among the input's
+	builtTaken    bool // the findings of the build are among the input's
+	builtRuntimes map[fieldpath.Object]bool
 	// Steady omits folders and lines from messages, so that golden files can record them.
 	Steady bool
 	// Step receives the progress of reading; it may be nil.
@@ -118,6 +119,8 @@ func New(flags Flags) *Input {
 		apis:     map[string]*manifest.API{},
 		resolved: map[resolution]*RuntimeSource{},
 		stock:    map[string]map[string]*RuntimeSource{},
+
+		builtRuntimes: map[fieldpath.Object]bool{},
 	}
 }
 

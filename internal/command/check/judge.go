@@ -169,18 +169,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
-	if !j.count.any() && found.Err() == nil && len(j.in.Order) > 0 {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
-		})
-	}
 	return found
-}
-
-// ordered returns the findings in the order of the files and their lines, each once.
-func (j *judge) ordered(found finding.List) finding.List {
-	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }
 
 // trainJob judges one TrainJob.
