@@ -28,6 +28,14 @@ type Built struct {
 // Name returns the name under which an input reads the text. No file has that name.
 func (b *Built) Name() string { return filepath.Join(b.Dir, "<build>") }
 
+// Build returns the built directory of the part, or "" for a part without a build.
+func (in *Input) Build() string {
+	if in.flags.Built == nil {
+		return ""
+	}
+	return in.flags.Built.Dir
+}
+
 // isBuilt reports whether a file is the output of the build.
 func (in *Input) isBuilt(file string) bool {
 	b := in.flags.Built

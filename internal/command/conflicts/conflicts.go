@@ -14,6 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
@@ -72,6 +73,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
@@ -89,12 +91,32 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	in := workspace.Read(p, flags.Flags)
-	if err := option.UnknownManager(in, flags.force); err != nil {
+	all, jobs := workspace.New(flags.Flags), 0
+	var found finding.List
+	forced := option.NewForced(flags.force)
+	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		conflicts := conflictsIn(in, flags.force, flags.NamespaceOf(""))
+		in.Label(conflicts)
+		found = append(found, report.InOrder(conflicts, in.Order)...)
+		all.Gather(in)
+		jobs += len(in.Jobs)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
 		return err
 	}
-	found := report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order).Distinct()
-	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
+	if jobs == 0 && found == nil {
+		found = append(found, finding.Finding{
+			Code: finding.CodeNoTrainJob, Severity: finding.Error,
+			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
+		})
+	}
+	return reportConflicts(p, flags, all, found.Distinct(), report.Count(jobs, "TrainJob"))
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
@@ -129,7 +151,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 
 // check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
 	if err := option.KnownFormat(flags.format); err != nil {
@@ -157,12 +179,6 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 		if job := salvaged(in, d, namespace); job != nil {
 			found = append(found, disagreements(conflictsOf(in, *job, further, force))...)
 		}
-	}
-	if len(in.Jobs) == 0 && found == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
-		})
 	}
 	return found
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"iter"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -55,6 +58,7 @@ type renderRun struct {
 // rendered is the result of one TrainJob, or of a JobSet of the input.
 type rendered struct {
 	id    fieldpath.Object
+	build string           // the built directory
 	texts []output.Section // in the spool
 	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
 	streamed iter.Seq2[any, error]
@@ -82,13 +86,12 @@ func run(p *host.Program, flags option.Render) error {
 	r := &renderRun{
 		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
 		progress: p.Progress(),
-		in:       workspace.New(flags.Flags),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, All: flags.All, More: option.ShowsAll}
 	defer r.spool.Close()
-	found := r.render()
-	if err := option.UnknownManager(r.in, flags.Force); err != nil {
+	found, err := r.render()
+	if err != nil {
 		r.progress.End()
 		return err
 	}
@@ -121,11 +124,30 @@ func run(p *host.Program, flags option.Render) error {
 	}
 }
 
-// render reads and renders all inputs, and returns the findings.
-func (r *renderRun) render() finding.List {
+// render reads and renders all inputs, one part after the other, and returns the findings.
+func (r *renderRun) render() (finding.List, error) {
+	go learn()
+	forced := option.NewForced(r.flags.Force)
+	var read finding.List
+	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
+		read = append(read, r.part(part)...)
+		forced.Take(r.in)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.found(read), nil
+}
+
+// part reads and renders one part, and returns the findings of reading.
+func (r *renderRun) part(part workspace.Flags) finding.List {
+	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes
-	go learn()
 	f := workspace.NewFeed(r.p, r.in)
 	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
@@ -133,7 +155,13 @@ func (r *renderRun) render() finding.List {
 		r.take(o)
 	})
 	r.in.Findings = f.Findings()
-	found := slices.Concat(r.in.Findings, r.findings[0].List(), r.findings[1].List())
+	r.in.Label(r.in.Findings)
+	return r.in.Findings
+}
+
+// found returns the findings of all parts.
+func (r *renderRun) found(read finding.List) finding.List {
+	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error,
@@ -237,9 +265,12 @@ func (r *renderRun) take(o renderedJob) {
 	if o.jobSet {
 		group = 1
 	}
+	r.in.Label(o.findings)
+	r.in.Label(o.unsafe)
 	r.findings[group].Add(o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
+	made.build = r.in.Build()
 	for _, text := range o.texts {
 		at, err := r.spool.Add(text)
 		if r.err == nil {
@@ -291,8 +322,9 @@ func (r *renderRun) frame(out *output.Framing, m rendered) error {
 // writeDir writes a file for each TrainJob, and returns findings on edited files, which --prune keeps.
 func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	files := make([]transaction.File, len(all))
+	folders := foldersOf(all)
 	for i, m := range all {
-		files[i] = transaction.File{Name: outputname.Of(m.id, r.format), Text: func() ([]byte, error) {
+		files[i] = transaction.File{Name: path.Join(folders[m.build], outputname.Of(m.id, r.format)), Text: func() ([]byte, error) {
 			var b bytes.Buffer
 			out := output.Framing{W: &b, Format: r.format}
 			err := errors.Join(r.frame(&out, m), out.Close())
@@ -315,4 +347,17 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 		})
 	}
 	return found, err
+}
+
+// foldersOf returns the folder of each build: none for a single one, else the path of the directory.
+func foldersOf(all []rendered) map[string]string {
+	folders := map[string]string{}
+	for _, m := range all {
+		folder := strings.TrimPrefix(filepath.ToSlash(m.build), filepath.ToSlash(filepath.VolumeName(m.build)))
+		folders[m.build] = strings.ReplaceAll(strings.TrimPrefix(folder, "/"), "..", "__")
+	}
+	if len(folders) == 1 {
+		return nil
+	}
+	return folders
 }
