@@ -45,6 +45,7 @@ var states = []state{stateChanged, stateCreated, stateRemoved, stateRefused, sta
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
 	ID      fieldpath.Object
+	Build   string // the directory whose build holds the TrainJob, or ""
 	runtime fieldpath.Object
 	state   state
 	Objects []*ObjectDiff
@@ -128,6 +129,17 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	return c, nil
 }
 
+// With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
+func (c *Comparison) With(part *Comparison) *Comparison {
+	if c == nil {
+		return part
+	}
+	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
+		c.noun = part.noun
+	}
+	return c
+}
+
 // identity tells the TrainJobs of a version apart.
 type identity struct {
 	id       fieldpath.Object
@@ -151,10 +163,10 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 	j := &JobDiff{state: stateChanged}
 	var before, after []Object
 	if old != nil {
-		j.ID, j.runtime, before = old.ID, old.Runtime, old.Objects
+		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
 	}
 	if new != nil {
-		j.ID, j.runtime, after = new.ID, new.Runtime, new.Objects
+		j.ID, j.Build, j.runtime, after = new.ID, new.Build, new.Runtime, new.Objects
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {

@@ -102,6 +102,7 @@ render.`,
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddScope(f, &flags.Flags)
+	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -140,33 +141,15 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	defer old.side.Close()
 	defer new.side.Close()
-	old.render(p, flags, opts)
-	new.render(p, flags, opts)
-	if err := cmp.Or(old.misused, new.misused); err != nil {
+	c, findings, err := compareParts(p, flags, opts, old, new)
+	if err != nil {
 		return err
-	}
-	for _, manager := range flags.force {
-		// One version may lack the manager.
-		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
-			return err
-		}
-	}
-	findings := toldByDiff(old.findings, new.findings)
-	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
 	}
 	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
 		return exit.Status(exit.Failed)
-	}
-	c, err := comparison.Compare(&old.Version, &new.Version, flags.showValues)
-	if err != nil {
-		return err
 	}
 	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
@@ -276,7 +259,9 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v.root = path
+		return v
 	}
 	return side(args[0]), side(args[1]), nil
 }

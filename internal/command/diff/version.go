@@ -32,6 +32,7 @@ type version struct {
 	comparison.Version
 	side  revision.Side
 	flags workspace.Flags // of the side, and those that the output needs
+	root  string          // OLD or NEW, or ""
 
 	in       *workspace.Input
 	findings finding.List
@@ -72,6 +73,9 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 				Objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
 			})
 		}
+	}
+	for i := range v.Jobs {
+		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
 }
@@ -135,6 +139,7 @@ func withoutStatus(object any) any {
 
 // label adds the revision to the file names in findings.
 func (v *version) label() {
+	v.in.Label(v.findings)
 	for i := range v.findings {
 		f := &v.findings[i]
 		f.Position = v.at(f.Position)
