@@ -111,6 +111,11 @@ const (
 	CodeLeftOut           Code = "TW452" // an omitted object: a Secret, or a text of the Trainer's own
 	CodePayload           Code = "TW453" // the input of an object cannot be read
 	CodeNoUID             Code = "TW454" // owner references to a TrainJob without a uid
+	CodeQueueMoves        Code = "TW455" // an applied JobSet that Kueue admits instead of its TrainJob
+	CodeSuspendMoves      Code = "TW456" // an applied JobSet that is suspended apart from its TrainJob
+	CodeNoController      Code = "TW457" // applied objects without what the Trainer's controller does for its own
+	CodeSecretMoves       Code = "TW458" // a Secret that only the controller makes, or that the output holds
+	CodeNoSnapshot        Code = "TW459" // an applied JobSet without the snapshot of its runtime
 )
 
 // Codes of the API server and the Trainer's webhooks, for rejected and for doubtful input.

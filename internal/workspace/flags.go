@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -32,6 +33,7 @@ type Flags struct {
 	Namespace    string
 	Spelled      bool            // see Input.Spelled
 	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
+	Selector     labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.

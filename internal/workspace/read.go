@@ -132,6 +132,7 @@ func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 func (in *Input) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
 	d.Documents, d.Findings, d.expanded = in.byFile[file].Decode(file, data, in.flags.Kinds)
+	d = in.flags.withoutOthers(d)
 	if in.isBuilt(file) {
 		in.flags.Built.trace(&d)
 	}

@@ -133,10 +133,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.StringVar(&flags.Children.Index, "index", "", "with --to=pods: only the Pods of this completion index, or of these: N or N..M")
 	f.BoolVar(&flags.shown.ShowOrigin, "show-origin", false, "show the file and line that each line comes from")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
-	f.StringVar(&flags.shown.Color, "color", "auto", "auto: colours on a terminal, unless NO_COLOR is set; always; or never")
+	option.AddColor(cmd, &flags.shown.Color)
 	for flag, words := range map[string][]string{
 		"output": {"text", "json"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -154,18 +153,18 @@ func run(p *host.Program, flags blameFlags) error {
 	if flags.shown.Format != "text" && flags.shown.Format != "json" {
 		return exit.Usage(fmt.Errorf("unknown format %q: want text or json", flags.shown.Format))
 	}
-	if !slices.Contains([]string{"auto", "always", "never"}, flags.shown.Color) {
-		return exit.Usage(fmt.Errorf("--color: %q is none of auto, always and never", flags.shown.Color))
+	if flags.shown.Format == "json" && flags.shown.ShowOrigin {
+		return exit.Usage(errors.New("--show-origin has no effect on -o json: leave it out"))
 	}
-	if flags.shown.Format == "json" && (flags.shown.ShowOrigin || flags.shown.Color != "auto") {
-		return exit.Usage(errors.New("--show-origin and --color have no effect on -o json: leave them out"))
+	if err := flags.shown.Color.Check(flags.shown.Format); err != nil {
+		return exit.Usage(err)
 	}
 	objects, findings, err := blameAll(p, flags)
 	if err != nil {
 		return err
 	}
 	findings = slices.DeleteFunc(findings.Distinct(), func(f finding.Finding) bool { return f.Severity < finding.Error })
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.ShowValues, Color: flags.shown.Color.Screen(p, p.Stderr).Color}); err != nil {
 		return err
 	}
 	selected, err := selectFields(p, objects, flags.shown.Field)
@@ -231,17 +230,14 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 		return nil, nil, err
 	}
 	if jobs == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
-		})
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	return objects, findings, nil
 }
 
 // blamePart returns the blamed objects of one part. managed reports that these are objects with managed fields.
 func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []authorship.Blamed, findings finding.List, managed bool, err error) {
-	if documents, live := managedDocuments(in); documents != nil && in.Build() == "" {
+	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil && in.Build() == "" {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:

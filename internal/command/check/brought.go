@@ -32,7 +32,7 @@ func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flag
 	if err != nil {
 		return nil, err
 	}
-	was.judged = j.count.any()
+	was.judged = j.count.any(flags.Selector != nil)
 	for _, part := range j.parts {
 		for _, f := range levels.Apply(part.found).Distinct() {
 			was.known[lasting(f)]++

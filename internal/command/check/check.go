@@ -28,6 +28,7 @@ type checkFlags struct {
 	force      []string
 	severity   []string
 	format     string
+	color      option.Color
 	all        bool
 	strict     bool
 	showValues bool
@@ -100,13 +101,13 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
-	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
-	_ = cmd.RegisterFlagCompletionFunc("severity", option.CompleteSeverity)
 	return cmd
 }
 
@@ -138,7 +139,7 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	found := j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) })
 	opts := report.Options{
-		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll,
 		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
 	}
@@ -171,5 +172,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, flags.CheckPaths()
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
 }

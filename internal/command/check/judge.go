@@ -48,8 +48,10 @@ type read struct{ file, kind, name string }
 // tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
-// any reports whether any object was judged.
-func (t tally) any() bool { return t.jobs+t.runtimes+t.jobSets > 0 }
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+func (t tally) any(selected bool) bool {
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes > 0
+}
 
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {

@@ -51,11 +51,8 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	if err != nil {
 		return nil, err
 	}
-	if !all.count.any() && !failed && (len(all.lines.Order) > 0 || flags.Builds()) {
-		none := finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
-		}
+	if !all.count.any(flags.Selector != nil) && !failed && (len(all.lines.Order) > 0 || flags.Builds()) {
+		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
 		if len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}

@@ -31,6 +31,7 @@ type conflictsFlags struct {
 	option.Schema
 	force      []string
 	format     string
+	color      option.Color
 	all        bool
 	showValues bool
 }
@@ -78,6 +79,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	return cmd
@@ -97,7 +99,7 @@ func run(p *host.Program, flags conflictsFlags) error {
 	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
-		conflicts := conflictsIn(in, flags.force, flags.NamespaceOf(""))
+		conflicts := conflictsIn(in, flags)
 		in.Label(conflicts)
 		found = append(found, report.InOrder(conflicts, in.Order)...)
 		all.Gather(in)
@@ -111,18 +113,15 @@ func run(p *host.Program, flags conflictsFlags) error {
 		return err
 	}
 	if jobs == 0 && found == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
-		})
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
 	return reportConflicts(p, flags, all, found.Distinct(), report.Count(jobs, "TrainJob"))
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
-		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
+		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags)
 	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
@@ -139,7 +138,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
 		All: flags.all, More: option.ShowsAll,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
@@ -160,11 +159,11 @@ func (flags conflictsFlags) check() error {
 	if err := flags.Schema.Check(); err != nil {
 		return err
 	}
-	return flags.CheckPaths()
+	return cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
-func conflictsIn(in *workspace.Input, force []string, namespace string) finding.List {
+func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 	var found finding.List
 	for _, f := range in.Findings {
 		if f.Severity >= finding.Error {
@@ -173,11 +172,11 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 	}
 	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, further, force)...)
+		found = append(found, conflictsOf(in, j, further, flags.force)...)
 	}
 	for _, d := range in.Refused {
-		if job := salvaged(in, d, namespace); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, further, force))...)
+		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
+			found = append(found, disagreements(conflictsOf(in, *job, further, flags.force))...)
 		}
 	}
 	return found

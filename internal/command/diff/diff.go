@@ -34,7 +34,7 @@ type diffFlags struct {
 	to, as      string
 	onConflict  string
 	force       []string
-	color       string
+	color       option.Color
 	exitZero    bool
 	all         bool
 	from, until string
@@ -103,6 +103,7 @@ render.`,
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
+	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -110,13 +111,12 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -124,10 +124,7 @@ render.`,
 }
 
 func run(p *host.Program, flags diffFlags, args []string) error {
-	paint, err := p.Painter(flags.color)
-	if err != nil {
-		return exit.Usage(err)
-	}
+	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -145,7 +142,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -162,8 +159,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 }
 
 // shown returns the options for the findings beside the report.
-func (flags *diffFlags) shown() report.Options {
-	return report.Options{ShowValues: flags.showValues, All: flags.all, More: option.ShowsAll}
+func (flags *diffFlags) shown(p *host.Program) report.Options {
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
@@ -217,10 +214,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
 	}
-	if flags.color != "auto" && flags.format != "text" {
-		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
-	}
-	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {

@@ -46,10 +46,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		return nil, nil, err
 	}
 	if jobs == 0 && told.Err() == nil {
-		told = append(told, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
+		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	return all, told.Distinct(), nil
 }

@@ -39,6 +39,7 @@ import (
 type renderRun struct {
 	p        *host.Program
 	flags    option.Render
+	levels   option.Severities
 	format   manifest.Format
 	opts     render.Options
 	podOpts  render.PodsOptions
@@ -82,13 +83,19 @@ func run(p *host.Program, flags option.Render) error {
 		// The JobSet would otherwise appear to set the API server's defaults.
 		flags.Spelled, opts.As = true, render.Applied
 	}
+	levels, err := option.ParseSeverities(flags.Severity)
+	if err != nil {
+		return exit.Usage(err)
+	}
 	opts.ForceManagers = flags.Force
 	r := &renderRun{
-		p: p, flags: flags, format: format, opts: opts, podOpts: podOpts,
+		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: podOpts,
 		progress: p.Progress(),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
-	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, All: flags.All, More: option.ShowsAll}
+	shown := report.Options{
+		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll,
+	}
 	defer r.spool.Close()
 	found, err := r.render()
 	if err != nil {
@@ -114,7 +121,7 @@ func run(p *host.Program, flags option.Render) error {
 		return r.err
 	case flags.AsTable():
 		for _, m := range all {
-			if err := m.table.Write(p.Stdout); err != nil {
+			if err := m.table.Write(p.Stdout, p.Screen(p.Stdout).Room()); err != nil {
 				return err
 			}
 		}
@@ -147,14 +154,14 @@ func (r *renderRun) render() (finding.List, error) {
 func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
-	r.in.NoNotes = !r.flags.ShowNotes
+	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewFeed(r.p, r.in)
 	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
-	r.in.Findings = f.Findings()
+	r.in.Findings = r.levels.ApplyToWarnings(f.Findings())
 	r.in.Label(r.in.Findings)
 	return r.in.Findings
 }
@@ -163,10 +170,7 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 func (r *renderRun) found(read finding.List) finding.List {
 	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"},
-		})
+		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
 	count := int64(0)
 	for _, m := range slices.Concat(r.made[0], r.made[1]) {
@@ -207,7 +211,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 		for i := range f.Findings {
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
-		out.findings, objects, out.table, out.count = f.Findings, f.Objects, f.Table, f.Pods
+		out.findings, objects, out.table, out.count = r.leveled(f.Findings, f.Objects != nil), f.Objects, f.Table, f.Pods
 	} else {
 		out.findings, objects, out.table, out.count = r.trainJob(j)
 	}
@@ -231,12 +235,24 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
 	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	if r.flags.For == option.ForApply && out.JobSet != nil {
+		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
+	}
+	found = r.leveled(found, out.JobSet != nil)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
 	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	r.in.Locate(j, f.Findings)
-	return append(found, f.Findings...), f.Objects, f.Table, f.Pods
+	return append(found, r.leveled(f.Findings, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+}
+
+// leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
+func (r *renderRun) leveled(found finding.List, rendered bool) finding.List {
+	if rendered {
+		return r.levels.Apply(found)
+	}
+	return r.levels.ApplyToWarnings(found)
 }
 
 // podsOf returns the options for the Jobs and Pods of a TrainJob or a JobSet.
