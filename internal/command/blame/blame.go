@@ -181,7 +181,7 @@ func run(p *host.Program, flags blameFlags) error {
 // blameAll returns the blamed objects of all TrainJobs of the inputs.
 func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	shared := flags.Render
-	shared.Format = "yaml"
+	shared.Format, shared.Advisory = "yaml", true
 	if len(flags.Files) == 0 {
 		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
@@ -219,10 +219,9 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 		return nil, nil, err
 	}
 	findings := in.Findings
-	further := in.FurtherPatches()
 	var objects []authorship.Blamed
 	for _, j := range in.Jobs {
-		found, out := produce.TrainJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
@@ -238,8 +237,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 			}
 		}
 		b.found = func(more finding.List) {
-			in.Locate(j, more)
-			findings = append(findings, more...)
+			findings = append(findings, in.Locate(j, more)...)
 		}
 		made, err := b.objects()
 		if err != nil {

@@ -98,6 +98,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
+	flags.Decided = levels.Codes()
 	j := newJudge(p, flags, onConflict)
 	if err := option.UnknownManager(j.in, flags.force); err != nil {
 		j.progress.End()

@@ -95,6 +95,14 @@ func missingIsEmpty(old, new *version) {
 	drop(func(f *workspace.Flags) *[]string { return &f.Files }, itself)
 	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, itself)
 	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(patch string) string { _, file := workspace.ManagerOf(patch); return file })
+	if policy := old.flags.Policy; policy != "" {
+		lackedByOld, lackedByNew := old.lacks(policy), new.lacks(policy)
+		if lackedByOld && !lackedByNew {
+			old.flags.Policy = ""
+		} else if lackedByNew && !lackedByOld {
+			new.flags.Policy = ""
+		}
+	}
 }
 
 // lacks reports whether the version has no file for a path. An unreadable path is not lacking.

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
@@ -41,7 +39,6 @@ type renderRun struct {
 	podOpts  render.PodsOptions
 	progress *host.Progress
 	in       *workspace.Input
-	patches  []trainer.RuntimePatch
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -127,7 +124,6 @@ func (r *renderRun) render() finding.List {
 	r.in.NoNotes = !r.flags.ShowNotes
 	go learn()
 	f := workspace.NewFeed(r.p, r.in)
-	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
@@ -202,13 +198,12 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
-	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	found, out := produce.TrainJob(r.in, j, r.opts)
 	if r.flags.To == "jobset" || out.JobSet == nil || found.Err() != nil {
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
 	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
-	r.in.Locate(j, f.Findings)
-	return append(found, f.Findings...), f.Objects, f.Table, f.Pods
+	return append(found, r.in.Locate(j, f.Findings)...), f.Objects, f.Table, f.Pods
 }
 
 // podsOf returns the options for the Jobs and Pods of a TrainJob or a JobSet.
