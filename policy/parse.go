@@ -124,19 +124,18 @@ func (r *reader) report(code finding.Code, at fieldpath.Path, help, message stri
 	})
 }
 
-// isEmpty reports a field that is present without a value.
-func (r *reader) isEmpty(at fieldpath.Path, help string) bool {
-	if !r.document.Has(at) {
-		return false
+// empty reports a field without a value, if the file has it.
+func (r *reader) empty(at fieldpath.Path, help string) {
+	isBroken := func(f finding.Finding) bool { return f.Path.HasPrefix(at) }
+	if r.document.Has(at) && !slices.ContainsFunc(r.findings, isBroken) {
+		r.report(finding.CodeMissingField, at, help, "required: must not be empty")
 	}
-	r.report(finding.CodeMissingField, at, help, "required: must not be empty")
-	return true
 }
 
 func (r *reader) version(v version) {
 	at := fieldpath.Fields("trainerVersion")
 	if v == "" {
-		r.isEmpty(at, "name a known release, or remove the field")
+		r.empty(at, "name a known release, or remove the field")
 		return
 	}
 	var err error
@@ -148,7 +147,7 @@ func (r *reader) version(v version) {
 func (r *reader) managers(entries []managerEntry) {
 	list := fieldpath.Fields("managers")
 	if len(entries) == 0 {
-		r.isEmpty(list, "name a manager, or remove the field to allow all managers")
+		r.empty(list, "name a manager, or remove the field to allow all managers")
 	}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
@@ -163,7 +162,7 @@ func (r *reader) managers(entries []managerEntry) {
 		m.of = r.selector(e.For, at.Append(fieldpath.Field("for")))
 		paths := at.Append(fieldpath.Field("paths"))
 		if len(e.Paths) == 0 {
-			r.isEmpty(paths, "name a field, or remove paths to allow all fields")
+			r.empty(paths, "name a field, or remove paths to allow all fields")
 		}
 		for n, text := range e.Paths {
 			if pattern := r.path(text, paths.Append(fieldpath.Index(n))); pattern != nil {
@@ -208,7 +207,7 @@ func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path {
 func (r *reader) patches(entries []patchEntry) {
 	list := fieldpath.Fields("patches")
 	if len(entries) == 0 {
-		r.isEmpty(list, "name a file of patches, or remove the field")
+		r.empty(list, "name a file of patches, or remove the field")
 	}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
@@ -244,7 +243,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	}{{"namespaces", e.Namespaces}, {"names", e.Names}, {"runtimes", e.Runtimes}} {
 		in := at.Append(fieldpath.Field(list.name))
 		if len(list.patterns) == 0 {
-			r.isEmpty(in, "name one, or remove the field to select all")
+			r.empty(in, "name one, or remove the field to select all")
 		}
 		for i, pattern := range list.patterns {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -254,7 +253,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 	}
 	in := at.Append(fieldpath.Field("labels"))
 	if e.Labels == "" {
-		r.isEmpty(in, "set a label selector, or remove the field to select all")
+		r.empty(in, "set a label selector, or remove the field to select all")
 		return s
 	}
 	var err error
@@ -267,7 +266,7 @@ func (r *reader) selector(e *forJobs, at fieldpath.Path) selector {
 func (r *reader) severities(of map[string]level) {
 	list := fieldpath.Fields("severities")
 	if len(of) == 0 {
-		r.isEmpty(list, "name a code, or remove the field")
+		r.empty(list, "name a code, or remove the field")
 		return
 	}
 	known := docs.Codes()
