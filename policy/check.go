@@ -20,6 +20,9 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 	if p == nil || p.managers == nil {
 		return nil
 	}
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
 	var found finding.List
 	report := func(code finding.Code, at fieldpath.Path, help, message string, args ...any) *finding.Finding {
 		found = append(found, finding.Finding{
