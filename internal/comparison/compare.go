@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
 )
@@ -205,7 +206,7 @@ func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
 	j.state, j.refused, j.refusedBy = s, by.Refused, by.RefusedBy
 	parts := j.head()
 	for _, f := range j.refused {
-		parts = append(parts, nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
+		parts = append(parts, report.Nameless(fmt.Sprint(f.Code, f.Path, f.Message), j.ID.Name))
 	}
 	j.alike = strings.Join(parts, "\x00")
 	return j
@@ -215,7 +216,7 @@ func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
 func (j *JobDiff) head() []string {
 	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
 	for _, line := range j.existing {
-		head = append(head, nameless(line, j.ID.Name))
+		head = append(head, report.Nameless(line, j.ID.Name))
 	}
 	return head
 }
@@ -267,10 +268,10 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 	}
 	name, whole := o.Key.Name, string(text)
 	if o.isChild() {
-		whole = indexes().ReplaceAllString(nameless(whole, strings.TrimSuffix(name, "-")), "")
+		whole = indexes().ReplaceAllString(report.Nameless(whole, strings.TrimSuffix(name, "-")), "")
 		name = ""
 	}
-	o.alike = fmt.Sprint(o.state, o.Key.Kind, nameless(name, j.ID.Name), nameless(whole, j.ID.Name))
+	o.alike = fmt.Sprint(o.state, o.Key.Kind, report.Nameless(name, j.ID.Name), report.Nameless(whole, j.ID.Name))
 	return o, nil
 }
 
@@ -315,14 +316,14 @@ func alike(j *JobDiff, o *ObjectDiff, changes diff.Changes) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, o.Key.Kind)
 	if !o.isChild() {
-		fmt.Fprintln(&b, nameless(o.Key.Name, j.ID.Name))
+		fmt.Fprintln(&b, report.Nameless(o.Key.Name, j.ID.Name))
 	}
 	for i, c := range changes {
 		text, err := json.Marshal([]any{c.Kind, c.Path, c.Old, c.New, c.From, c.To})
 		if err != nil {
 			return o.Key.Kind + o.Key.Name // not reached: changes consist of JSON values
 		}
-		fmt.Fprintln(&b, nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
+		fmt.Fprintln(&b, report.Nameless(string(text), j.ID.Name), layersOf(o.changes[i].Before), layersOf(o.changes[i].After))
 	}
 	return b.String()
 }
@@ -334,38 +335,6 @@ func layersOf(claims []engine.Claim) []engine.Layer {
 	}
 	return layers
 }
-
-// nameless replaces a name that is a word, or is followed by a dash or a dot. The latter are names of a TrainJob's children.
-func nameless(text, name string) string {
-	if name == "" {
-		return text
-	}
-	var b strings.Builder
-	for last := byte(' '); ; {
-		i := strings.Index(text, name)
-		if i < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		if i > 0 {
-			last = text[i-1]
-		}
-		b.WriteString(text[:i])
-		text = text[i+len(name):]
-		if isNameByte(last) || text != "" && isAlphanumeric(text[0]) {
-			b.WriteString(name)
-		} else {
-			b.WriteByte(0)
-		}
-		last = name[len(name)-1]
-	}
-}
-
-func isAlphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-func isNameByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
 
 // group holds the TrainJobs with the same changes.
 type group struct {

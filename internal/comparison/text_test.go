@@ -7,23 +7,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 )
 
-// TestNameless takes the name of a TrainJob out of what is rendered of it.
-func TestNameless(t *testing.T) {
-	for _, tc := range []struct{ text, name, want, reason string }{
-		{"llm", "llm", "\x00", "the name itself"},
-		{"llm-node-0-0.llm", "llm", "\x00-node-0-0.\x00", "a host in its network"},
-		{`"value":"llm-node-0-0.llm:29400"`, "llm", "\"value\":\"\x00-node-0-0.\x00:29400\"", "within JSON"},
-		{"my-llm llms xllm llm1", "llm", "my-llm llms xllm llm1", "part of another name"},
-		{"llmllm llm", "llm", "llmllm \x00", "twice in a row is another name"},
-		{"a a-a.a", "a", "\x00 \x00-a.\x00", "a name of one letter"},
-		{"llm", "", "llm", "no name"},
-	} {
-		if got := nameless(tc.text, tc.name); got != tc.want {
-			t.Errorf("%s: %q without %q is %q, want %q", tc.reason, tc.text, tc.name, got, tc.want)
-		}
-	}
-}
-
 // TestCodeSpan writes code that no text can end.
 func TestCodeSpan(t *testing.T) {
 	for _, tc := range []struct{ text, want, reason string }{

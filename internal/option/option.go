@@ -41,6 +41,14 @@ func AddReportFormat(cmd *cobra.Command, format *string) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// ShowsAll tells how the user sees the findings that a group does not show, see report.Options.More.
+const ShowsAll = "--all shows each"
+
+// AddAll adds the flag --all.
+func AddAll(f *pflag.FlagSet, all *bool) {
+	f.BoolVar(all, "all", false, "show every finding, also those with one cause")
+}
+
 // KnownFormat returns an error for an unknown report format.
 func KnownFormat(format string) error {
 	formats := report.Formats()

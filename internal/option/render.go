@@ -30,6 +30,7 @@ type Render struct {
 	Strict     bool
 	ShowValues bool
 	ShowNotes  bool
+	All        bool
 
 	Secrets         bool
 	FluxTemplates   string

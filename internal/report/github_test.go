@@ -88,18 +88,20 @@ func TestSummary(t *testing.T) {
 	for _, tc := range []struct {
 		format   string
 		findings finding.List
+		all      bool
 		want     string
 	}{
-		{"text", nil, ""},
-		{"text", many(0, 0, 3), ""},
-		{"text", many(1, 0, 0), "1 error"},
-		{"text", many(2, 1, 1), "2 errors, 1 warning"},
-		{"text", many(30, 30, 1), "30 errors, 30 warnings"},
-		{"github", many(10, 10, 1), "10 errors, 10 warnings"},
-		{"github", many(11, 30, 1), "11 errors, 30 warnings; GitHub shows ten of a kind beside their lines, and 1 error and 20 warnings more in the log only"},
+		{"text", nil, false, ""},
+		{"text", many(0, 0, 3), false, ""},
+		{"text", many(1, 0, 0), false, "1 error"},
+		{"text", many(2, 1, 1), false, "2 errors, 1 warning"},
+		{"text", many(30, 30, 1), false, "30 errors, 30 warnings"},
+		{"github", many(10, 10, 1), true, "10 errors, 10 warnings"},
+		{"github", many(11, 30, 1), true, "11 errors, 30 warnings; GitHub shows ten of a kind beside their lines, and 1 error and 20 warnings more in the log only"},
+		{"github", many(30, 30, 1), false, "30 errors, 30 warnings"}, // three of a cause are written
 	} {
 		t.Run(fmt.Sprint(tc.format, len(tc.findings)), func(t *testing.T) {
-			if got := report.Summary(tc.format, tc.findings); got != tc.want {
+			if got := report.Summary(tc.format, tc.findings, report.Options{All: tc.all}); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})

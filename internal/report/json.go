@@ -54,14 +54,19 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		}
 		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, jsonPosition(f.Position)}
 	}
-	versions := make([]string, len(opts.Releases))
-	for i, r := range opts.Releases {
-		versions[i] = r.Version
-	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`
 		Version  string        `json:"trainerVersion,omitempty"`
-	}{list, strings.Join(versions, ", ")})
+	}{list, opts.trainerVersions()})
+}
+
+// trainerVersions returns the versions of Releases, separated by commas.
+func (o Options) trainerVersions() string {
+	versions := make([]string, len(o.Releases))
+	for i, r := range o.Releases {
+		versions[i] = r.Version
+	}
+	return strings.Join(versions, ", ")
 }
 
 func (o Options) jsonClaim(f finding.Finding, c engine.Claim) jsonClaim {

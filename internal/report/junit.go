@@ -20,16 +20,28 @@ type junitReport struct {
 	Skipped  int          `xml:"skipped,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
 
-	index map[string]int // of Suites, by name
+	index    map[string]int // of Suites, by name
+	versions string         // the releases of the Trainer
 }
 
 type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	// Properties is nil without any.
+	Properties *junitProperties `xml:"properties"`
+	Cases      []junitCase      `xml:"testcase"`
+}
+
+type junitProperties struct {
+	List []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
@@ -55,7 +67,7 @@ const noFile = "inputs"
 // findings. An error is a failure. A warning is skipped, because viewers count and show it without failing; Options.Strict
 // makes it a failure. A note passes. A file without findings is one case that passes.
 func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
-	report := junitReport{Name: "trainweld"}
+	report := junitReport{Name: "trainweld", versions: opts.trainerVersions()}
 	for _, file := range opts.Files {
 		if file != "" {
 			report.suite(printable(slashed(file)))
@@ -77,7 +89,11 @@ func (r *junitReport) suite(name string) *junitSuite {
 		}
 		i = len(r.Suites)
 		r.index[name] = i
-		r.Suites = append(r.Suites, junitSuite{Name: name})
+		s := junitSuite{Name: name}
+		if r.versions != "" {
+			s.Properties = &junitProperties{[]junitProperty{{trainerVersion, r.versions}}}
+		}
+		r.Suites = append(r.Suites, s)
 	}
 	return &r.Suites[i]
 }

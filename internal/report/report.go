@@ -4,7 +4,7 @@
 //	if err := report.Write(os.Stdout, "sarif", findings, opts); err != nil {
 //		return err
 //	}
-//	fmt.Fprintln(os.Stderr, report.Summary("sarif", findings))
+//	fmt.Fprintln(os.Stderr, report.Summary("sarif", findings, opts))
 //
 // Each format has a file of its own:
 //
@@ -38,6 +38,10 @@ type Options struct {
 	ShowNotes bool
 	// Color colors the text format with ANSI escapes.
 	Color bool
+	// All shows every finding whole. Otherwise formats for people show findings with one cause as a group, see Group.
+	All bool
+	// More says how the user sees the findings that a group does not show, such as with a flag. It may be empty.
+	More string
 	// Strict counts warnings as errors in formats with passes and failures.
 	Strict bool
 	// Help returns the help of a finding. Nil selects the function Help, which names flags of the command line.
@@ -91,8 +95,8 @@ func Releases(of []release.Release) string {
 // Write writes the findings that opts selects in the named format. It keeps their order, unless the format defines another. It
 // returns an error for an unknown format, before it writes, and the errors of w.
 //
-// A report holds at most MaxFindings findings. Formats for people show at most MaxShown of one code in one file. Both count
-// the rest.
+// A report holds at most MaxFindings findings. Formats for people show findings with one cause as a group, and at most MaxShown
+// causes of one code in one file. Both count the rest.
 func Write(w io.Writer, format string, findings finding.List, opts Options) error {
 	for _, f := range formats {
 		if f.name == format {
@@ -103,9 +107,12 @@ func Write(w io.Writer, format string, findings finding.List, opts Options) erro
 }
 
 // Summary counts the errors and warnings, or returns "" without any. It is a line of its own, next to a report in the named
-// format.
-func Summary(format string, findings finding.List) string {
-	count := countBySeverity(findings)
+// format, written with the same options.
+func Summary(format string, findings finding.List, opts Options) string {
+	count := map[finding.Severity]int{}
+	for _, f := range findings {
+		count[f.Severity]++
+	}
 	var parts []string
 	for _, severity := range []finding.Severity{finding.Error, finding.Warning} {
 		if n := count[severity]; n > 0 {
@@ -114,17 +121,9 @@ func Summary(format string, findings finding.List) string {
 	}
 	text := strings.Join(parts, ", ")
 	if format == "github" {
-		text += githubRest(count)
+		text += opts.githubRest(findings)
 	}
 	return text
-}
-
-func countBySeverity(findings finding.List) map[finding.Severity]int {
-	count := map[finding.Severity]int{}
-	for _, f := range findings {
-		count[f.Severity]++
-	}
-	return count
 }
 
 // Count formats a number of things: "1 error", "2 errors".
@@ -149,7 +148,7 @@ func WriteBeside(w io.Writer, findings finding.List, opts Options) error {
 	if err := Write(w, format, findings, opts); err != nil {
 		return err
 	}
-	if summary := Summary(format, findings); summary != "" {
+	if summary := Summary(format, findings, opts); summary != "" {
 		fmt.Fprintln(w, summary)
 	}
 	return nil

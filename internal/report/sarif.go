@@ -26,9 +26,10 @@ type sarifLog struct {
 }
 
 type sarifRun struct {
-	Tool       sarifTool     `json:"tool"`
-	ColumnKind string        `json:"columnKind"`
-	Results    []sarifResult `json:"results"`
+	Tool       sarifTool         `json:"tool"`
+	ColumnKind string            `json:"columnKind"`
+	Properties map[string]string `json:"properties,omitempty"`
+	Results    []sarifResult     `json:"results"`
 }
 
 type sarifTool struct {
@@ -95,6 +96,9 @@ type sarifLogicalLocation struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
+// trainerVersion names the property with the releases of the Trainer.
+const trainerVersion = "trainerVersion"
+
 // writeSARIF writes one run with the rules that occur, sorted by their codes.
 func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 	s := sarif{opts: opts, rules: rulesOf(findings), seen: map[string]int{}}
@@ -102,6 +106,9 @@ func writeSARIF(w io.Writer, findings finding.List, opts Options) error {
 		Tool:       sarifTool{sarifDriver{Name: "trainweld", Version: opts.Version, Rules: s.rules}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    make([]sarifResult, len(findings)),
+	}
+	if versions := opts.trainerVersions(); versions != "" {
+		run.Properties = map[string]string{trainerVersion: versions}
 	}
 	for i, f := range findings {
 		run.Results[i] = s.result(f)

@@ -9,21 +9,30 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// writeText writes findings for people. The position and the message come first. The object and the field, the source line,
-// the claims and the help follow.
+// writeText writes findings for people, one for each cause. The position and the message come first. The object and the field,
+// the source line, the claims, the help and further objects follow.
 func writeText(w io.Writer, findings finding.List, opts Options) error {
 	t := text{w: bufio.NewWriter(w), opts: opts}
-	shown, left := forPerson(findings)
-	for _, f := range shown {
-		t.finding(f)
+	groups, left := opts.groups(findings, MaxShown)
+	for i := range groups {
+		t.finding(groups[i].First)
+		t.more(&groups[i])
 	}
-	for _, r := range left {
-		if r.file != "" {
-			fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(r.file)))
+	for _, e := range left {
+		if e.file != "" {
+			fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(e.file)))
 		}
-		fmt.Fprintf(t.w, "%s; json, sarif and junit hold all\n", r)
+		fmt.Fprintf(t.w, "%s\n", opts.hinted(e.String()))
 	}
 	return t.w.Flush()
+}
+
+// hinted adds to a count how the user sees the counted findings.
+func (o Options) hinted(count string) string {
+	if o.More == "" {
+		return count
+	}
+	return count + "; " + o.More
 }
 
 type text struct {
@@ -46,14 +55,37 @@ func (t text) finding(f finding.Finding) {
 	}
 }
 
+// more names the other objects of a group.
+func (t text) more(g *Group) {
+	if g.Count == 1 {
+		return
+	}
+	fmt.Fprintf(t.w, "  %s\n", t.paint(bold, "the same in "+printable(g.More())+":"))
+	rows := make([][]string, len(g.Others))
+	for i, f := range g.Others {
+		rows[i] = []string{printable(f.Position.String()), printable(f.Object.String())}
+	}
+	t.table(rows)
+	if n := g.Unnamed(); n > 0 {
+		fmt.Fprintf(t.w, "    %s\n", t.opts.hinted(fmt.Sprintf("and %d more", n)))
+	}
+}
+
 // claims writes a table of the claims with their layers, values and positions.
 func (t text) claims(f finding.Finding) {
 	all := claims(f)
 	rows := make([][]string, len(all))
-	var widths []int
 	for i, c := range all {
 		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark(f, i)}
-		for j, cell := range rows[i] {
+	}
+	t.table(rows)
+}
+
+// table writes rows in columns, without empty columns.
+func (t text) table(rows [][]string) {
+	var widths []int
+	for i, row := range rows {
+		for j, cell := range row {
 			if i == 0 {
 				widths = append(widths, 0)
 			}
@@ -63,6 +95,9 @@ func (t text) claims(f finding.Finding) {
 	for _, row := range rows {
 		var b strings.Builder
 		for j, cell := range row {
+			if widths[j] == 0 {
+				continue
+			}
 			b.WriteString("  " + cell + strings.Repeat(" ", widths[j]-width(cell)))
 		}
 		fmt.Fprintf(t.w, "  %s\n", strings.TrimRight(b.String(), " "))

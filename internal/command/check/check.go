@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -21,11 +22,12 @@ import (
 // checkFlags are the flags of check.
 type checkFlags struct {
 	workspace.Flags
-	old        string
+	old, git   string
 	onConflict string
 	force      []string
 	severity   []string
 	format     string
+	all        bool
 	strict     bool
 	showValues bool
 	showNotes  bool
@@ -35,7 +37,7 @@ type checkFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
-		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--old PATH] [flags]",
+		Use:   "check PATH... [-r PATH]... [--patch [NAME=]FILE]... [--git REV | --old PATH] [flags]",
 		Short: "Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them",
 		Long: `Check whether the cluster accepts TrainJobs, runtimes and JobSets, and can run them. The command reports all
 findings of admission, the controllers and the API server at once, from the TrainJob to its Pods, each at its
@@ -43,11 +45,16 @@ line and column. It needs no cluster.
 
 An error is an input that the cluster rejects, at admission or when a controller creates an object later. An
 input that can never run is also an error, and so are managers that disagree. A warning is an input that the
-cluster accepts but that is probably a mistake. docs/findings.md explains each code.
+cluster accepts but that is probably a mistake. docs/findings.md explains each code. Findings with one cause in several
+objects appear once, with their number and the first three objects.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
 only if a TrainJob references it.
+
+With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
+findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
+count for the exit status. A finding lasts if its line moves, or its object moves to another file.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch belong to both states. Without a status, an old TrainJob that is not suspended counts
@@ -62,6 +69,9 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   # Everything below a directory, with what the platform's patches make of it
   trainweld check -R manifests/ --patch platform.yaml
 
+  # Only the findings that a branch brings
+  trainweld check --git origin/main...HEAD jobs/ -r runtimes/
+
   # What a pull request changes, against the main branch in another working tree
   trainweld check jobs/ -r runtimes/ --old ../main/jobs
 
@@ -75,17 +85,22 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 			if cmd.Flags().Changed("old") && flags.old == "" {
 				return exit.Usage(errors.New("--old: an empty path: give it a file or a directory"))
 			}
+			if cmd.Flags().Changed("git") && flags.git == "" {
+				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
+			}
 			return run(p, flags)
 		},
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
+	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.Var((*option.Repeated)(&flags.severity), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	f.BoolVar(&flags.showNotes, "show-notes", false, "also show notes, which report no problem")
@@ -99,22 +114,35 @@ func run(p *host.Program, flags checkFlags) error {
 		return exit.Usage(err)
 	}
 	flags.Decided = levels.Codes()
+	ctx := context.Background()
+	var was *standing
+	if flags.git != "" {
+		old, new, err := revision.Sides(p, flags.git, flags.Flags)
+		if err != nil {
+			return err
+		}
+		defer old.Close()
+		defer new.Close()
+		was = judgeBefore(ctx, p, old, flags, onConflict, levels)
+		p, flags.Flags = new.Program(p), new.Flags
+	}
 	j := newJudge(p, flags, onConflict)
 	if err := option.UnknownManager(j.in, flags.force); err != nil {
 		j.progress.End()
 		return err
 	}
-	found := j.judge(context.Background())
+	found := j.judge(ctx)
 	j.progress.End()
-	found = levels.Apply(found)
+	found = j.ordered(was.brought(levels.Apply(found)))
 	opts := report.Options{
 		ShowValues: flags.showValues, ShowNotes: flags.showNotes, Color: p.Color, Strict: flags.strict,
+		All: flags.all, More: option.ShowsAll,
 		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s: %s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found), "nothing to report"))
+	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
 	return exit.For(found, flags.strict)
 }
 
@@ -133,6 +161,9 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	levels, err := option.ParseSeverities(flags.severity)
 	if err != nil {
 		return nil, 0, err
+	}
+	if flags.old != "" && flags.git != "" {
+		return nil, 0, errors.New("--git reports what a change brought, and --old judges an update: leave one of the two out")
 	}
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")

@@ -46,6 +46,9 @@ type read struct{ file, kind, name string }
 // tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
+// any reports whether any object was judged.
+func (t tally) any() bool { return t.jobs+t.runtimes+t.jobSets > 0 }
+
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {
 	var parts []string
@@ -127,7 +130,7 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	}
 }
 
-// judge judges all documents. It returns the findings in the order of the files and their lines.
+// judge judges all documents, and returns their findings.
 func (j *judge) judge(ctx context.Context) finding.List {
 	var found finding.List
 	parallel.Ordered(len(j.verdicts), func(i int) finding.List {
@@ -150,12 +153,17 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
-	if j.count.jobs+j.count.runtimes+j.count.jobSets == 0 && found.Err() == nil {
+	if !j.count.any() && found.Err() == nil && len(j.in.Order) > 0 {
 		found = append(found, finding.Finding{
 			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
 			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
 		})
 	}
+	return found
+}
+
+// ordered returns the findings in the order of the files and their lines, each once.
+func (j *judge) ordered(found finding.List) finding.List {
 	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }
 

@@ -27,6 +27,7 @@ type conflictsFlags struct {
 	option.Schema
 	force      []string
 	format     string
+	all        bool
 	showValues bool
 }
 
@@ -41,7 +42,7 @@ manager with its value and its place, the manager that wins in the cluster, and 
 
 An overlap is one field with several values: in the cluster the last patch wins silently. A union is a group
 of members of which an object may have only one, such as the sources of a volume. The cluster keeps all of
-them, and rejects the object.
+them, and rejects the object. A conflict that several TrainJobs share appears once, with the first three.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs and runtimes as YAML
 or JSON. The command skips other kinds. It also reports why it cannot examine a TrainJob, such as an unreadable
@@ -72,6 +73,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	return cmd
 }
@@ -113,11 +115,12 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		All: flags.all, More: option.ShowsAll,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found), "no conflict"))
+	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "no conflict"))
 	return exit.For(found, false)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
@@ -35,6 +36,7 @@ type diffFlags struct {
 	force       []string
 	color       string
 	exitZero    bool
+	all         bool
 	from, until string
 	showValues  bool
 }
@@ -110,6 +112,7 @@ render.`,
 	flags.Schema.Add(cmd)
 	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
+	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
@@ -137,8 +140,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer old.close()
-	defer new.close()
+	defer old.side.Close()
+	defer new.side.Close()
 	old.render(p, flags, opts)
 	new.render(p, flags, opts)
 	if err := cmp.Or(old.misused, new.misused); err != nil {
@@ -157,7 +160,7 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
@@ -175,6 +178,11 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Status(status)
 	}
 	return nil
+}
+
+// shown returns the options for the findings beside the report.
+func (flags *diffFlags) shown() report.Options {
+	return report.Options{ShowValues: flags.showValues, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
@@ -256,7 +264,13 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 		}
 	}
 	if flags.git != "" {
-		return gitVersions(p, flags, args)
+		in := flags.Flags
+		in.Files = slices.Concat(args, flags.Files)
+		before, after, err := revision.Sides(p, flags.git, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return versionOf(before), versionOf(after), nil
 	}
 	switch {
 	case len(args) != 2:
@@ -269,7 +283,7 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return &version{Version: comparison.Version{Name: path}, files: p.Files, flags: in}
+		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
 	}
 	return side(args[0]), side(args[1]), nil
 }

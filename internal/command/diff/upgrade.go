@@ -300,7 +300,7 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
 		})
 	}
-	if err := report.WriteBeside(p.Stderr, findings, report.Options{ShowValues: flags.showValues}); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
 		return err
 	}
 	status := exit.Done

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"io/fs"
 	"iter"
 	"maps"
 	"reflect"
@@ -21,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render"
@@ -30,28 +30,23 @@ import (
 // version is one version of the inputs, with its rendered objects.
 type version struct {
 	comparison.Version
-	files  fs.FS
-	flags  workspace.Flags
-	prefix string       // the prefix of file names in the report, for a revision
-	done   func() error // releases the resources of reading; may be nil
+	side  revision.Side
+	flags workspace.Flags // of the side, and those that the output needs
 
 	in       *workspace.Input
 	findings finding.List
 	misused  error // an error for flags that do not fit the object
 }
 
-func (v *version) close() {
-	if v.done != nil {
-		_ = v.done() // everything has been read
-	}
+// versionOf returns the version of a side, before it is read.
+func versionOf(side *revision.Side) *version {
+	return &version{Version: comparison.Version{Name: side.Name}, side: *side, flags: side.Flags}
 }
 
 // render reads and renders the version. It adds errors to the findings.
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	opts, podOpts := v.asShown(flags, opts)
-	reader := *p
-	reader.Files = v.files
-	source, merges := merging.Applies(&reader, v.flags, flags.Schema)
+	source, merges := merging.Applies(v.side.Program(p), v.flags, flags.Schema)
 	if merges && len(v.flags.Files) > 0 {
 		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
@@ -150,7 +145,7 @@ func (v *version) label() {
 
 func (v *version) at(p fieldpath.Position) fieldpath.Position {
 	if p.File != "" {
-		p.File = v.prefix + p.File
+		p.File = v.side.Prefix + p.File
 	}
 	return p
 }

@@ -82,6 +82,7 @@ and SIGTERM, with nothing written to --output-dir.`,
 	flags.Children.Add(f)
 	f.BoolVar(&flags.Strict, "strict", false, "count warnings as errors")
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables in findings")
+	option.AddAll(f, &flags.All)
 	f.BoolVar(&flags.ShowNotes, "show-notes", false, "also show notes, which report no problem")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json", option.NameFormat, option.TableFormat, option.WideFormat}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"jobset", "jobs", "pods"}, cobra.ShellCompDirectiveNoFileComp))

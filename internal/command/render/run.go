@@ -82,7 +82,7 @@ func run(p *host.Program, flags option.Render) error {
 		in:       workspace.New(flags.Flags),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
-	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes}
+	shown := report.Options{ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, All: flags.All, More: option.ShowsAll}
 	defer r.spool.Close()
 	found := r.render()
 	if err := option.UnknownManager(r.in, flags.Force); err != nil {

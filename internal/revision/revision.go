@@ -1,4 +1,13 @@
-package diff
+// Package revision reads two versions of the inputs: a revision of git, and the working tree or another revision.
+//
+//	old, new, err := revision.Sides(p, "origin/main...HEAD", flags)
+//	if err != nil {
+//		return err
+//	}
+//	defer old.Close()
+//	defer new.Close()
+//	before := workspace.Read(old.Program(p), old.Flags)
+package revision
 
 import (
 	"errors"
@@ -7,24 +16,51 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// gitVersions returns two versions of the paths: a revision, and the working tree or another revision.
-func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *version, err error) {
-	in := flags.Flags
-	in.Files = slices.Concat(args, flags.Files)
+// Side is one of the two versions.
+type Side struct {
+	// Name is the revision, or "the working tree".
+	Name string
+	// Files are the files of the version.
+	Files fs.FS
+	// Flags select the input. They omit paths that only the other version has.
+	Flags workspace.Flags
+	// Prefix tells the files of a revision from those of the working tree. It is empty for the working tree.
+	Prefix string
+
+	done func() error // may be nil
+}
+
+// Close releases the resources of reading.
+func (s *Side) Close() {
+	if s.done != nil {
+		_ = s.done() // everything has been read
+	}
+}
+
+// Program returns the program with the files of this version.
+func (s *Side) Program(p *host.Program) *host.Program {
+	reader := *p
+	reader.Files = s.Files
+	return &reader
+}
+
+// Sides returns the two versions that rev names: REV and the working tree, or two revisions for REV..REV. REV...REV stands for
+// the second revision and their merge base. A path that one version lacks is absent from its flags. Sides returns an error
+// for no paths, for standard input, and for an unknown revision.
+func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, err error) {
 	switch {
-	case len(in.Files) == 0:
+	case len(flags.Files) == 0:
 		return nil, nil, exit.Usage(errors.New("--git compares paths with a revision: name files or directories"))
-	case slices.Contains(slices.Concat(in.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
+	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("standard input has no revision: name a file"))
 	}
-	first, second, two := strings.Cut(flags.git, "..")
+	first, second, two := strings.Cut(rev, "..")
 	if two {
 		rest, fromBase := strings.CutPrefix(second, ".")
 		first, second = orHead(first), orHead(rest)
@@ -34,13 +70,13 @@ func gitVersions(p *host.Program, flags diffFlags, args []string) (old, new *ver
 			}
 		}
 	}
-	if old, err = gitVersion(first, in); err != nil {
+	if old, err = open(first, flags); err != nil {
 		return nil, nil, err
 	}
-	new = &version{Version: comparison.Version{Name: "the working tree"}, files: p.Files, flags: in}
+	new = &Side{Name: "the working tree", Files: p.Files, Flags: flags}
 	if two {
-		if new, err = gitVersion(second, in); err != nil {
-			old.close()
+		if new, err = open(second, flags); err != nil {
+			old.Close()
 			return nil, nil, err
 		}
 	}
@@ -76,10 +112,10 @@ func orHead(rev string) string {
 
 // missingIsEmpty removes from each version the paths that only this version lacks, since they were added or removed. It keeps
 // paths that both lack and unreadable ones, so that reading reports them.
-func missingIsEmpty(old, new *version) {
+func missingIsEmpty(old, new *Side) {
 	drop := func(paths func(*workspace.Flags) *[]string, file func(path string) string) {
 		var inOld, inNew []string
-		for _, path := range *paths(&old.flags) {
+		for _, path := range *paths(&old.Flags) {
 			file := file(path)
 			lackedByOld, lackedByNew := old.lacks(file), new.lacks(file)
 			if !lackedByOld || lackedByNew {
@@ -89,26 +125,26 @@ func missingIsEmpty(old, new *version) {
 				inNew = append(inNew, path)
 			}
 		}
-		*paths(&old.flags), *paths(&new.flags) = inOld, inNew
+		*paths(&old.Flags), *paths(&new.Flags) = inOld, inNew
 	}
 	itself := func(path string) string { return path }
 	drop(func(f *workspace.Flags) *[]string { return &f.Files }, itself)
 	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, itself)
 	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(patch string) string { _, file := workspace.ManagerOf(patch); return file })
-	if policy := old.flags.Policy; policy != "" {
+	if policy := old.Flags.Policy; policy != "" {
 		lackedByOld, lackedByNew := old.lacks(policy), new.lacks(policy)
 		if lackedByOld && !lackedByNew {
-			old.flags.Policy = ""
+			old.Flags.Policy = ""
 		} else if lackedByNew && !lackedByOld {
-			new.flags.Policy = ""
+			new.Flags.Policy = ""
 		}
 	}
 }
 
 // lacks reports whether the version has no file for a path. An unreadable path is not lacking.
-func (v *version) lacks(path string) bool {
-	files := &watchedFiles{FS: v.files}
-	found, findings := manifest.Files(files, []string{path}, v.flags.Recursive)
+func (s *Side) lacks(path string) bool {
+	files := &watchedFiles{FS: s.Files}
+	found, findings := manifest.Files(files, []string{path}, s.Flags.Recursive)
 	return len(found) == 0 && len(findings) > 0 && !files.failed
 }
 
@@ -135,11 +171,11 @@ func (w *watchedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, w.note(err)
 }
 
-// gitVersion returns the version of a revision.
-func gitVersion(rev string, in workspace.Flags) (*version, error) {
+// open returns the version of a revision.
+func open(rev string, flags workspace.Flags) (*Side, error) {
 	files, err := host.OpenRevision(rev)
 	if err != nil {
 		return nil, err
 	}
-	return &version{Version: comparison.Version{Name: rev}, files: files, flags: in, prefix: rev + ":", done: files.Close}, nil
+	return &Side{Name: rev, Files: files, Flags: flags, Prefix: rev + ":", done: files.Close}, nil
 }

@@ -1,0 +1,80 @@
+package check
+
+import (
+	"context"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/revision"
+	"github.com/trainweld/trainweld/render"
+)
+
+// standing counts the findings on the version before a change. A nil standing is empty.
+type standing struct {
+	name  string // the version
+	known map[finding.Key]int
+	kept  int // the findings of the new version that stood before
+	// judged tells that the version has objects. The new one may have lost all of them.
+	judged bool
+}
+
+// judgeBefore judges the version before a change, and returns its findings.
+func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
+	was := &standing{name: side.Name, known: map[finding.Key]int{}}
+	if flags.Flags = side.Flags; len(flags.Files) == 0 {
+		return was
+	}
+	j := newJudge(side.Program(p), flags, onConflict)
+	found := j.judge(ctx)
+	j.progress.End()
+	was.judged = j.count.any()
+	for _, f := range levels.Apply(found).Distinct() {
+		was.known[lasting(f)]++
+	}
+	return was
+}
+
+// brought returns the findings that the version before lacks.
+func (was *standing) brought(found finding.List) finding.List {
+	if was == nil {
+		return found
+	}
+	var brought finding.List
+	for _, f := range found.Distinct() {
+		switch k := lasting(f); {
+		case f.Code == finding.CodeUnreadable, f.Code == finding.CodeNoTrainJob && !was.judged:
+			brought = append(brought, f) // a mistake in the command line
+		case f.Code == finding.CodeNoTrainJob:
+		case was.known[k] > 0:
+			was.known[k]--
+			was.kept++
+		default:
+			brought = append(brought, f)
+		}
+	}
+	return brought
+}
+
+// String returns the end of a summary.
+func (was *standing) String() string {
+	if was == nil || was.kept == 0 {
+		return ""
+	}
+	return "; " + report.Count(was.kept, "finding") + " stood before in " + was.name
+}
+
+// lasting returns the key of a finding without its line. An object may move to another file.
+func lasting(f finding.Finding) finding.Key {
+	k := f.Key()
+	k.Position.Line, k.Position.Column = 0, 0
+	if f.Object.Name != "" {
+		k.Position = fieldpath.Position{}
+	}
+	if f.Code == finding.CodeDuplicateObject {
+		k.Message = "" // it names the line of the other object
+	}
+	return k
+}
