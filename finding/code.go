@@ -47,6 +47,14 @@ const (
 	CodeNoMergeKey        Code = "TW215" // an item without its merge key
 )
 
+// Codes of violations of a policy file.
+const (
+	CodeUnlistedManager Code = "TW230" // a manager that the policy does not list
+	CodePatchOrder      Code = "TW231" // patches in another order than the policy's
+	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
+	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
+)
+
 // Codes of the merge.
 const (
 	CodeOverlap  Code = "TW300" // two managers set one field to different values

@@ -134,6 +134,14 @@ func missingIsEmpty(old, new *Side) {
 	drop(func(f *workspace.Flags) *[]string { return &f.Kustomize }, (*Side).lacksDir)
 	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, (*Side).lacks)
 	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(s *Side, patch string) bool { _, file := workspace.ManagerOf(patch); return s.lacks(file) })
+	if policy := old.Flags.Policy; policy != "" {
+		lackedByOld, lackedByNew := old.lacks(policy), new.lacks(policy)
+		if lackedByOld && !lackedByNew {
+			old.Flags.Policy = ""
+		} else if lackedByNew && !lackedByOld {
+			new.Flags.Policy = ""
+		}
+	}
 }
 
 // lacksDir reports whether the version has nothing at a path or a pattern.

@@ -218,8 +218,8 @@ func (f *Feed) sayTwice() {
 
 // Findings returns the findings of both passes.
 func (f *Feed) Findings() finding.List {
-	return slices.Concat(
+	return f.in.Rate(f.in.WithoutPatchFiles(slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],
 		f.listed[1], f.decoded[1], f.added[1], f.patches,
-	)
+	)))
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 )
@@ -23,7 +24,14 @@ type Flags struct {
 	// Release is the release that --trainer-version names; nil without the flag.
 	Release *release.Release
 	// AnyRelease reads objects of all releases: no trainweld.yaml counts.
-	AnyRelease               bool
+	AnyRelease bool
+	// Policy is the policy file; without it, the nearest trainweld.yaml of each file is.
+	Policy string
+	// Advisory reports violations of a policy as warnings, and lets the policy raise no finding to an error. It is for commands
+	// that show the result in any case.
+	Advisory bool
+	// Decided are the codes whose severities the command sets itself.
+	Decided                  map[finding.Code]bool
 	Files, Runtimes, Patches []string
 	// Kustomize are the directories of -k, and BuildCommand is the command of --build. Package build makes a part of each build.
 	Kustomize    []string

@@ -40,6 +40,7 @@ func Read(s Source, flags Flags) *Input {
 	}
 	in.Files = in.Files[:own]
 	in.ReadPatches(s)
+	in.Findings = in.Rate(in.WithoutPatchFiles(in.Findings))
 	return in
 }
 

@@ -182,7 +182,7 @@ func run(p *host.Program, flags blameFlags) error {
 // blameAll returns the blamed objects of all TrainJobs of the inputs.
 func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	shared := flags.Render
-	shared.Format = "yaml"
+	shared.Format, shared.Advisory = "yaml", true
 	if flags.Empty() {
 		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
@@ -248,9 +248,8 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		}
 	}
 	findings = in.Findings
-	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		found, out := produce.TrainJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
@@ -266,8 +265,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 			}
 		}
 		b.found = func(more finding.List) {
-			in.Locate(j, more)
-			findings = append(findings, more...)
+			findings = append(findings, in.Locate(j, more)...)
 		}
 		made, err := b.objects()
 		if err != nil {

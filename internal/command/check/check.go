@@ -119,6 +119,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if flags.old != "" && flags.Builds() {
 		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
 	}
+	flags.Decided = levels.Codes()
 	ctx := context.Background()
 	var was *standing
 	if flags.git != "" {

@@ -3,15 +3,12 @@ package conflicts
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/build"
@@ -170,13 +167,12 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 			found = append(found, f)
 		}
 	}
-	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, further, flags.force)...)
+		found = append(found, conflictsOf(in, j, flags.force)...)
 	}
 	for _, d := range in.Refused {
 		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, further, flags.force))...)
+			found = append(found, disagreements(conflictsOf(in, *job, flags.force))...)
 		}
 	}
 	return found
@@ -190,26 +186,19 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 		return nil
 	}
 	of := workspace.Outline(fields, namespace)
-	entries, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
-	for i := range of.Spec.RuntimePatches {
-		// The error is reported already. The fields before it, and most behind it, are decoded.
-		if data, err := json.Marshal(entries[i]); err == nil {
-			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &of.Spec.RuntimePatches[i])
-		}
-	}
 	render.DefaultTrainJob(of)
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
 // conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
 // patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
-func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
+func conflictsOf(in *workspace.Input, j workspace.Job, force []string) finding.List {
 	spec, missing := in.RuntimeOf(j)
 	hasRuntime := spec != nil
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
 	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: force})
 	if !hasRuntime {
 		found = disagreements(found)
@@ -218,7 +207,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 		found = append(found, *missing)
 	}
 	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error })...)
-	in.Locate(j, found)
+	found = in.Locate(j, found)
 	found.Sort()
 	return found
 }

@@ -101,6 +101,7 @@ render.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
+	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
@@ -124,6 +125,7 @@ render.`,
 }
 
 func run(p *host.Program, flags diffFlags, args []string) error {
+	flags.Advisory = true
 	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
@@ -181,7 +183,7 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	}
 }
 
-// toldByDiff returns the errors of both versions, and the overlaps and forced values of the new one. The commands render and
+// toldByDiff returns the errors of both versions, and the overlaps, forced values and violations of a policy of the new one. The commands render and
 // check report all others.
 func toldByDiff(old, new finding.List) finding.List {
 	var told finding.List
@@ -191,8 +193,13 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= finding.Error || f.Code == finding.CodeOverlap || f.Code == finding.CodeForced {
+		switch f.Code {
+		case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
 			told = append(told, f)
+		default:
+			if f.Severity >= finding.Error {
+				told = append(told, f)
+			}
 		}
 	}
 	return told.Distinct()

@@ -56,9 +56,8 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.in = workspace.Read(source, v.flags)
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
-	further := v.in.FurtherPatches()
 	for _, j := range v.in.Jobs {
-		found, out := produce.TrainJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(v.in, j, opts)
 		v.findings = append(v.findings, found...)
 		if out.JobSet == nil || found.Err() != nil {
 			continue
@@ -218,7 +217,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
 	} else {
-		v.in.Locate(j, f.Findings)
+		f.Findings = v.in.Locate(j, f.Findings)
 	}
 	v.findings = append(v.findings, f.Findings...)
 	if f.Objects == nil {

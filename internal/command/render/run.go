@@ -14,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/build"
@@ -45,7 +43,6 @@ type renderRun struct {
 	podOpts  render.PodsOptions
 	progress *host.Progress
 	in       *workspace.Input
-	patches  []trainer.RuntimePatch
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -87,7 +84,7 @@ func run(p *host.Program, flags option.Render) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	opts.ForceManagers = flags.Force
+	flags.Decided, opts.ForceManagers = levels.Codes(), flags.Force
 	r := &renderRun{
 		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: podOpts,
 		progress: p.Progress(),
@@ -156,7 +153,6 @@ func (r *renderRun) part(part workspace.Flags) finding.List {
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
 	f := workspace.NewFeed(r.p, r.in)
-	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
@@ -234,7 +230,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
-	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	found, out := produce.TrainJob(r.in, j, r.opts)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
@@ -243,8 +239,8 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
 	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
-	r.in.Locate(j, f.Findings)
-	return append(found, r.leveled(f.Findings, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+	located := r.in.Locate(j, f.Findings)
+	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
 
 // leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
