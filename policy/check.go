@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -50,7 +49,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim engine.Claim) {
-			f := report(finding.CodeForbiddenField, path, "remove the field from the patch, or add it to the paths of the manager", "forbidden: %s lets %s set only %s", p.file, name, p.managers[n].allowed())
+			f := report(finding.CodeForbiddenField, path, "remove the field from the patch, or add it to the paths of the manager", "the policy does not let %s set this field (%s)", name, p.managers[n].position)
 			f.Claims = []engine.Claim{claim}
 		})
 	}
@@ -78,7 +77,7 @@ func (p *Policy) unlisted(name string) string {
 
 // forbidden calls report for each field of a patch that the manager may not set. The presence of an item is no field.
 func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, engine.Claim)) {
-	if m.written == nil {
+	if m.paths == nil {
 		return
 	}
 	result, err := merge.Apply(nil, []trainer.RuntimePatch{patch}, merge.Options{Owners: true})
@@ -123,13 +122,4 @@ func isAnyItem(any, step fieldpath.Step) bool {
 	element, ok := any.Element()
 	_, is := step.ElementValue()
 	return ok && element == "" && is
-}
-
-// allowed returns the first paths of the manager for a message.
-func (m manager) allowed() string {
-	const most = 3
-	if len(m.written) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(m.written[:most], ", "), len(m.written)-most)
-	}
-	return strings.Join(m.written, ", ")
 }

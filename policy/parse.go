@@ -151,7 +151,7 @@ func (r *reader) managers(entries []managerEntry) {
 	}
 	for i, e := range entries {
 		at := list.Append(fieldpath.Index(i))
-		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at), written: e.Paths}
+		m := manager{name: e.Name, required: e.Required, position: r.document.Position(at)}
 		r.managerName(e.Name, at)
 		if slices.ContainsFunc(r.policy.managers, func(m manager) bool { return m.name == e.Name }) {
 			r.report(finding.CodeBadValue, at.Append(fieldpath.Field("name")), "keep one of the two", "duplicate manager %q", e.Name)

@@ -36,7 +36,6 @@ type manager struct {
 	required bool
 	of       selector         // the TrainJobs that require it
 	paths    []fieldpath.Path // the fields that it may set; nil for all
-	written  []string         // the paths as in the file
 	position fieldpath.Position
 }
 

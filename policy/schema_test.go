@@ -110,3 +110,23 @@ func TestSchema_AgreesWithParse(t *testing.T) {
 		})
 	}
 }
+
+// TestPolicyDoc holds the example of docs/policy.md against the file of the repository.
+func TestPolicyDoc(t *testing.T) {
+	page, err := os.ReadFile("../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("../testdata/policyfile/trainweld.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, append([]byte("```yaml\n"), example...)) {
+		t.Error("docs/policy.md shows another file than testdata/policyfile/trainweld.yaml")
+	}
+	for _, field := range []string{"trainerVersion", "managers", "managers[].required", "managers[].paths", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
+		if !bytes.Contains(page, []byte("| `"+field+"` |")) {
+			t.Errorf("docs/policy.md has no row for %s", field)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func TestPolicy(t *testing.T) {
 		{name: "another order", policy: "managers: [{name: kueue.x-k8s.io/manager}, {name: trainer.kubeflow.org/kubeflow-sdk}]\n", job: agree, answer: "must come before"},
 		{name: "a missing manager", policy: managers + "  - {name: a.example.com/a, required: true}\n", job: agree, answer: "required: a patch of a.example.com/a"},
 		{name: "a missing manager of other TrainJobs", policy: managers + "  - {name: a.example.com/a, required: true, for: {namespaces: [team-b]}}\n", job: agree, allowed: true},
-		{name: "a forbidden field", policy: managers + "    paths: [.metadata.labels]\n", job: agree, answer: "lets kueue.x-k8s.io/manager set only .metadata.labels"},
+		{name: "a forbidden field", policy: managers + "    paths: [.metadata.labels]\n", job: agree, answer: "does not let kueue.x-k8s.io/manager set this field"},
 		{name: "a conflict as a warning", policy: "severities: {TW300: warning}\n", allowed: true, warns: "TW300"},
 		{name: "a conflict that is off", policy: "severities: {TW300: off}\n", allowed: true},
 		{name: "a violation as a warning", policy: "managers: [{name: kueue.x-k8s.io/manager}]\nseverities: {TW230: warning}\n", job: agree, allowed: true, warns: "TW230"},

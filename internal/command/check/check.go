@@ -54,13 +54,16 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
 only if a TrainJob references it.
 
+A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
+TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
+
 With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
 count for the exit status. A finding lasts if its line moves, or its object moves to another file.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
-The patches of --patch belong to both states. Without a status, an old TrainJob that is not suspended counts
-as having active Pods.
+The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
+suspended counts as having active Pods.
 
 The report goes to standard output, a summary to standard error.
 
