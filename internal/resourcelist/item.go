@@ -100,6 +100,9 @@ func (i *Item) SetFile(file File, like *Item) {
 	}
 }
 
+// Annotation returns the value of an annotation, or "".
+func (i *Item) Annotation(key string) string { return text(field(i.annotations(), key)) }
+
 func (i *Item) annotations() *yaml.Node {
 	return follow(field(follow(field(i.node, "metadata")), "annotations"))
 }

@@ -190,7 +190,9 @@ func (f *function) run() []*resourcelist.Item {
 	if flags.To != "jobset" {
 		opts.As = render.Applied
 	}
+	renamed := formerOf(f.in, f.jobs)
 	for _, j := range f.in.Jobs {
+		renamed.follow(j, f.in)
 		podOpts.Release = j.Release()
 		found, out := produce.TrainJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
 		objects := output.Each(out.Objects())
