@@ -88,6 +88,14 @@ func TestJobsFindings(t *testing.T) {
 			name: "hosts of others", reason: "what is not written like a Pod of this JobSet is not judged",
 			text: hosts("env: [{name: A, value: llm-eval-node-0-0.llm-eval}, {name: B, value: llm-redis.llm}, {name: C, value: my-llm-node-0-7.llm}, {name: D, value: llm-node-0-7.llmx}]"),
 		}, {
+			name: "the host of another name", reason: "the Pods of a JobSet meet at one of them",
+			text: hosts("env: [{name: MASTER_ADDR, value: sft-node-0-0.sft}, {name: PEER, value: sft-node-0-0.sft}, {name: PET_RDZV_ENDPOINT, value: 'redis.svc:29500'}], " +
+				"args: [--rdzv-endpoint, 'sft-node-0-1.sft:29500', '--hostfile=/etc/hosts', --peer=sft-node-0-0.sft]"),
+			want: []string{
+				`warning TW422 .spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].args[1]`,
+				`warning TW422 .spec.replicatedJobs[name="node"].template.spec.template.spec.containers[name="node"].env[name="MASTER_ADDR"].value`,
+			},
+		}, {
 			name: "hostfile", reason: "the files beside the JobSet name Pods too", text: oneNode,
 			companions: []runtime.Object{&corev1.ConfigMap{Data: map[string]string{"hostfile": "llm-node-0-0.llm slots=1\nllm-node-0-5.llm slots=1\n"}}, &corev1.Secret{}},
 			want:       []string{`warning TW422 .data["hostfile"]`},

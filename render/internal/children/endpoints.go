@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,12 @@ func (f *Family) lostEndpoints() finding.List {
 			}
 		}
 	}
+	meet := func(path fieldpath.Path, what, name, text string) {
+		scan(jobSet, path, what, text)
+		if why := f.otherJobSet(name, text); why != "" {
+			report(jobSet, path, what, why)
+		}
+	}
 	if c := f.Spec.Coordinator; c != nil {
 		if why := f.noSuchPod(c.ReplicatedJob, strconv.Itoa(c.JobIndex), strconv.Itoa(c.PodIndex), f.subdomain); why != "" {
 			report(jobSet, fieldpath.Fields("spec", "coordinator"), "the coordinator", why)
@@ -52,14 +59,18 @@ func (f *Family) lostEndpoints() finding.List {
 				at := at.Append(fieldpath.Field(list), fieldpath.Item("name", c.Name))
 				scanWords := func(list string, words []string) {
 					for i, word := range words {
-						scan(jobSet, at.Append(fieldpath.Field(list), fieldpath.Index(i)), "the container's "+list, word)
+						option, _, joined := strings.Cut(word, "=")
+						if !joined && i > 0 {
+							option = words[i-1]
+						}
+						meet(at.Append(fieldpath.Field(list), fieldpath.Index(i)), "the container's "+list, option, word)
 					}
 				}
 				scanWords("command", c.Command)
 				scanWords("args", c.Args)
 				for _, env := range c.Env {
-					scan(jobSet, at.Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value")),
-						"the variable "+env.Name, env.Value)
+					meet(at.Append(fieldpath.Field("env"), fieldpath.Item("name", env.Name), fieldpath.Field("value")),
+						"the variable "+env.Name, env.Name, env.Value)
 				}
 			}
 		}
@@ -77,6 +88,36 @@ func (f *Family) lostEndpoints() finding.List {
 		}
 	}
 	return found
+}
+
+// meetings are parts of the names of variables and options that say where the Pods of one JobSet meet.
+var meetings = []string{"master_addr", "rdzv", "rendezvous", "coordinator", "hostfile", "init_method"}
+
+// anyHost matches the host of a Pod of any JobSet. It captures the name of the Job, the index of the Pod and the subdomain.
+var anyHost = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^a-zA-Z0-9.-])([a-z0-9-]+-[0-9]+)-[0-9]+\.([a-z0-9-]+)`)
+})
+
+// otherJobSet returns the reason why Pods cannot meet at the host in a text: it is that host of another JobSet. This is so after
+// kustomize has added a prefix to the TrainJob's name only. It returns the empty string unless the name is that of a variable or an
+// option for a meeting place.
+func (f *Family) otherJobSet(name, text string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if !slices.ContainsFunc(meetings, func(part string) bool { return strings.Contains(name, part) }) {
+		return ""
+	}
+	for _, host := range anyHost().FindAllStringSubmatch(text, -1) {
+		job, other := host[1], host[2]
+		if other == f.Name || other == f.subdomain {
+			continue
+		}
+		for _, m := range f.Members {
+			if index, ok := strings.CutPrefix(job, other+"-"+m.Name+"-"); ok && below(index, int(m.Replicas)) {
+				return fmt.Sprintf("it is of another JobSet, and this one is called %s", f.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // endpointPattern matches hosts in the form of this JobSet's Pods. It captures the replicated job, the index of the
