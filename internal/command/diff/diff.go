@@ -66,6 +66,9 @@ If managers disagree, the last patch wins, as in the cluster. Standard error has
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
 "*** (after)".
 
+The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
+updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
+
 OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
 
 With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.

@@ -17,7 +17,7 @@ import (
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var told finding.List
-	jobs := 0
+	jobs, updates := 0, newUpdates(flags, opts)
 	forced := option.NewForced(flags.force) // one version may lack a manager
 	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
@@ -32,6 +32,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		if jobs += len(before.Jobs) + len(after.Jobs); told.Err() != nil {
 			return nil
 		}
+		after.Fate = updates.fate
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
