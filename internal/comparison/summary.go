@@ -154,7 +154,11 @@ func (s summary) headline() string {
 	if len(parts) == 0 {
 		return fmt.Sprintf("nothing differs in %s", report.Count(total, s.noun))
 	}
-	return fmt.Sprintf("%d of %s differ: %s", total-s.same, report.Count(total, s.noun), strings.Join(parts, ", "))
+	differ := "differ"
+	if total == 1 {
+		differ = "differs"
+	}
+	return fmt.Sprintf("%d of %s %s: %s", total-s.same, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
 }
 
 // mostRows is the number of changes that a summary lists for a cause.
@@ -162,12 +166,9 @@ const mostRows = 12
 
 // firstNames lists the first names of objects of one kind.
 func firstNames(ids []fieldpath.Object, most int) string {
-	var list []string
+	list := make([]string, len(ids))
 	for i, id := range ids {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(ids)-most)
-		}
-		list = append(list, fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String())
+		list[i] = fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String()
 	}
-	return strings.Join(list, ", ")
+	return listed(list, most)
 }

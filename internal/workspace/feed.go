@@ -88,7 +88,7 @@ func (f *Feed) look(i int) look {
 		info, err := fs.Stat(f.fsys, file.name)
 		once = err == nil && !info.Mode().IsRegular() // such as a pipe
 	}
-	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
+	data, unreadable := f.in.load(f.fsys, f.stdin, file.name)
 	switch {
 	case unreadable != nil:
 		return look{&Decoded{Findings: finding.List{*unreadable}}, true}
@@ -171,7 +171,7 @@ func (f *Feed) read(i int) Decoded {
 	if file.decoded != nil {
 		return *file.decoded
 	}
-	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
+	data, unreadable := f.in.load(f.fsys, f.stdin, file.name)
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -32,10 +33,15 @@ type Flags struct {
 	// Decided are the codes whose severities the command sets itself.
 	Decided                  map[finding.Code]bool
 	Files, Runtimes, Patches []string
-	Recursive                bool
-	Namespace                string
-	Spelled                  bool            // see Input.Spelled
-	Kinds                    []manifest.Kind // to read in addition to the kinds of the Trainer
+	// Kustomize are the directories of -k, and BuildCommand is the command of --build. Package build makes a part of each build.
+	Kustomize    []string
+	BuildCommand string
+	Built        *Built // the build of a part
+	Recursive    bool
+	Namespace    string
+	Spelled      bool            // see Input.Spelled
+	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
+	Selector     labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.
@@ -54,6 +60,12 @@ func (flags Flags) CheckPaths() error {
 	}
 	return CheckNamespace(flags.Namespace)
 }
+
+// Empty reports whether the flags name no input.
+func (flags Flags) Empty() bool { return len(flags.Files)+len(flags.Kustomize) == 0 }
+
+// Builds reports whether the flags ask for builds.
+func (flags Flags) Builds() bool { return len(flags.Kustomize) > 0 || flags.BuildCommand != "" }
 
 // ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {

@@ -128,7 +128,11 @@ func (in *Input) rate(r *rules, findings finding.List) finding.List {
 func (in *Input) Rate(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {
-		if f.Severity = in.severity(in.rules[f.Position.File], f); f.Severity > 0 {
+		file := f.Position.File
+		if f.Build != "" {
+			file = in.flags.Built.Name()
+		}
+		if f.Severity = in.severity(in.rules[file], f); f.Severity > 0 {
 			kept = append(kept, f)
 		}
 	}

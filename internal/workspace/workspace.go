@@ -62,7 +62,9 @@ type Input struct {
 	// Texts keeps positions and no decoded objects, for rules that judge the files' text. Broken runtimes count then.
 	Texts bool
 	// Last lets the last of duplicate runtimes win, as after kubectl apply. Otherwise a duplicate is reported.
-	Last bool
+	Last          bool
+	builtTaken    bool // the findings of the build are among the input's
+	builtRuntimes map[fieldpath.Object]bool
 	// Steady omits folders and lines from messages, so that golden files can record them.
 	Steady bool
 	// Step receives the progress of reading; it may be nil.
@@ -121,6 +123,8 @@ func New(flags Flags) *Input {
 		apis:      map[string]*manifest.API{},
 		resolved:  map[resolution]*RuntimeSource{},
 		stock:     map[string]map[string]*RuntimeSource{},
+
+		builtRuntimes: map[fieldpath.Object]bool{},
 	}
 }
 

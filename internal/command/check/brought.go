@@ -22,19 +22,23 @@ type standing struct {
 }
 
 // judgeBefore judges the version before a change, and returns its findings.
-func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
+func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) (*standing, error) {
 	was := &standing{name: side.Name, known: map[finding.Key]int{}}
-	if flags.Flags = side.Flags; len(flags.Files) == 0 {
-		return was
+	if flags.Flags = side.Flags; flags.Empty() {
+		return was, nil
 	}
-	j := newJudge(side.Program(p), flags, onConflict)
-	found := j.judge(ctx)
-	j.progress.End()
-	was.judged = j.count.any()
-	for _, f := range levels.Apply(found).Distinct() {
-		was.known[lasting(f)]++
+	flags.force = nil // the version before may lack a manager
+	j, err := judgeParts(ctx, side.Program(p), flags, onConflict)
+	if err != nil {
+		return nil, err
 	}
-	return was
+	was.judged = j.count.any(flags.Selector != nil)
+	for _, part := range j.parts {
+		for _, f := range levels.Apply(part.found).Distinct() {
+			was.known[lasting(f)]++
+		}
+	}
+	return was, nil
 }
 
 // brought returns the findings that the version before lacks.

@@ -46,8 +46,10 @@ type read struct{ file, kind, name string }
 // tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
-// any reports whether any object was judged.
-func (t tally) any() bool { return t.jobs+t.runtimes+t.jobSets > 0 }
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+func (t tally) any(selected bool) bool {
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes > 0
+}
 
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {
@@ -153,18 +155,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
-	if !j.count.any() && found.Err() == nil && len(j.in.Order) > 0 {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
-		})
-	}
 	return found
-}
-
-// ordered returns the findings in the order of the files and their lines, each once.
-func (j *judge) ordered(found finding.List) finding.List {
-	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
 }
 
 // strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.

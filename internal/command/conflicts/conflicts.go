@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
@@ -27,6 +28,7 @@ type conflictsFlags struct {
 	option.Schema
 	force      []string
 	format     string
+	color      option.Color
 	all        bool
 	showValues bool
 }
@@ -69,10 +71,12 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
+	option.AddColor(cmd, &flags.color)
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	return cmd
@@ -86,18 +90,35 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	in := workspace.Read(p, flags.Flags)
-	if err := option.UnknownManager(in, flags.force); err != nil {
+	all, jobs := workspace.New(flags.Flags), 0
+	var found finding.List
+	forced := option.NewForced(flags.force)
+	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		conflicts := conflictsIn(in, flags)
+		in.Label(conflicts)
+		found = append(found, report.InOrder(conflicts, in.Order)...)
+		all.Gather(in)
+		jobs += len(in.Jobs)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
 		return err
 	}
-	found := report.InOrder(conflictsIn(in, flags.force, flags.NamespaceOf("")), in.Order).Distinct()
-	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
+	if jobs == 0 && found == nil {
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
+	}
+	return reportConflicts(p, flags, all, found.Distinct(), report.Count(jobs, "TrainJob"))
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
-	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive {
-		return exit.Usage(errors.New("-r, -n, -R and --force-manager are for TrainJobs: leave them out"))
+	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
+		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
 	}
 	in := workspace.New(flags.Flags)
 	m, found, err := merging.Read(p, in, flags.Flags, flags.Schema)
@@ -114,7 +135,7 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
-		ShowValues: flags.showValues, Color: p.Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
+		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
 		All: flags.all, More: option.ShowsAll,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
@@ -126,7 +147,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 
 // check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
 	if err := option.KnownFormat(flags.format); err != nil {
@@ -135,11 +156,11 @@ func (flags conflictsFlags) check() error {
 	if err := flags.Schema.Check(); err != nil {
 		return err
 	}
-	return flags.CheckPaths()
+	return cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
-func conflictsIn(in *workspace.Input, force []string, namespace string) finding.List {
+func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 	var found finding.List
 	for _, f := range in.Findings {
 		if f.Severity >= finding.Error {
@@ -147,18 +168,12 @@ func conflictsIn(in *workspace.Input, force []string, namespace string) finding.
 		}
 	}
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, force)...)
+		found = append(found, conflictsOf(in, j, flags.force)...)
 	}
 	for _, d := range in.Refused {
-		if job := salvaged(in, d, namespace); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, force))...)
+		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
+			found = append(found, disagreements(conflictsOf(in, *job, flags.force))...)
 		}
-	}
-	if len(in.Jobs) == 0 && found == nil {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes only, and -R descends into directories"},
-		})
 	}
 	return found
 }

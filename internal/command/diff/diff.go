@@ -34,7 +34,7 @@ type diffFlags struct {
 	to, as      string
 	onConflict  string
 	force       []string
-	color       string
+	color       option.Color
 	exitZero    bool
 	all         bool
 	from, until string
@@ -65,6 +65,9 @@ becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
 "*** (after)".
+
+The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
+updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
 
 OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
 
@@ -103,6 +106,8 @@ render.`,
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
+	option.AddBuilds(f, &flags.Flags)
+	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -110,13 +115,12 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -125,10 +129,7 @@ render.`,
 
 func run(p *host.Program, flags diffFlags, args []string) error {
 	flags.Advisory = true
-	paint, err := p.Painter(flags.color)
-	if err != nil {
-		return exit.Usage(err)
-	}
+	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -142,33 +143,15 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	defer old.side.Close()
 	defer new.side.Close()
-	old.render(p, flags, opts)
-	new.render(p, flags, opts)
-	if err := cmp.Or(old.misused, new.misused); err != nil {
+	c, findings, err := compareParts(p, flags, opts, old, new)
+	if err != nil {
 		return err
 	}
-	for _, manager := range flags.force {
-		// One version may lack the manager.
-		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
-			return err
-		}
-	}
-	findings := toldByDiff(old.findings, new.findings)
-	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
-	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
 		return exit.Status(exit.Failed)
-	}
-	c, err := comparison.Compare(&old.Version, &new.Version, flags.showValues)
-	if err != nil {
-		return err
 	}
 	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
@@ -181,8 +164,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 }
 
 // shown returns the options for the findings beside the report.
-func (flags *diffFlags) shown() report.Options {
-	return report.Options{ShowValues: flags.showValues, All: flags.all, More: option.ShowsAll}
+func (flags *diffFlags) shown(p *host.Program) report.Options {
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
@@ -241,10 +224,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
 	}
-	if flags.color != "auto" && flags.format != "text" {
-		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
-	}
-	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {
@@ -283,7 +263,9 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v.root = path
+		return v
 	}
 	return side(args[0]), side(args[1]), nil
 }

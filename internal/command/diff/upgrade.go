@@ -295,12 +295,9 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return err
 	}
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	status := exit.Done
