@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/parallel"
@@ -251,12 +250,4 @@ func change(before, after *big.Int) string {
 		return after.String()
 	}
 	return fmt.Sprintf("%s -> %s", before, after)
-}
-
-// listed joins the first strings of a list.
-func listed(list []string, most int) string {
-	if len(list) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-	}
-	return strings.Join(list, ", ")
 }
