@@ -20,6 +20,11 @@ const (
 	CodeUnknownKind    Code = "TW110" // a kind that its group lacks, or a known kind of another group
 	CodeOldAPI         Code = "TW120" // fields of Trainer 2.0 and 2.1 that 2.2 removed
 	CodeTwoAPIs        Code = "TW121" // such fields and runtimePatches in one TrainJob
+	CodeBuildFailed    Code = "TW122" // a directory whose build fails
+	CodeBuildRefused   Code = "TW123" // a build that would fetch or run something
+	CodeNothingToBuild Code = "TW124" // a directory without anything to build
+	CodeBuildOutput    Code = "TW125" // a build whose output is no stream of YAML documents
+	CodeBuildWrites    Code = "TW126" // a build that writes into the tree
 )
 
 // Codes of the check of the patches, before any merge.
@@ -40,6 +45,14 @@ const (
 	CodeEnvOrder          Code = "TW213" // an env that refers to a variable now defined after it
 	CodeOneMountPath      Code = "TW214" // two mounts at one path in one patch
 	CodeNoMergeKey        Code = "TW215" // an item without its merge key
+)
+
+// Codes of violations of a policy file.
+const (
+	CodeUnlistedManager Code = "TW230" // a manager that the policy does not list
+	CodePatchOrder      Code = "TW231" // patches in another order than the policy's
+	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
+	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
 )
 
 // Codes of the merge.
@@ -106,6 +119,11 @@ const (
 	CodeLeftOut           Code = "TW452" // an omitted object: a Secret, or a text of the Trainer's own
 	CodePayload           Code = "TW453" // the input of an object cannot be read
 	CodeNoUID             Code = "TW454" // owner references to a TrainJob without a uid
+	CodeQueueMoves        Code = "TW455" // an applied JobSet that Kueue admits instead of its TrainJob
+	CodeSuspendMoves      Code = "TW456" // an applied JobSet that is suspended apart from its TrainJob
+	CodeNoController      Code = "TW457" // applied objects without what the Trainer's controller does for its own
+	CodeSecretMoves       Code = "TW458" // a Secret that only the controller makes, or that the output holds
+	CodeNoSnapshot        Code = "TW459" // an applied JobSet without the snapshot of its runtime
 )
 
 // Codes of the API server and the Trainer's webhooks, for rejected and for doubtful input.

@@ -122,14 +122,16 @@ func (t *blameText) table(indent string, rows [][]string, layers []engine.Layer)
 			widths[i] = max(widths[i], report.Width(cells[i]))
 		}
 	}
+	report.Fit(widths, 2, t.screen.Room()-len(indent))
 	for i, cells := range rows {
 		var b strings.Builder
 		b.WriteString(indent)
 		for j, cell := range cells {
-			text := cell
 			if widths[j] == 0 {
 				continue
 			}
+			cell = report.Shorten(cell, widths[j])
+			text := cell
 			if j == 0 {
 				text = t.paint(t.colors[layers[i]], cell)
 			}

@@ -122,7 +122,7 @@ func (t *blameText) losers(line blame.Line) []row {
 func (t *blameText) write(rows []row) {
 	names, origins := 0, 0
 	for _, r := range rows {
-		names, origins = max(names, utf8.RuneCountInString(r.name)), max(origins, utf8.RuneCountInString(r.origin))
+		names, origins = max(names, report.Width(r.name)), max(origins, report.Width(r.origin))
 	}
 	room := 0 // for the text
 	if columns := t.screen.Columns; columns > 0 {
@@ -165,13 +165,13 @@ func (t *blameText) write(rows []row) {
 
 // cell writes a column, shortened to its width or filled up.
 func (t *blameText) cell(text string, width int, color string) {
-	text = shortened(text, width)
-	fmt.Fprint(t.w, t.paint(color, text), strings.Repeat(" ", width-utf8.RuneCountInString(text)))
+	text = report.Shorten(text, width)
+	fmt.Fprint(t.w, t.paint(color, text), strings.Repeat(" ", max(0, width-report.Width(text))))
 }
 
 // legend writes the owners of the lines, and the meaning of the marks that occur.
 func (t *blameText) legend(s Selection, rows []row, count []owned) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who set each line"))
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+s.title()+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
 	width := 0
 	for _, o := range count {

@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	Field      string // a path as in a manifest; "" for all fields
 	Format     string // text or json
-	Color      string // auto, always or never
+	Color      option.Color
 	ShowOrigin bool
 	ShowValues bool
 }
@@ -34,7 +35,7 @@ func Write(p *host.Program, opts Options, selected []Selection) error {
 	if opts.Format == "json" {
 		return writeBlameJSON(p.Stdout, selected, opts.ShowValues)
 	}
-	t := blameText{w: bufio.NewWriter(p.Stdout), screen: p.Screen(opts.Color), opts: opts}
+	t := blameText{w: bufio.NewWriter(p.Stdout), screen: opts.Color.Screen(p, p.Stdout), opts: opts}
 	for i, s := range selected {
 		if i > 0 {
 			fmt.Fprintln(t.w)
@@ -94,14 +95,6 @@ const (
 	alarm = "1;31"
 )
 
-// shortened keeps the end of a name, where managers differ.
-func shortened(name string, width int) string {
-	if runes := []rune(name); len(runes) > width {
-		return "…" + string(runes[len(runes)-width+1:])
-	}
-	return name
-}
-
 // layerName returns a layer for a column: a manager by its bare name.
 func layerName(layer engine.Layer) string {
 	if name, ok := layer.Manager(); ok {
@@ -124,7 +117,7 @@ func (t *blameText) paint(color, text string) string {
 
 // history writes the claims of all layers on the selected fields.
 func (t *blameText) history(s Selection) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
+	fmt.Fprintln(t.w, t.paint(host.Bold, s.title()))
 	if s.Unset != nil {
 		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.Unset.Path.String()))
 		for _, who := range s.Unset.Setters {
@@ -158,9 +151,11 @@ func (t *blameText) claims(f *blame.Field) {
 		}
 		t.color(c.Layer)
 	}
+	report.Fit(widths[:], 2, t.screen.Room()-len("    brought it"))
 	for i, cells := range rows {
 		var b strings.Builder
 		for j, cell := range cells {
+			cell = report.Shorten(cell, widths[j])
 			text := cell
 			if j == 0 {
 				text = t.paint(t.colors[f.Claims[i].Layer], cell)
@@ -182,9 +177,18 @@ func (t *blameText) claims(f *blame.Field) {
 type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
+	Build  string // the directory whose build holds the TrainJob, or ""
 	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry
+}
+
+// title names the object in a report.
+func (b Blamed) title() string {
+	if b.Build == "" {
+		return report.Printable(b.ID.String())
+	}
+	return report.Printable(b.ID.String() + ", built from " + b.Build)
 }
 
 // Selection is an object with its selected fields.

@@ -16,6 +16,12 @@ import (
 // runBlame runs blame on the quick start's files, with an environment and a terminal of its own.
 func runBlame(t *testing.T, env map[string]string, columns int, args ...string) string {
 	t.Helper()
+	return runOn(t, env, columns, "blame", args...)
+}
+
+// runOn runs a command with the quick start's files on a terminal of a width; 0 stands for a pipe.
+func runOn(t *testing.T, env map[string]string, columns int, command string, args ...string) string {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	p := host.Program{
 		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{},
@@ -23,7 +29,7 @@ func runBlame(t *testing.T, env map[string]string, columns int, args ...string) 
 		Size: func(io.Writer) (int, bool) { return columns, columns > 0 },
 	}
 	quickstart := filepath.Join(repository, "testdata", "quickstart")
-	args = append([]string{"blame", "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
+	args = append([]string{command, "-f", filepath.Join(quickstart, "job.yaml"), "-r", filepath.Join(quickstart, "runtime.yaml")}, args...)
 	if status := runLine(&p, args); status != exit.Done {
 		t.Fatalf("%q: status %d\n%s", args, status, stderr.String())
 	}
@@ -104,6 +110,39 @@ func TestBlameWidth(t *testing.T) {
 		}
 		if n := longest(body(runBlame(t, map[string]string{"COLUMNS": "60"}, columns, "--color=never"))); n > 60 {
 			t.Errorf("a line has %d characters with COLUMNS=60", n)
+		}
+	}
+}
+
+// TestTablesFitTheTerminal: tables fit into a terminal, and are whole in a pipe, whatever COLUMNS says.
+func TestTablesFitTheTerminal(t *testing.T) {
+	for _, tc := range []struct {
+		command string
+		args    []string
+		least   int // a narrower table is illegible
+	}{
+		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "table"}, 80},
+		{"render", []string{"--on-conflict=last", "--to=pods", "--index=0", "-o", "wide"}, 110},
+		{"blame", []string{"nodeSelector", "--color=never"}, 60},
+	} {
+		longest := func(text string) (n int) {
+			for _, line := range strings.Split(text, "\n") {
+				if !strings.HasPrefix(line, ".") && !strings.HasPrefix(line, "team-a/") { // paths and totals are not tables
+					n = max(n, utf8.RuneCountInString(line))
+				}
+			}
+			return n
+		}
+		whole := runOn(t, nil, 0, tc.command, tc.args...)
+		if got := runOn(t, map[string]string{"COLUMNS": "60"}, 0, tc.command, tc.args...); got != whole {
+			t.Errorf("%s %q in a pipe with COLUMNS = %s, want the whole table", tc.command, tc.args, got)
+		}
+		if got := runOn(t, nil, 1000, tc.command, tc.args...); got != whole {
+			t.Errorf("%s %q on a wide terminal = %s, want %s", tc.command, tc.args, got, whole)
+		}
+		got := runOn(t, nil, tc.least, tc.command, tc.args...)
+		if n := longest(got); n > tc.least || n >= longest(whole) || !strings.Contains(got, "…") {
+			t.Errorf("%s %q has a line of %d columns on a terminal of %d:\n%s", tc.command, tc.args, n, tc.least, got)
 		}
 	}
 }

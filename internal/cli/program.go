@@ -134,6 +134,7 @@ Exit status: 0 done; 1 a finding is an error, or diff found a difference; 2 usag
 		},
 	}
 	root.Flags().Bool("version", false, "print what the command version prints")
+	root.SetUsageFunc(showUsage(p))
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)

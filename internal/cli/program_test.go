@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
@@ -49,6 +51,48 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		}
 		if !strings.Contains(text, "\nUsage:\n") {
 			t.Errorf("the help of %q has no usage:\n%s", path, text)
+		}
+	}
+}
+
+// TestHelpShowsTheMostUsedFlagsFirst: the help of a command with many flags begins with five of them. It shows each flag once, in
+// 80 columns.
+func TestHelpShowsTheMostUsedFlagsFirst(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
+	for _, cmd := range rootCommand(&p, nil).Commands() {
+		stdout.Reset()
+		if status := runLine(&p, []string{cmd.Name(), "--help"}); status != exit.Done {
+			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())
+		}
+		_, text, _ := strings.Cut(strings.ReplaceAll(stdout.String(), "\nMost used flags:\n", "\nFlags:\n"), "\nFlags:\n")
+		names := mostUsed(cmd.Name())
+		count := 0
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			count++
+			if n := len(regexp.MustCompile(`(?m)^(  -., |      )--`+f.Name+`[ \[]`).FindAllString(text, -1)); n != 1 && !f.Hidden {
+				t.Errorf("the help of %s shows --%s %d times", cmd.Name(), f.Name, n)
+			}
+		})
+		if few := count <= 6; few != (names == nil) || !few && len(names) != 5 {
+			t.Errorf("%s has %d flags, and its most used flags are %q, want five if there are more than six", cmd.Name(), count, names)
+		}
+		if names == nil {
+			continue
+		}
+		first, _, ok := strings.Cut(text, "\nOther flags:\n")
+		before := -1
+		for _, name := range names {
+			at := strings.Index(first, "--"+name+" ")
+			if !ok || at <= before {
+				t.Errorf("the most used flags of %s do not show --%s in its place:\n%s", cmd.Name(), name, first)
+			}
+			before = at
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > leastHelp+1 {
+				t.Errorf("the help of %s has a line of %d columns: %s", cmd.Name(), len(line)-1, line)
+			}
 		}
 	}
 }

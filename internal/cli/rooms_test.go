@@ -53,7 +53,7 @@ var library = []string{
 	"release", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
 	"manifest/internal/jsonfields", "manifest/internal/encode", "manifest/internal/source", "manifest",
 	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
-	"render/explain", "render/diff", "render/blame", "render/golden",
+	"render/explain", "policy", "render/diff", "render/blame", "render/golden",
 	"render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission",
 }
 

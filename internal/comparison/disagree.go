@@ -12,38 +12,51 @@ import (
 	"github.com/trainweld/trainweld/internal/revision"
 )
 
-// disagreements are the conflicts of the new version in groups, those that the change brings first.
-type disagreements struct {
-	groups      []report.Group
-	brought     int // the groups that the change brings
-	count, anew int // the conflicts, and those that the change brings
-	elsewhere   int // those that stood before, in TrainJobs that do not differ
-	opts        report.Options
+// conflicts are those of the new version that the change brings, and those of TrainJobs that differ.
+type conflicts struct {
+	brought, stood finding.List
+	elsewhere      int // those that stood before, in TrainJobs that do not differ
 }
 
-// conflicts returns the conflicts of the new version that the change brings, and those of TrainJobs that differ.
-func (c *Comparison) conflicts() disagreements {
-	d := disagreements{opts: report.Options{ShowValues: !c.mask}}
-	stood := revision.StandingOf(c.old.Conflicts)
+// disagree sorts the conflicts of the new version.
+func (c *Comparison) disagree(before, after finding.List) {
+	standing := revision.Standing{}
+	standing.Add(before)
 	differs := map[fieldpath.Object]bool{}
 	for _, j := range c.Jobs {
 		differs[j.ID] = true
 	}
-	var brought, before finding.List
-	for _, f := range c.new.Conflicts {
+	for _, f := range after {
 		switch {
-		case !stood.Take(f):
-			brought = append(brought, f)
+		case !standing.Take(f):
+			c.conflicts.brought = append(c.conflicts.brought, f)
 		case differs[f.Object]:
-			before = append(before, f)
+			c.conflicts.stood = append(c.conflicts.stood, f)
 		default:
-			d.elsewhere++
+			c.conflicts.elsewhere++
 		}
 	}
-	d.groups = d.opts.Groups(brought)
+}
+
+func (c *conflicts) add(other conflicts) {
+	c.brought = append(c.brought, other.brought...)
+	c.stood = append(c.stood, other.stood...)
+	c.elsewhere += other.elsewhere
+}
+
+// disagreements are conflicts in groups, those that the change brings first.
+type disagreements struct {
+	conflicts
+	groups  []report.Group
+	brought int // the groups that the change brings
+	opts    report.Options
+}
+
+func (c *Comparison) disagreements() disagreements {
+	d := disagreements{conflicts: c.conflicts, opts: report.Options{ShowValues: !c.mask}}
+	d.groups = d.opts.Groups(d.conflicts.brought)
 	d.brought = len(d.groups)
-	d.groups = append(d.groups, d.opts.Groups(before)...)
-	d.anew, d.count = len(brought), len(brought)+len(before)
+	d.groups = append(d.groups, d.opts.Groups(d.stood)...)
 	return d
 }
 
@@ -53,9 +66,9 @@ func (d disagreements) markdown(most int) (text string, shown int) {
 		return "", 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n**Who disagrees**: %s", report.Count(d.count, "conflict"))
-	if d.anew > 0 {
-		fmt.Fprintf(&b, ", %d new", d.anew)
+	fmt.Fprintf(&b, "\n**Who disagrees**: %s", report.Count(len(d.conflicts.brought)+len(d.stood), "conflict"))
+	if n := len(d.conflicts.brought); n > 0 {
+		fmt.Fprintf(&b, ", %d new", n)
 	}
 	if d.elsewhere > 0 {
 		fmt.Fprintf(&b, "; %d more in TrainJobs that do not change", d.elsewhere)
@@ -80,12 +93,19 @@ func (d disagreements) item(g *report.Group, isNew bool) string {
 		mark = "**new** "
 	}
 	of := codeSpan(fieldpath.Object{Namespace: f.Object.Namespace, Name: f.Object.Name}.String())
+	if f.Build != "" {
+		of += " in " + codeSpan(f.Build)
+	}
 	if more := g.More(); more != "" {
 		of += " and " + more
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "- %s%s: %s of %s\n", mark, report.Title(f.Code), codeSpan(f.Path.String()), of)
-	for _, c := range d.opts.Claims(f) {
+	claims := d.opts.Claims(f)
+	if len(claims) == 0 {
+		fmt.Fprintf(&b, "  - %s\n", plain(f.Message))
+	}
+	for _, c := range claims {
 		line := codeSpan(string(c.Layer)) + " " + codeSpan(c.Value)
 		if c.Place != "" {
 			line += " at " + codeSpan(c.Place)

@@ -34,7 +34,7 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
 	}
 	s.markdown(&b)
-	conflicts := c.conflicts()
+	conflicts := c.disagreements()
 	disagree, shown := conflicts.markdown(mostMarkdown / 6)
 	b.WriteString(disagree)
 	c.todo(&b, conflicts)

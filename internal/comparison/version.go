@@ -34,6 +34,7 @@ type Reason struct {
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
 type Job struct {
 	ID      fieldpath.Object
+	Build   string           // the directory whose build holds it, or ""
 	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
 	// Migrated tells a TrainJob after its migration from the one of the same name.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -17,18 +16,27 @@ type Screen struct {
 	Color    bool
 }
 
-// Screen returns the capabilities of standard output. NO_COLOR (no-color.org) and TERM=dumb disable colors, and COLUMNS sets
-// the width. color is auto, always or never.
-func (p *Program) Screen(color string) Screen {
+// Screen returns the capabilities of an output. NO_COLOR (no-color.org) and TERM=dumb disable colors, and COLUMNS sets the
+// width.
+func (p *Program) Screen(out io.Writer) Screen {
 	var s Screen
 	if p.Size != nil {
-		s.Columns, s.Terminal = p.Size(Unwrap(p.Stdout))
+		s.Columns, s.Terminal = p.Size(Unwrap(out))
 	}
 	if columns, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && columns > 0 {
 		s.Columns = columns
 	}
-	s.Color = color == "always" || color == "auto" && s.Terminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"
+	s.Color = s.Terminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"
 	return s
+}
+
+// Room returns the width that a table has to fit into. It is 0 for output that is not a terminal, whatever COLUMNS says: a program
+// may read the table.
+func (s Screen) Room() int {
+	if !s.Terminal {
+		return 0
+	}
+	return s.Columns
 }
 
 // hostTerminal reports whether a writer is a terminal of this machine, and its width.
@@ -61,19 +69,4 @@ func (c Painter) Paint(color, text string) string {
 		return text
 	}
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
-
-// Painter parses the value of --color. auto adds colors if standard output shows them. Other values than always, never and
-// auto are errors.
-func (p *Program) Painter(when string) (Painter, error) {
-	switch when {
-	case "always":
-		return true, nil
-	case "never":
-		return false, nil
-	case "auto":
-		return Painter(p.Color), nil
-	default:
-		return false, fmt.Errorf("--color: %q is none of auto, always and never", when)
-	}
 }

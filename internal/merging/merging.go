@@ -32,6 +32,9 @@ import (
 // Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
 // or a flag for such objects. The returned program can read standard input again.
 func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+	if flags.Builds() {
+		return p, false
+	}
 	if how.MergeType != "" || len(how.Definitions) > 0 {
 		return p, true
 	}
@@ -90,6 +93,8 @@ func Read(p *host.Program, in *workspace.Input, flags workspace.Flags, how optio
 		return nil, nil, exit.Usage(fmt.Errorf("there is one base, and %d files are given: name the patches with --patch", len(flags.Files)))
 	case flags.Release != nil:
 		return nil, nil, exit.Usage(errors.New("--trainer-version is for TrainJobs: leave it out"))
+	case flags.Selector != nil:
+		return nil, nil, exit.Usage(errors.New("-l is for TrainJobs: leave it out"))
 	case len(flags.Patches) == 0:
 		return nil, nil, exit.Usage(errors.New("nothing to merge: name the patches with --patch"))
 	}

@@ -2,6 +2,7 @@
 package option
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -119,8 +122,60 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 	f.VarP((*paths)(&flags.Files), "filename", "f", filename)
 	f.VarP((*paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
+	AddPolicy(f, flags)
 	AddScope(f, flags)
+	AddSelector(f, flags)
 }
+
+// AddSelector adds the flag that selects TrainJobs by their labels.
+func AddSelector(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.VarP(selector{&flags.Selector}, "selector", "l", "only TrainJobs, and JobSets of the input, with these labels: app=x, 'tier in (a, b)' or '!team'; runtimes are always read")
+}
+
+type selector struct{ of *labels.Selector }
+
+func (s selector) String() string {
+	if s.of == nil || *s.of == nil {
+		return ""
+	}
+	return (*s.of).String()
+}
+
+func (s selector) Set(text string) error {
+	parsed, err := labels.Parse(text)
+	switch {
+	case err != nil:
+		return exit.Usage(fmt.Errorf("-l: invalid selector: %w", err))
+	case parsed.Empty():
+		return exit.Usage(errors.New("-l: the selector is empty: name labels, such as app=x"))
+	}
+	*s.of = parsed
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (selector) Type() string { return "selector" }
+
+// AddPolicy adds the flag --policy.
+func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.Var((*policyFile)(&flags.Policy), "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
+}
+
+// policyFile is the path of a policy.
+type policyFile string
+
+func (p *policyFile) String() string { return string(*p) }
+
+func (p *policyFile) Set(file string) error {
+	if file == "" || file == manifest.Stdin {
+		return exit.Usage(fmt.Errorf("--policy: name a file, not %q", file))
+	}
+	*p = policyFile(file)
+	return nil
+}
+
+// Type returns the type of a path.
+func (p *policyFile) Type() string { return "string" }
 
 // AddScope adds the flags for recursion and for the namespace of objects without one.
 func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {

@@ -25,8 +25,11 @@ type Render struct {
 	OutputDir  string
 	Prune      bool
 	To, As     string
+	For        string
 	OnConflict string
 	Force      []string
+	Severity   []string
+	Color      Color
 	Strict     bool
 	ShowValues bool
 	ShowNotes  bool
@@ -47,7 +50,7 @@ func (flags Render) AsTable() bool {
 // Parse parses the flags with a fixed set of values, and returns an error for an invalid one.
 func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	var opts render.Options
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
 	}
 	var format manifest.Format
@@ -80,6 +83,9 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	default:
 		return 0, opts, fmt.Errorf("--as: %q is neither applied nor stored", flags.As)
 	}
+	if err := flags.checkFor(); err != nil {
+		return 0, opts, err
+	}
 	if opts.FeatureGates, err = render.ParseFeatureGates(flags.FeatureGates); err != nil {
 		return 0, opts, fmt.Errorf("--feature-gates: %w", err)
 	}
@@ -91,6 +97,23 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	}
 	opts.OwnerReferences = flags.OwnerReferences
 	return format, opts, flags.CheckPaths()
+}
+
+// The values of --for.
+const (
+	ForReview = "review"
+	ForApply  = "apply"
+)
+
+// checkFor returns an error for an unknown value of --for, and for objects that nobody applies.
+func (flags Render) checkFor() error {
+	switch {
+	case flags.For != "" && flags.For != ForReview && flags.For != ForApply:
+		return fmt.Errorf("--for: %q is neither %s nor %s", flags.For, ForReview, ForApply)
+	case flags.For == ForApply && flags.To != "jobset":
+		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; leave --to out", strings.ToUpper(flags.To[:1])+flags.To[1:])
+	}
+	return nil
 }
 
 // The formats in addition to the manifests' formats: two tables of Pods, and the names of objects.

@@ -28,6 +28,12 @@ func codeNames() []string {
 	return names
 }
 
+// AddSeverity adds the flag --severity.
+func AddSeverity(cmd *cobra.Command, words *[]string) {
+	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("severity", completeSeverity)
+}
+
 // ParseSeverities parses the values of --severity. The last value for a code wins.
 func ParseSeverities(words []string) (Severities, error) {
 	parsed := Severities{}
@@ -55,8 +61,20 @@ func ParseSeverities(words []string) (Severities, error) {
 	return parsed, nil
 }
 
+// Codes returns the codes that have a severity.
+func (s Severities) Codes() map[finding.Code]bool {
+	codes := map[finding.Code]bool{}
+	for code := range s {
+		codes[code] = true
+	}
+	return codes
+}
+
 // Apply returns the findings with their new severities, without the removed ones.
 func (s Severities) Apply(findings finding.List) finding.List {
+	if len(s) == 0 {
+		return findings
+	}
 	var kept finding.List
 	for _, f := range findings {
 		if severity, decided := s[f.Code]; decided {
@@ -70,8 +88,24 @@ func (s Severities) Apply(findings finding.List) finding.List {
 	return kept
 }
 
-// CompleteSeverity completes the code, then the level.
-func CompleteSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+// ApplyToWarnings applies the severities to notes and warnings, and keeps errors. An object with such an error cannot be rendered.
+func (s Severities) ApplyToWarnings(findings finding.List) finding.List {
+	if len(s) == 0 {
+		return findings
+	}
+	var kept finding.List
+	for _, f := range findings {
+		if f.Severity >= finding.Error {
+			kept = append(kept, f)
+		} else {
+			kept = append(kept, s.Apply(finding.List{f})...)
+		}
+	}
+	return kept
+}
+
+// completeSeverity completes the code, then the level.
+func completeSeverity(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if name, _, ok := strings.Cut(toComplete, "="); ok {
 		var words []string
 		for _, level := range severityLevels() {

@@ -34,8 +34,12 @@ var podColumns = []string{"JOB", "INDEX", "HOSTNAME", "DNS NAME", "NODE SELECTOR
 // mostPodRows is the largest number of Pods of a JobSet with a row each.
 const mostPodRows = 1000
 
-// Write writes a row for every Pod and a line with the totals. It returns the errors of w and of the Pods.
-func (t PodTable) Write(w io.Writer) error {
+// podGap is the number of spaces between two columns.
+const podGap = 3
+
+// Write writes a row for every Pod and a line with the totals. The rows fit into room, if it is not 0. It returns the errors of w
+// and of the Pods.
+func (t PodTable) Write(w io.Writer, room int) error {
 	header := podColumns
 	if t.wide {
 		header = append(slices.Clone(header), "IMAGES", "VOLUMES")
@@ -71,6 +75,7 @@ func (t PodTable) Write(w io.Writer) error {
 		}
 		gpus.Add(gpus, new(big.Int).Mul(big.NewInt(podGPUs(r.Pod)), big.NewInt(pods)))
 	}
+	report.Fit(widths, podGap, room) // nothing follows the last column
 	out := bufio.NewWriter(w)
 	writeRow(out, header, widths)
 	for r := range rows() {
@@ -106,8 +111,9 @@ func (t PodTable) ranges() iter.Seq2[render.PodRange, error] {
 func writeRow(w io.Writer, row []string, widths []int) {
 	var b strings.Builder
 	for i, cell := range row {
+		cell = report.Shorten(cell, widths[i])
 		b.WriteString(cell)
-		b.WriteString(strings.Repeat(" ", widths[i]-report.Width(cell)+3))
+		b.WriteString(strings.Repeat(" ", widths[i]-report.Width(cell)+podGap))
 	}
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 }

@@ -11,7 +11,16 @@ import (
 
 // place returns the object and the field of a finding.
 func place(f finding.Finding) string {
-	return strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+	where := strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+	return strings.TrimPrefix(where+builtFrom(f), ", ")
+}
+
+// builtFrom names the build of a finding's object, or returns "".
+func builtFrom(f finding.Finding) string {
+	if f.Build == "" {
+		return ""
+	}
+	return ", built from " + f.Build
 }
 
 // claims returns the claims to show. It omits a single claim without a manager that only repeats the finding's position.

@@ -8,13 +8,11 @@ import (
 // Standing counts the findings on the old version. A change brings those that it lacks.
 type Standing map[finding.Key]int
 
-// StandingOf returns the findings of the old version, each once.
-func StandingOf(found finding.List) Standing {
-	s := Standing{}
+// Add adds findings of the old version, each once.
+func (s Standing) Add(found finding.List) {
 	for _, f := range found.Distinct() {
 		s[lasting(f)]++
 	}
-	return s
 }
 
 // Take reports whether the old version has a finding, and removes it. Two findings of the new version need two of the old one.

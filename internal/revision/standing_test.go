@@ -31,7 +31,8 @@ func TestStanding(t *testing.T) {
 		{"another field", old, func(f *finding.Finding) { f.Path = fieldpath.Fields("spec", "b") }, false},
 		{"another object", old, func(f *finding.Finding) { f.Object.Name = "b" }, false},
 	} {
-		s := revision.StandingOf(finding.List{old, file, old})
+		s := revision.Standing{}
+		s.Add(finding.List{old, file, old})
 		f := tc.of
 		tc.change(&f)
 		if got := s.Take(f); got != tc.want {

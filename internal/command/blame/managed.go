@@ -79,9 +79,12 @@ func (flags blameFlags) withoutManaged() error {
 	return nil
 }
 
-// managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob. live
-// reports whether an object has managed fields.
-func managedDocuments(in *workspace.Input) (documents []*manifest.Document, live bool) {
+// managedDocuments returns the objects of -f outside the Trainer's API. It returns none if the inputs hold a TrainJob, or if the
+// command line selects TrainJobs. live reports whether an object has managed fields.
+func managedDocuments(in *workspace.Input, selected bool) (documents []*manifest.Document, live bool) {
+	if selected {
+		return nil, false
+	}
 	for _, text := range in.Files {
 		if slices.ContainsFunc(text.Documents, func(d *manifest.Document) bool { return workspace.IsTrainer(d) && d.ID.Kind == trainer.TrainJobKind }) {
 			return nil, false

@@ -21,17 +21,21 @@ type standing struct {
 }
 
 // judgeBefore judges the version before a change, and returns its findings.
-func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) *standing {
+func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) (*standing, error) {
 	was := &standing{name: side.Name, known: revision.Standing{}}
-	if flags.Flags = side.Flags; len(flags.Files) == 0 {
-		return was
+	if flags.Flags = side.Flags; flags.Empty() {
+		return was, nil
 	}
-	j := newJudge(side.Program(p), flags, onConflict)
-	found := j.judge(ctx)
-	j.progress.End()
-	was.judged = j.count.any()
-	was.known = revision.StandingOf(levels.Apply(found))
-	return was
+	flags.force = nil // the version before may lack a manager
+	j, err := judgeParts(ctx, side.Program(p), flags, onConflict)
+	if err != nil {
+		return nil, err
+	}
+	was.judged = j.count.any(flags.Selector != nil)
+	for _, part := range j.parts {
+		was.known.Add(levels.Apply(part.found))
+	}
+	return was, nil
 }
 
 // brought returns the findings that the version before lacks.

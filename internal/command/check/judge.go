@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,7 +27,6 @@ type judge struct {
 	in         *workspace.Input
 	flags      checkFlags
 	onConflict render.OnConflict
-	patches    []trainer.RuntimePatch
 	runtimes   *heldRuntimes
 	aside      []*heldRuntime // the runtimes of -r
 	classes    []string       // the names of the PriorityClasses
@@ -48,8 +46,10 @@ type read struct{ file, kind, name string }
 // tally counts the judged objects.
 type tally struct{ documents, jobs, runtimes, jobSets int }
 
-// any reports whether any object was judged.
-func (t tally) any() bool { return t.jobs+t.runtimes+t.jobSets > 0 }
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+func (t tally) any(selected bool) bool {
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes > 0
+}
 
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
 func (t tally) String() string {
@@ -95,16 +95,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 		j.take(d, false)
 	})
 	j.in.ReadPatches(p)
-	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
-		// A patch that --patch reads is not a stray file of the directory.
-		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
-			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
-		})
-	})
-	j.patches = make([]trainer.RuntimePatch, len(j.in.Patches))
-	for i := range j.in.Patches {
-		j.patches[i] = j.in.Patches[i].Patch
-	}
+	j.in.Findings = j.in.WithoutPatchFiles(j.in.Findings)
 	return j
 }
 
@@ -153,34 +144,28 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.aside {
 		if held.named.Load() {
 			j.count.runtimes++
-			found = append(found, j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]...)
+			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}
 	}
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = append(j.in.Findings, found...)
-	for i := range found {
-		if found[i].Code == finding.CodeOldAPI {
-			found[i].Severity = finding.Error // a strict API server rejects the unknown fields
-		}
-	}
+	found = append(j.in.Rate(strict(j.in.Findings)), found...)
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
-	}
-	if !j.count.any() && found.Err() == nil && len(j.in.Order) > 0 {
-		found = append(found, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error, Position: fieldpath.Position{File: j.in.Order[0]},
-			Message: "the inputs hold no TrainJob, runtime or JobSet", Remedy: finding.Remedy{Text: "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories"},
-		})
 	}
 	return found
 }
 
-// ordered returns the findings in the order of the files and their lines, each once.
-func (j *judge) ordered(found finding.List) finding.List {
-	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
+// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.
+func strict(found finding.List) finding.List {
+	for i := range found {
+		if found[i].Code == finding.CodeOldAPI {
+			found[i].Severity = finding.Error
+		}
+	}
+	return found
 }
 
 // trainJob judges one TrainJob.
@@ -193,7 +178,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job),
-		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)
 	if held != nil {
@@ -216,8 +201,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 			})
 		}
 	}
-	j.in.Locate(job, found)
-	found = withoutDoubles(found, d)
+	found = withoutDoubles(j.in.Locate(job, found), d)
 	found.Sort()
 	return found
 }
@@ -243,5 +227,5 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 			f.Position = f.Claims[c].Position
 		}
 	}
-	return withoutDoubles(found, d)
+	return j.in.Rate(withoutDoubles(found, d))
 }

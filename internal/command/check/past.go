@@ -31,7 +31,9 @@ func readPast(p *host.Program, j *judge) *past {
 	if j.flags.old == "" {
 		return nil
 	}
-	in := workspace.New(j.flags.Flags)
+	flags := j.flags.Flags
+	flags.Selector = nil // a label may be new
+	in := workspace.New(flags)
 	in.Step, in.Texts, in.Last = j.progress.Step, true, true
 	was := &past{judge: j, in: in, objects: map[fieldpath.Object]*manifest.Document{}, runtimes: &heldRuntimes{}}
 	in.ReadFiles(p, []string{j.flags.old}, func(d workspace.Decoded) {

@@ -120,8 +120,8 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
 	}
-	if held.Snapshot != nil {
-		return found
+	if held.Snapshot == nil {
+		found = withoutDoubles(found, held.Document)
 	}
-	return withoutDoubles(found, held.Document)
+	return j.in.Rate(found)
 }

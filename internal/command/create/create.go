@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -33,7 +34,7 @@ type createFlags struct {
 	env, resources       []string
 	numNodes             int32
 	deadline             int64
-	format               string
+	format, dryRun       string
 	showValues           bool
 }
 
@@ -87,16 +88,40 @@ Exit status: 0 written; 2 a value is invalid, or usage, input or output failed.`
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "add the patches of `[NAME=]FILE` or -: a RuntimePatch, a list of them, or a TrainJob's; one without a manager is the SDK's (repeatable)")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.StringVarP(&flags.format, "output", "o", "yaml", "yaml or json")
+	f.StringVar(&flags.dryRun, "dry-run", noDryRun, "client or none: the command writes the TrainJob and sends nothing")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in findings")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{noDryRun, clientDryRun}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("runtime-kind", cobra.FixedCompletions(trainjob.RuntimeKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// The values of --dry-run that make no difference, since create never sends anything.
+const (
+	noDryRun     = "none"
+	clientDryRun = "client"
+)
+
+// checkDryRun returns an error for a value of --dry-run that needs a cluster, and for an unknown one.
+func checkDryRun(word string) error {
+	words := []string{noDryRun, clientDryRun}
+	switch {
+	case slices.Contains(words, word):
+		return nil
+	case word == "server":
+		return errors.New("--dry-run=server asks a cluster, and trainweld has none: use --dry-run=client, then check; or pipe the TrainJob to kubectl create --dry-run=server -f -")
+	default:
+		return fmt.Errorf("--dry-run: %q is none of %s%s", word, strings.Join(words, ", "), option.DidYouMean(word, words))
+	}
 }
 
 func run(p *host.Program, flags createFlags, changed func(flag string) bool) error {
 	format, err := manifest.ParseFormat(flags.format)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("-o: %w", err))
+	}
+	if err := checkDryRun(flags.dryRun); err != nil {
+		return exit.Usage(err)
 	}
 	options, err := flags.options(changed)
 	if err = errors.Join(err, flags.CheckPaths()); err != nil {

@@ -37,7 +37,7 @@ type diffFlags struct {
 	to, as      string
 	onConflict  string
 	force       []string
-	color       string
+	color       option.Color
 	exitZero    bool
 	all         bool
 	rest        string // the file for what a comment lacks
@@ -111,7 +111,10 @@ render.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
+	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
+	option.AddBuilds(f, &flags.Flags)
+	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -119,14 +122,13 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
-	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
 	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
+	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
 		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
-		"color": {"auto", "always", "never"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -134,10 +136,8 @@ render.`,
 }
 
 func run(p *host.Program, flags diffFlags, args []string) error {
-	paint, err := p.Painter(flags.color)
-	if err != nil {
-		return exit.Usage(err)
-	}
+	flags.Advisory = true
+	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
@@ -151,35 +151,15 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	defer old.side.Close()
 	defer new.side.Close()
-	old.render(p, flags, opts)
-	new.render(p, flags, opts)
-	if err := cmp.Or(old.misused, new.misused); err != nil {
+	c, findings, err := compareParts(p, flags, opts, old, new)
+	if err != nil {
 		return err
 	}
-	for _, manager := range flags.force {
-		// One version may lack the manager.
-		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
-			return err
-		}
-	}
-	findings := toldByDiff(old.findings, new.findings)
-	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "neither version holds a TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
-	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
 		return exit.Status(exit.Failed)
-	}
-	old.Conflicts, new.Conflicts = conflictsOf(old.findings), conflictsOf(new.findings)
-	new.Fate = newUpdates(flags, opts).fate
-	c, err := comparison.Compare(&old.Version, &new.Version, flags.showValues)
-	if err != nil {
-		return err
 	}
 	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
@@ -192,8 +172,8 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 }
 
 // shown returns the options for the findings beside the report.
-func (flags *diffFlags) shown() report.Options {
-	return report.Options{ShowValues: flags.showValues, All: flags.all, More: option.ShowsAll}
+func (flags *diffFlags) shown(p *host.Program) report.Options {
+	return report.Options{ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stderr).Color, All: flags.all, More: option.ShowsAll}
 }
 
 // writeDiff writes the report, and returns the exit status.
@@ -236,8 +216,8 @@ func writeComment(p *host.Program, c *comparison.Comparison, file string) error 
 	return nil
 }
 
-// toldByDiff returns the errors of both versions, and the overlaps and forced values of the new one. The commands render and
-// check report all others.
+// toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
+// others.
 func toldByDiff(old, new finding.List) finding.List {
 	var told finding.List
 	for _, f := range old {
@@ -253,9 +233,14 @@ func toldByDiff(old, new finding.List) finding.List {
 	return told.Distinct()
 }
 
-// isConflict reports whether the managers of a finding disagree, and one of them wins.
+// isConflict reports whether managers disagree with one another or with a policy.
 func isConflict(f finding.Finding) bool {
-	return f.Code == finding.CodeOverlap || f.Code == finding.CodeForced
+	switch f.Code {
+	case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		return true
+	default:
+		return false
+	}
 }
 
 func conflictsOf(found finding.List) finding.List {
@@ -287,10 +272,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 	if flags.rest != "" && flags.format != "markdown" {
 		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
 	}
-	if flags.color != "auto" && flags.format != "text" {
-		return opts, fmt.Errorf("--color has no effect on -o %s: leave it out", flags.format)
-	}
-	if err := cmp.Or(workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
+	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
 	}
 	if flags.onConflict == "last" {
@@ -329,7 +311,9 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v.root = path
+		return v
 	}
 	return side(args[0]), side(args[1]), nil
 }

@@ -206,7 +206,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
-	findings, made := produce.TrainJob(s.in, j, render.Input{TrainJob: j.TrainJob, Patches: s.in.FurtherPatches()}, s.opts)
+	findings, made := produce.TrainJob(s.in, j, s.opts)
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)
@@ -295,12 +295,9 @@ func runUpgrade(p *host.Program, flags diffFlags, opts render.Options, args []st
 		return err
 	}
 	if u.old().TrainJobs+u.new().TrainJobs == 0 && findings.Err() == nil {
-		findings = append(findings, finding.Finding{
-			Code: finding.CodeNoTrainJob, Severity: finding.Error,
-			Message: "the inputs hold no TrainJob", Remedy: finding.Remedy{Text: "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"},
-		})
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
-	if err := report.WriteBeside(p.Stderr, findings, flags.shown()); err != nil {
+	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	status := exit.Done

@@ -33,6 +33,7 @@ type version struct {
 	comparison.Version
 	side  revision.Side
 	flags workspace.Flags // of the side, and those that the output needs
+	root  string          // OLD or NEW, or ""
 
 	in       *workspace.Input
 	findings finding.List
@@ -56,9 +57,8 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.in = workspace.Read(source, v.flags)
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
-	further := v.in.FurtherPatches()
 	for _, j := range v.in.Jobs {
-		found, out := produce.TrainJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(v.in, j, opts)
 		v.findings = append(v.findings, found...)
 		if out.JobSet == nil || found.Err() != nil {
 			continue
@@ -75,6 +75,9 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 				Input: v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
+	}
+	for i := range v.Jobs {
+		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
 }
@@ -152,6 +155,7 @@ func withoutStatus(object any) any {
 
 // label adds the revision to the file names in findings.
 func (v *version) label() {
+	v.in.Label(v.findings)
 	for i := range v.findings {
 		f := &v.findings[i]
 		f.Position = v.at(f.Position)
@@ -230,7 +234,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
 	} else {
-		v.in.Locate(j, f.Findings)
+		f.Findings = v.in.Locate(j, f.Findings)
 	}
 	v.findings = append(v.findings, f.Findings...)
 	if f.Objects == nil {

@@ -31,7 +31,7 @@ type testFlags struct {
 	run        string
 	update     string
 	format     string
-	color      string
+	color      option.Color
 	verbose    bool
 	showValues bool
 	release    *release.Release
@@ -93,14 +93,14 @@ or output failed.`,
 	f.StringVar(&flags.update, "update", "", "write what the cases render to; with =diff, show what would be written")
 	f.Lookup("update").NoOptDefVal = updateWrite
 	f.StringVarP(&flags.format, "output", "o", "text", "the format of the report: text, "+strings.Join(report.TestFormats(), ", "))
-	f.StringVar(&flags.color, "color", "auto", "colour the text: auto, for a terminal, always or never; NO_COLOR is honoured")
+	option.AddColor(cmd, &flags.color)
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "also name the cases that pass")
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables in what differs")
 	option.AddTrainerVersion(cmd, &flags.release)
 	f.BoolVar(&flags.init, "init", false, "make cases for runtimes, instead of running any")
 	f.StringVar(&flags.outputDir, "output-dir", "", "with --init: write the cases, and a copy of the runtime, into this directory")
 	for name, values := range map[string][]string{
-		"update": {updateWrite, updateDiff}, "output": testFormats(), "color": {"auto", "always", "never"},
+		"update": {updateWrite, updateDiff}, "output": testFormats(),
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -127,8 +127,11 @@ func (flags testFlags) check(dirs []string) error {
 	if flags.update != "" && flags.format != "text" {
 		return fmt.Errorf("--update reports as text: leave -o %s out", flags.format)
 	}
-	if flags.format != "text" && (flags.verbose || flags.color != "auto") {
-		return fmt.Errorf("-v and --color have no effect on -o %s: leave them out", flags.format)
+	if flags.format != "text" && flags.verbose {
+		return fmt.Errorf("-v has no effect on -o %s: leave it out", flags.format)
+	}
+	if err := flags.color.Check(flags.format); err != nil {
+		return err
 	}
 	if flags.outputDir != "" {
 		return errors.New("--output-dir goes with --init; cases hold what they render to in their own want folders")
@@ -149,10 +152,6 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err := flags.check(dirs); err != nil {
 		return exit.Usage(err)
 	}
-	paint, err := p.Painter(flags.color)
-	if err != nil {
-		return exit.Usage(err)
-	}
 	if missing := unreadableDirs(p, dirs); missing != nil {
 		if err := report.WriteBeside(p.Stderr, missing, report.Options{}); err != nil {
 			return err
@@ -168,7 +167,7 @@ func run(p *host.Program, flags testFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: paint}
+	t := testRun{flags: flags, out: p.Stdout, errs: p.Stderr, paint: flags.color.Painter(p, p.Stdout)}
 	progress := p.Progress()
 	var updates []outcome
 	parallel.Ordered(len(cases), func(i int) outcome {

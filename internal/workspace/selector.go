@@ -1,0 +1,65 @@
+// This file selects TrainJobs by their labels.
+
+package workspace
+
+import (
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// withoutOthers removes the TrainJobs and JobSets that the selector does not match, with the findings of their decoding.
+func (flags Flags) withoutOthers(d Decoded) Decoded {
+	if flags.Selector == nil {
+		return d
+	}
+	others := map[finding.Key]bool{}
+	d.Documents = slices.DeleteFunc(d.Documents, func(document *manifest.Document) bool {
+		if flags.selects(document) {
+			return false
+		}
+		for _, f := range document.Findings {
+			others[f.Key()] = true
+		}
+		return true
+	})
+	d.Findings = slices.DeleteFunc(d.Findings, func(f finding.Finding) bool { return others[f.Key()] })
+	return d
+}
+
+// selects reports whether the selector matches a document. It matches all kinds except TrainJobs and JobSets, and objects whose
+// labels cannot be decoded.
+func (flags Flags) selects(d *manifest.Document) bool {
+	if d.ID.Kind != trainer.TrainJobKind && d.ID.Kind != JobSetKind {
+		return true
+	}
+	switch o := d.Object.(type) {
+	case *trainer.TrainJob:
+		return flags.Selector.Matches(labels.Set(o.Labels))
+	case *jobset.JobSet:
+		return flags.Selector.Matches(labels.Set(o.Labels))
+	}
+	fields, err := d.Fields()
+	if err != nil {
+		return true
+	}
+	set, _, err := unstructured.NestedStringMap(fields, "metadata", "labels")
+	return err != nil || flags.Selector.Matches(labels.Set(set))
+}
+
+// NoTrainJob returns the finding on inputs without a TrainJob. message and remedy describe inputs that no selector reduces.
+func (flags Flags) NoTrainJob(message, remedy string) finding.Finding {
+	f := finding.Finding{Code: finding.CodeNoTrainJob, Severity: finding.Error, Message: message, Remedy: finding.Remedy{Text: remedy}}
+	if flags.Selector != nil {
+		f.Message = fmt.Sprintf("no TrainJob has labels that match %q", flags.Selector)
+		f.Remedy.Text = "correct the selector of -l, or name other files"
+	}
+	return f
+}
