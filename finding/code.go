@@ -20,6 +20,11 @@ const (
 	CodeUnknownKind    Code = "TW110" // a kind that its group lacks, or a known kind of another group
 	CodeOldAPI         Code = "TW120" // fields of Trainer 2.0 and 2.1 that 2.2 removed
 	CodeTwoAPIs        Code = "TW121" // such fields and runtimePatches in one TrainJob
+	CodeBuildFailed    Code = "TW122" // a directory whose build fails
+	CodeBuildRefused   Code = "TW123" // a build that would fetch or run something
+	CodeNothingToBuild Code = "TW124" // a directory without anything to build
+	CodeBuildOutput    Code = "TW125" // a build whose output is no stream of YAML documents
+	CodeBuildWrites    Code = "TW126" // a build that writes into the tree
 )
 
 // Codes of the check of the patches, before any merge.
@@ -40,6 +45,15 @@ const (
 	CodeEnvOrder          Code = "TW213" // an env that refers to a variable now defined after it
 	CodeOneMountPath      Code = "TW214" // two mounts at one path in one patch
 	CodeNoMergeKey        Code = "TW215" // an item without its merge key
+)
+
+// Codes of violations of a policy file.
+const (
+	CodeUnlistedManager Code = "TW230" // a manager that the policy does not list
+	CodePatchOrder      Code = "TW231" // patches in another order than the policy's
+	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
+	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
+	CodeLostPatch       Code = "TW234" // an overlay that loses a patch of its base
 )
 
 // Codes of the merge.

@@ -59,6 +59,8 @@ type Finding struct {
 	Path   fieldpath.Path
 	// Position locates Path in a file, if the input comes from one.
 	Position fieldpath.Position
+	// Build is the directory whose build holds the object. It is empty for an object of a file.
+	Build string
 	// Claims are the values that disagree or get lost, in the order of writing.
 	Claims []engine.Claim
 	// Message states the problem in one sentence without its final stop. It never quotes the value of an environment variable.

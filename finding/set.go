@@ -14,11 +14,12 @@ type Key struct {
 	Path     string
 	Position fieldpath.Position
 	Message  string // empty if stages word one mistake differently
+	Build    string
 }
 
 // Key returns the key of the finding.
 func (f Finding) Key() Key {
-	k := Key{f.Code, f.Severity, f.Object, f.Path.String(), f.Position, f.Message}
+	k := Key{f.Code, f.Severity, f.Object, f.Path.String(), f.Position, f.Message, f.Build}
 	switch f.Code {
 	case CodeWrongType, CodeDuplicateItem, CodeDuplicateManager:
 		k.Message = ""

@@ -59,7 +59,7 @@ func (r relation) mark(f Finding, add func(spot)) {
 		add(spot{})
 	case r == atOneField || r == within:
 		add(spot{object: f.Object, path: f.Path.String()})
-	case r == atOnePlace && f.Position != (fieldpath.Position{}):
+	case r == atOnePlace && f.Position.Line > 0:
 		add(spot{position: f.Position})
 	case r == aroundSource && hasSource:
 		for n := range len(source) + 1 {

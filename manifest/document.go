@@ -38,6 +38,8 @@ type Document struct {
 	raw  []byte
 	read *readable
 	api  *API
+	// origin finds the sources of a generated object; nil for a file of the user.
+	origin Origin
 }
 
 // API returns the API by which the document was decoded; it may be nil.
@@ -64,8 +66,11 @@ func (d *Document) As(api *API) *Document {
 	if len(again.documents) != 1 {
 		return d
 	}
-	again.documents[0].Findings = again.findings
-	return again.documents[0]
+	other := again.documents[0]
+	if other.Findings = again.findings; d.origin != nil {
+		other.Trace(d.origin)
+	}
+	return other
 }
 
 // Fields returns the object of the file, decoded from JSON. The map includes values that a Go struct loses, such as an
@@ -102,7 +107,17 @@ func (d *Document) Fields() (map[string]any, error) {
 //
 // The first call parses the document again and keeps an index. Later calls take as many steps as the path has. It is safe for
 // concurrent use.
+//
+// After Trace, it is the position in the source of the object.
 func (d *Document) Position(p fieldpath.Path) fieldpath.Position {
+	if d != nil && d.origin != nil {
+		return d.origin(d, p)
+	}
+	return d.TextPosition(p)
+}
+
+// TextPosition is Position in the text that was decoded, also for a generated object. It tells fields apart.
+func (d *Document) TextPosition(p fieldpath.Path) fieldpath.Position {
 	s, at := d.place()
 	return s.Position(s.Find(at, p))
 }

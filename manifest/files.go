@@ -155,6 +155,15 @@ func (l *listing) pattern(p string) {
 	}
 }
 
+// Match returns the paths that a pattern of path.Match selects, sorted. It takes paths that fs.Glob rejects, such as ../*.
+func Match(fsys fs.FS, pattern string) ([]string, finding.List) {
+	if fsys == nil {
+		fsys = noFiles{}
+	}
+	l := &listing{fsys: fsys}
+	return l.match(path.Clean(pattern)), l.findings
+}
+
 // match expands a pattern, element by element. fs.Glob rejects paths such as /a or ../b.
 func (l *listing) match(pattern string) []string {
 	if !strings.ContainsAny(pattern, `*?[\`) {

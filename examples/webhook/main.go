@@ -15,6 +15,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/trainweld/trainweld/policy"
 )
 
 // path is where the ValidatingWebhookConfiguration sends TrainJobs.
@@ -24,15 +26,33 @@ func main() {
 	port := flag.Int("port", 9443, "the port to serve HTTPS on")
 	certs := flag.String("cert-dir", "/certs", "the directory of tls.crt and tls.key")
 	health := flag.String("health-address", ":8081", "where to answer /healthz")
+	file := flag.String("policy", "", "the policy file: managers, their paths and severities; its patches are not applied")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
-	if err := run(*port, *certs, *health); err != nil {
+	rules, err := readPolicy(*file)
+	if err == nil {
+		err = run(*port, *certs, *health, rules)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "webhook: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(port int, certs, health string) error {
+// readPolicy reads the policy file. Without a file, there are no rules.
+func readPolicy(file string) (*policy.Policy, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	rules, findings := policy.Parse(file, data)
+	return rules, findings.Err()
+}
+
+func run(port int, certs, health string, rules *policy.Policy) error {
 	scheme, err := newScheme()
 	if err != nil {
 		return err
@@ -54,7 +74,7 @@ func run(port int, certs, health string) error {
 		return err
 	}
 	// The manager's client reads runtimes from a cache that watches them.
-	manager.GetWebhookServer().Register(path, admission.WithValidator(scheme, validator{runtimes: manager.GetClient()}))
+	manager.GetWebhookServer().Register(path, admission.WithValidator(scheme, validator{runtimes: manager.GetClient(), policy: rules}))
 	return manager.Start(ctrl.SetupSignalHandler())
 }
 

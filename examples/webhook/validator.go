@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,14 +14,17 @@ import (
 
 	"github.com/trainweld/trainweld/check"
 	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/policy"
 )
 
-// validator refuses TrainJobs whose patches the cluster could not use, or whose managers set one field to
-// different values. Runtimes tells it what the patches are laid over.
+// validator refuses TrainJobs whose patches the cluster could not use or the policy forbids, or whose managers
+// set one field to different values. Runtimes tells it what the patches are laid over.
 type validator struct {
 	runtimes client.Reader
+	policy   *policy.Policy // nil allows everything
 }
 
 var _ admission.Validator[*trainer.TrainJob] = validator{}
@@ -50,7 +54,7 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	}
 	patches := job.Spec.RuntimePatches
 	at := field.NewPath("spec", "runtimePatches")
-	findings := check.Patches(template, patches)
+	findings := v.rated(append(check.Patches(template, patches), v.policy.Check(job, patches)...))
 	if err := findings.Err(); err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
@@ -58,16 +62,36 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	if err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
-	if conflicts := conflict.Find(result.Owners); len(conflicts) > 0 {
+	var conflicts conflict.Conflicts
+	for _, c := range conflict.Find(result.Owners) {
+		f := c.Finding(fieldpath.Object{})
+		if v.policy.Severity(f) == finding.Error {
+			conflicts = append(conflicts, c)
+		}
+		findings = append(findings, v.rated(finding.List{f})...)
+	}
+	if len(conflicts) > 0 {
 		return nil, invalid(job, conflicts.ErrorList(at))
 	}
+	findings = append(findings, v.rated(merge.Review(template, result))...)
+	if err := findings.Err(); err != nil {
+		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
+	}
 	var warnings admission.Warnings
-	for _, f := range append(findings, merge.Review(template, result)...) {
+	for _, f := range findings {
 		if f.Severity == finding.Warning {
 			warnings = append(warnings, f.Error())
 		}
 	}
 	return warnings, nil
+}
+
+// rated returns the findings with the severities of the policy, without those that it removes.
+func (v validator) rated(findings finding.List) finding.List {
+	for i := range findings {
+		findings[i].Severity = v.policy.Severity(findings[i])
+	}
+	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
 }
 
 // template is the JobSet template of the runtime that a TrainJob names.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/policy"
 )
 
 // TestWebhook sends TrainJobs over HTTPS, as the API server does, to the webhook as it is registered.
@@ -121,6 +124,71 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// TestPolicy wants the webhook to answer by the file that the command line reads.
+func TestPolicy(t *testing.T) {
+	const managers = "managers:\n  - name: trainer.kubeflow.org/kubeflow-sdk\n  - name: kueue.x-k8s.io/manager\n"
+	for _, tc := range []struct {
+		name, policy  string
+		job           func(*trainer.TrainJob)
+		allowed       bool
+		answer, warns string
+	}{
+		{name: "known managers", policy: managers, job: agree, allowed: true},
+		{name: "an unknown manager", policy: "managers: [{name: kueue.x-k8s.io/manager}]\n", job: agree, answer: `lists no manager "trainer.kubeflow.org/kubeflow-sdk"`},
+		{name: "another order", policy: "managers: [{name: kueue.x-k8s.io/manager}, {name: trainer.kubeflow.org/kubeflow-sdk}]\n", job: agree, answer: "must come before"},
+		{name: "a missing manager", policy: managers + "  - {name: a.example.com/a, required: true}\n", job: agree, answer: "required: a patch of a.example.com/a"},
+		{name: "a missing manager of other TrainJobs", policy: managers + "  - {name: a.example.com/a, required: true, for: {namespaces: [team-b]}}\n", job: agree, allowed: true},
+		{name: "a forbidden field", policy: managers + "    paths: [.metadata.labels]\n", job: agree, answer: "does not let kueue.x-k8s.io/manager set this field"},
+		{name: "a conflict as a warning", policy: "severities: {TW300: warning}\n", allowed: true, warns: "TW300"},
+		{name: "a conflict that is off", policy: "severities: {TW300: off}\n", allowed: true},
+		{name: "a violation as a warning", policy: "managers: [{name: kueue.x-k8s.io/manager}]\nseverities: {TW230: warning}\n", job: agree, allowed: true, warns: "TW230"},
+		{name: "a warning as an error", policy: "severities: {TW213: error}\n", job: later, answer: "TW213"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "trainweld.yaml")
+			if err := os.WriteFile(file, []byte(tc.policy), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			rules, err := readPolicy(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			job := trainJob(t)
+			if tc.job != nil {
+				tc.job(job)
+			}
+			response := askWith(t, rules, &admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: raw(t, job)})
+			if response.Allowed != tc.allowed {
+				t.Fatalf("allowed: %t, want %t: %+v", response.Allowed, tc.allowed, response.Result)
+			}
+			if !tc.allowed && !strings.Contains(response.Result.Message, tc.answer) {
+				t.Errorf("the answer is %q, want %q in it", response.Result.Message, tc.answer)
+			}
+			if warnings := strings.Join(response.Warnings, "\n"); (tc.warns == "") != (warnings == "") || !strings.Contains(warnings, tc.warns) {
+				t.Errorf("the warnings are %q, want %q in them", warnings, tc.warns)
+			}
+		})
+	}
+}
+
+// TestPolicy_Mistakes wants the program to end if it cannot read its policy.
+func TestPolicy_Mistakes(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "trainweld.yaml")
+	if err := os.WriteFile(file, []byte("manager: []\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readPolicy(file); err == nil || !strings.Contains(err.Error(), `did you mean "managers"?`) {
+		t.Errorf("the error of a mistake is %v", err)
+	}
+	if _, err := readPolicy(filepath.Join(dir, "missing.yaml")); err == nil {
+		t.Error("a missing file is no error")
+	}
+	if rules, err := readPolicy(""); rules != nil || err != nil {
+		t.Errorf("without a file, the rules are %v, %v", rules, err)
+	}
+}
+
 func TestDelete(t *testing.T) {
 	if response := ask(t, &admissionv1.AdmissionRequest{Operation: admissionv1.Delete, OldObject: raw(t, trainJob(t))}); !response.Allowed {
 		t.Errorf("what disagrees can be deleted: %+v", response.Result)
@@ -144,6 +212,11 @@ func later(job *trainer.TrainJob) {
 // ask sends a request over HTTPS and returns the answer to it.
 func ask(t *testing.T, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	t.Helper()
+	return askWith(t, nil, request)
+}
+
+func askWith(t *testing.T, rules *policy.Policy, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	t.Helper()
 	scheme, err := newScheme()
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +232,7 @@ func ask(t *testing.T, request *admissionv1.AdmissionRequest) *admissionv1.Admis
 			return c.Get(ctx, key, into, opts...)
 		},
 	}).Build()
-	handler, err := admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: runtimes}), admission.StandaloneOptions{})
+	handler, err := admission.StandaloneWebhook(admission.WithValidator(scheme, validator{runtimes: runtimes, policy: rules}), admission.StandaloneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

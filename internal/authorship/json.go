@@ -19,6 +19,7 @@ type blameObject struct {
 	Kind      string       `json:"kind"`
 	Namespace string       `json:"namespace"`
 	Name      string       `json:"name"`
+	Build     string       `json:"build,omitempty"`
 	Fields    []blameField `json:"fields"`
 }
 
@@ -49,7 +50,7 @@ type blameClaim struct {
 func writeBlameJSON(w io.Writer, selected []Selection, showValues bool) error {
 	out := blameReport{Objects: []blameObject{}}
 	for _, s := range selected {
-		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Fields: []blameField{}}
+		o := blameObject{Kind: s.ID.Kind, Namespace: s.ID.Namespace, Name: s.ID.Name, Build: s.Build, Fields: []blameField{}}
 		for field := range s.each() {
 			o.Fields = append(o.Fields, newBlameField(field, showValues))
 		}

@@ -171,7 +171,7 @@ func (t *blameText) cell(text string, width int, color string) {
 
 // legend writes the owners of the lines, and the meaning of the marks that occur.
 func (t *blameText) legend(s Selection, rows []row, count []owned) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+report.Printable(s.ID.String())+", by who set each line"))
+	fmt.Fprintln(t.w, t.paint(host.Bold, "# "+s.title()+", by who set each line"))
 	slices.SortStableFunc(count, func(a, b owned) int { return cmp.Compare(rank(a.layer), rank(b.layer)) })
 	width := 0
 	for _, o := range count {

@@ -117,7 +117,7 @@ func (t *blameText) paint(color, text string) string {
 
 // history writes the claims of all layers on the selected fields.
 func (t *blameText) history(s Selection) {
-	fmt.Fprintln(t.w, t.paint(host.Bold, report.Printable(s.ID.String())))
+	fmt.Fprintln(t.w, t.paint(host.Bold, s.title()))
 	if s.Unset != nil {
 		fmt.Fprintf(t.w, "%s\n  nobody sets it; it could be set by:\n", report.Printable(s.Unset.Path.String()))
 		for _, who := range s.Unset.Setters {
@@ -177,9 +177,18 @@ func (t *blameText) claims(f *blame.Field) {
 type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
+	Build  string // the directory whose build holds the TrainJob, or ""
 	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry
+}
+
+// title names the object in a report.
+func (b Blamed) title() string {
+	if b.Build == "" {
+		return report.Printable(b.ID.String())
+	}
+	return report.Printable(b.ID.String() + ", built from " + b.Build)
 }
 
 // Selection is an object with its selected fields.

@@ -12,7 +12,7 @@ import (
 
 const repository = "../.."
 
-// TestREADMECommands runs every command of the console blocks of the README and of docs/create.md from the
+// TestREADMECommands runs every command of the console blocks of the README and of two pages from the
 // repository's root, as a reader would, and compares what it prints with what the document says.
 func TestREADMECommands(t *testing.T) {
 	bin := t.TempDir()
@@ -20,7 +20,7 @@ func TestREADMECommands(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2} {
+	for document, least := range map[string]int{"README.md": 3, "docs/create.md": 2, "docs/policy.md": 2} {
 		commands := 0
 		for _, block := range blocks(t, document, "console") {
 			for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {

@@ -15,7 +15,7 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order in which they import one another: each imports those before
 // it only.
 var rooms = []string{
-	"internal/exit", "internal/host", "internal/parallel", "internal/report", "internal/workspace", "internal/revision", "internal/option",
+	"internal/exit", "internal/host", "internal/parallel", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
 	"internal/output", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
 }
 
@@ -53,7 +53,7 @@ var library = []string{
 	"release", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
 	"manifest/internal/jsonfields", "manifest/internal/encode", "manifest/internal/source", "manifest",
 	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
-	"render/explain", "render/diff", "render/blame", "render/golden",
+	"render/explain", "policy", "render/diff", "render/blame", "render/golden",
 	"render/admission/internal/apirule", "render/admission/internal/podapi", "render/admission/internal/jobapi", "render/admission",
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/trainweld/trainweld/legacy/trainingjob"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/policy"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/render/admission"
@@ -25,7 +26,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 	"github.com/trainweld/trainweld/render/explain"
 	"github.com/trainweld/trainweld/render/golden"
-	"github.com/trainweld/trainweld/render/policy"
+	mlpolicy "github.com/trainweld/trainweld/render/policy"
 	"github.com/trainweld/trainweld/schema"
 	"github.com/trainweld/trainweld/trainjob"
 )
@@ -66,7 +67,7 @@ var exported = []struct {
 	}},
 	{folder: "manifest", all: []any{
 		manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
 		manifest.Snapshot, manifest.Tolerate,
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
@@ -75,6 +76,7 @@ var exported = []struct {
 		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},
+	{folder: "policy", all: []any{policy.IsManifest, policy.Parse, new(policy.Patch), new(policy.Policy)}},
 	{folder: "release", all: []any{
 		release.Known, release.Latest, release.Parse, release.Span, release.Switches,
 		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
@@ -106,9 +108,9 @@ var exported = []struct {
 		new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
 	}},
 	{folder: "render/policy", all: []any{
-		policy.Companions, policy.Computed, policy.Copied, policy.Enforce, policy.Env, policy.NewJob,
-		policy.Schedule,
-		new(policy.Job), new(policy.Place), new(policy.PodSet),
+		mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
+		mlpolicy.Schedule,
+		new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),
 	}},
 	{folder: "schema", all: []any{
 		schema.Compile, schema.FieldNames, schema.Open, schema.ParseOpenAPI, schema.TypeOf,

@@ -2,6 +2,7 @@
 package comparison
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
@@ -25,6 +27,8 @@ type Comparison struct {
 	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
 	same     int
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
+
+	conflicts conflicts
 }
 
 // state is the change of a TrainJob or of an object.
@@ -45,6 +49,7 @@ var states = []state{stateChanged, stateCreated, stateRemoved, stateRefused, sta
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
 	ID      fieldpath.Object
+	Build   string // the directory whose build holds the TrainJob, or ""
 	runtime fieldpath.Object
 	state   state
 	Objects []*ObjectDiff
@@ -54,6 +59,11 @@ type JobDiff struct {
 	refused   finding.List // of the version that refuses it
 	refusedBy []engine.Claim
 	existing  []string
+	fate      Fate
+
+	old, new              *Job // until judge; nil if created or removed
+	oldQueue, newQueue    string
+	loadBefore, loadAfter produce.Load
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
@@ -125,7 +135,21 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 			c.keep(j)
 		}
 	}
+	c.judge()
+	c.disagree(old.Conflicts, new.Conflicts)
 	return c, nil
+}
+
+// With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
+func (c *Comparison) With(part *Comparison) *Comparison {
+	if c == nil {
+		return part
+	}
+	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
+		c.noun = part.noun
+	}
+	c.conflicts.add(part.conflicts)
+	return c
 }
 
 // identity tells the TrainJobs of a version apart.
@@ -137,7 +161,7 @@ type identity struct {
 func (j *Job) identity() identity { return identity{j.ID, j.Migrated} }
 
 func (c *Comparison) keep(j *JobDiff) {
-	if j.state == stateChanged && len(j.Objects) == 0 {
+	if j.state == stateChanged && len(j.Objects) == 0 && len(j.moved()) == 0 {
 		if !j.migrated {
 			c.same++
 		}
@@ -148,13 +172,13 @@ func (c *Comparison) keep(j *JobDiff) {
 
 // job compares the objects of a TrainJob. Either side may be nil.
 func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
-	j := &JobDiff{state: stateChanged}
+	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(), newQueue: new.queue()}
 	var before, after []Object
 	if old != nil {
-		j.ID, j.runtime, before = old.ID, old.Runtime, old.Objects
+		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
 	}
 	if new != nil {
-		j.ID, j.runtime, after = new.ID, new.Runtime, new.Objects
+		j.ID, j.Build, j.runtime, after = new.ID, new.Build, new.Runtime, new.Objects
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
@@ -212,10 +236,21 @@ func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
 	return j
 }
 
+// moved returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
+func (j *JobDiff) moved() []string {
+	if j.state != stateChanged || j.oldQueue == j.newQueue {
+		return nil
+	}
+	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
+}
+
+// comments returns lines on the TrainJob itself.
+func (j *JobDiff) comments() []string { return slices.Concat(j.moved(), j.existing) }
+
 // head returns what TrainJobs share beside their changes to be alike.
 func (j *JobDiff) head() []string {
 	head := []string{string(j.state), strconv.FormatBool(j.migrated)}
-	for _, line := range j.existing {
+	for _, line := range j.comments() {
 		head = append(head, report.Nameless(line, j.ID.Name))
 	}
 	return head

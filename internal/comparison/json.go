@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"io"
+	"math/big"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -15,7 +16,26 @@ type (
 	jsonDiff struct {
 		Notes     []string    `json:"notes,omitempty"`
 		Summary   jsonSummary `json:"summary"`
+		Blast     jsonBlast   `json:"blastRadius"`
 		TrainJobs []jsonJob   `json:"trainJobs"`
+	}
+	jsonBlast struct {
+		Replaced int          `json:"replaced"`
+		Refused  int          `json:"refused"`
+		Kept     int          `json:"kept"`
+		Delayed  int          `json:"delayed"`
+		Updated  int          `json:"updated"`
+		Pods     jsonNumber   `json:"pods"`
+		Devices  []jsonDevice `json:"devices"`
+		Queues   []*queueMove `json:"queues"`
+	}
+	jsonNumber struct {
+		Before *big.Int `json:"before"`
+		After  *big.Int `json:"after"`
+	}
+	jsonDevice struct {
+		Resource string `json:"resource"`
+		jsonNumber
 	}
 	jsonSummary struct {
 		Changed  int         `json:"changed"`
@@ -48,6 +68,8 @@ type (
 		Refused   []jsonRefusal  `json:"refused,omitempty"`
 		Causes    []engine.Layer `json:"causes,omitempty"`
 		Existing  []string       `json:"existing,omitempty"`
+		Update    Update         `json:"update,omitempty"`
+		Frozen    []string       `json:"frozen,omitempty"`
 	}
 	jsonRefusal struct {
 		Code    finding.Code `json:"code"`
@@ -92,6 +114,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},
+		Blast:     c.blast().json(),
 		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
 	}
 	for _, by := range s.causes {
@@ -102,7 +125,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.existing}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
 		for _, f := range j.refused {
 			job.Refused = append(job.Refused, jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column})
 		}
@@ -116,6 +139,18 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.TrainJobs = append(out.TrainJobs, job)
 	}
 	return report.EncodeJSON(w, out)
+}
+
+func (b *blast) json() jsonBlast {
+	out := jsonBlast{
+		Replaced: len(b.by[Replaced]), Refused: len(b.by[Refused]), Kept: len(b.by[Kept]), Delayed: len(b.by[Delayed]), Updated: len(b.by[Updated]),
+		Pods:    jsonNumber{orZero(b.before.Pods), orZero(b.after.Pods)},
+		Devices: []jsonDevice{}, Queues: append([]*queueMove{}, b.queues...),
+	}
+	for _, name := range b.devices() {
+		out.Devices = append(out.Devices, jsonDevice{name, jsonNumber{orZero(b.before.Devices[name]), orZero(b.after.Devices[name])}})
+	}
+	return out
 }
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {

@@ -154,7 +154,11 @@ func (s summary) headline() string {
 	if len(parts) == 0 {
 		return fmt.Sprintf("nothing differs in %s", report.Count(total, s.noun))
 	}
-	return fmt.Sprintf("%d of %s differ: %s", total-s.same, report.Count(total, s.noun), strings.Join(parts, ", "))
+	differ := "differ"
+	if total == 1 {
+		differ = "differs"
+	}
+	return fmt.Sprintf("%d of %s %s: %s", total-s.same, report.Count(total, s.noun), differ, strings.Join(parts, ", "))
 }
 
 // mostRows is the number of changes that a summary lists for a cause.
@@ -162,12 +166,34 @@ const mostRows = 12
 
 // firstNames lists the first names of objects of one kind.
 func firstNames(ids []fieldpath.Object, most int) string {
-	var list []string
+	list := make([]string, len(ids))
 	for i, id := range ids {
-		if i == most {
-			return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), len(ids)-most)
-		}
-		list = append(list, fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String())
+		list[i] = fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String()
 	}
-	return strings.Join(list, ", ")
+	return listed(list, most)
+}
+
+// listed joins the first strings of a list, and shortens each.
+func listed(list []string, most int) string {
+	const longest = 330 // a namespace and a name
+	var first []string
+	for _, text := range list[:min(most, len(list))] {
+		first = append(first, shortened(text, longest))
+	}
+	joined := strings.Join(first, ", ")
+	if len(list) > most {
+		joined += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return joined
+}
+
+// shortened cuts text to a number of characters.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }

@@ -11,13 +11,20 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// WriteText writes the comparison for people: a summary if several TrainJobs differ or causes need reasons, and a unified diff
-// of each group. Otherwise it writes nothing without differences. It returns the errors of w and of the encoding.
+// WriteText writes the comparison for people: the blast radius, the causes if several TrainJobs differ or causes need reasons,
+// and a unified diff of each group. Otherwise it writes nothing without differences. It returns the errors of w and of the
+// encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
-	summarized := len(c.Jobs) > 1 || c.new.Reasons != nil
+	s, rows := c.summary(), c.blast().rows()
+	caused := len(c.Jobs) > 1 || c.new.Reasons != nil
+	summarized := caused || len(rows) > 0
 	if summarized {
-		c.summary().text(out, paint)
+		fmt.Fprintln(out, paint.Paint(host.Bold, s.headline()))
+		blastText(out, rows)
+	}
+	if caused {
+		s.text(out)
 	}
 	for _, note := range c.new.Notes {
 		fmt.Fprintln(out, report.Line("note: "+note))
@@ -36,6 +43,20 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 		}
 	}
 	return out.Flush()
+}
+
+// blastText writes the blast radius.
+func blastText(w io.Writer, rows []row) {
+	for _, r := range rows {
+		text := r.text
+		if r.names != "" {
+			text += ": " + r.names
+		}
+		if r.frozen != "" {
+			text += fmt.Sprintf(" (%s cannot change)", r.frozen)
+		}
+		fmt.Fprintf(w, "  %-8s  %s\n", r.head, report.Printable(text))
+	}
 }
 
 // title returns the TrainJobs of a group.
@@ -64,7 +85,7 @@ func (j *JobDiff) when() string {
 func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 	var lines []hunkLine
 	first := g.jobs[0]
-	for _, text := range first.existing {
+	for _, text := range first.comments() {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
 	for i, f := range first.refused {
@@ -157,9 +178,8 @@ func (l hunkLine) painted(paint host.Painter) string {
 	}
 }
 
-// text writes the summary.
-func (s summary) text(w io.Writer, paint host.Painter) {
-	fmt.Fprintln(w, paint.Paint(host.Bold, s.headline()))
+// text writes the causes.
+func (s summary) text(w io.Writer) {
 	for _, by := range s.causes {
 		fmt.Fprintf(w, "  %s: %s\n", report.Printable(by.name+by.place()), report.Count(len(by.jobs), s.noun))
 		for i, row := range by.rows {

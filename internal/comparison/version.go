@@ -4,6 +4,8 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -16,6 +18,11 @@ type Version struct {
 	Reasons map[engine.Layer]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
+	// Conflicts are the disagreements between managers that the cluster settles in silence.
+	Conflicts finding.List
+	// Fate returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
+	// concurrently.
+	Fate func(old, new *Job) Fate
 }
 
 // Reason explains a cause.
@@ -27,6 +34,7 @@ type Reason struct {
 // Job is a TrainJob, or a JobSet of the input, with its rendered objects.
 type Job struct {
 	ID      fieldpath.Object
+	Build   string           // the directory whose build holds it, or ""
 	Runtime fieldpath.Object // the TrainJob's runtime; zero for a JobSet
 	Objects []Object
 	// Migrated tells a TrainJob after its migration from the one of the same name.
@@ -34,6 +42,12 @@ type Job struct {
 	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy are their causes.
 	Refused   finding.List
 	RefusedBy []engine.Claim
+	// Queue is Kueue's queue; it may be empty. Load returns what the Pods take; nil stands for nothing.
+	Queue string
+	Load  func() produce.Load
+	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.
+	Input  *workspace.Input
+	Source workspace.Job
 	// Existing says what happens to the TrainJob if it exists already.
 	Existing []string
 }

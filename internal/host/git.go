@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,6 +45,7 @@ const (
 	gitTree      = "040000"
 	gitLink      = "120000"
 	gitSubmodule = "160000"
+	gitProgram   = "100755"
 )
 
 // OpenRevision resolves a revision and lists its files. It returns an error without git, outside a working tree, and for an
@@ -105,10 +108,12 @@ func (r *GitFiles) list(listing []byte) error {
 // mostLinks is the largest number of symbolic links in a path.
 const mostLinks = 40
 
-// find returns the entry of a path and follows links.
-func (r *GitFiles) find(op, name string) (*gitEntry, error) {
-	fail := func(err error) (*gitEntry, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
-	inside, err := r.inside(name)
+// find returns the entry of a path and follows links. It also returns the path of the entry below the root.
+func (r *GitFiles) find(op, name string) (entry *gitEntry, inside string, err error) {
+	fail := func(err error) (*gitEntry, string, error) {
+		return nil, "", &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	inside, err = r.inside(name)
 	if err != nil {
 		return fail(err)
 	}
@@ -120,7 +125,7 @@ func (r *GitFiles) find(op, name string) (*gitEntry, error) {
 		case entry.mode == gitSubmodule:
 			return fail(fmt.Errorf("%s is a submodule, whose files are in another repository; run diff there", at))
 		case entry.mode != gitLink:
-			return entry, nil
+			return entry, inside, nil
 		}
 		target, err := r.blob(entry)
 		if err != nil {
@@ -242,7 +247,7 @@ func (r *GitFiles) Close() error {
 }
 
 func (r *GitFiles) Open(name string) (fs.File, error) {
-	entry, err := r.find("open", name)
+	entry, _, err := r.find("open", name)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +262,7 @@ func (r *GitFiles) Open(name string) (fs.File, error) {
 }
 
 func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
-	entry, err := r.find("stat", name)
+	entry, _, err := r.find("stat", name)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +270,7 @@ func (r *GitFiles) Stat(name string) (fs.FileInfo, error) {
 }
 
 func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
-	entry, err := r.find("readdir", name)
+	entry, _, err := r.find("readdir", name)
 	if err != nil {
 		return nil, err
 	}
@@ -274,6 +279,38 @@ func (r *GitFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 		entries[i] = fs.FileInfoToDirEntry(child)
 	}
 	return entries, nil
+}
+
+// Real returns the absolute path of a file without symbolic links.
+func (r *GitFiles) Real(name string) (string, error) {
+	_, inside, err := r.find("open", name)
+	return filepath.Join(r.root, filepath.FromSlash(inside)), err
+}
+
+// Copy copies all files of the revision, without submodules.
+func (r *GitFiles) Copy(dir string) (prefix string, err error) {
+	c := copying{to: dir}
+	for _, name := range slices.Sorted(maps.Keys(r.tree)) {
+		entry := r.tree[name]
+		if entry.mode == gitTree || entry.mode == gitSubmodule {
+			continue
+		}
+		data, err := r.blob(entry)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("%s: %w", name, err)
+		case entry.mode == gitLink:
+			err = c.link(name, string(data))
+		case entry.mode == gitProgram:
+			err = c.write(name, bytes.NewReader(data), 0o755)
+		default:
+			err = c.write(name, bytes.NewReader(data), 0o644)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return r.prefix, c.check()
 }
 
 // gitFile is an open file, or an open directory, which has no content.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -28,6 +29,8 @@ func (i Interrupted) Status() int {
 type interruptions interface {
 	// listen starts to wait for signals. came returns the first signal as an error, or nil. end ends the waiting.
 	listen() (came func() error, end func())
+	// clean has a function called before a signal ends the program. forget takes it back.
+	clean(up func()) (forget func())
 }
 
 // Listen waits for the program's interruptions, if it has any. The function came returns the first one or nil. The function
@@ -39,11 +42,20 @@ func (p *Program) Listen() (came func() error, end func()) {
 	return p.interruptions.listen()
 }
 
+// CleanUp calls a function before a signal ends the program. The function forget takes it back.
+func (p *Program) CleanUp(up func()) (forget func()) {
+	if p.interruptions == nil {
+		return func() {}
+	}
+	return p.interruptions.clean(up)
+}
+
 // signals are the machine's interruptions.
 type signals struct {
 	mu        sync.Mutex
 	listening bool
 	first     *Interrupted // the first signal since listen
+	cleaners  []*func()
 }
 
 // catchSignals makes signals end the program with their statuses. It skips signals that the caller ignores, as nohup does.
@@ -66,6 +78,9 @@ func (s *signals) take(i Interrupted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.listening || s.first != nil {
+		for _, up := range s.cleaners {
+			(*up)()
+		}
 		os.Exit(i.Status())
 	}
 	s.first = &i
@@ -87,5 +102,16 @@ func (s *signals) listen() (came func() error, end func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.listening, s.first = false, nil
+	}
+}
+
+func (s *signals) clean(up func()) (forget func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleaners = append(s.cleaners, &up)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cleaners = slices.DeleteFunc(s.cleaners, func(other *func()) bool { return other == &up })
 	}
 }

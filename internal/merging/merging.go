@@ -32,6 +32,9 @@ import (
 // Applies reports whether a command for TrainJobs gets the inputs of merge. These are one object of another kind with patches,
 // or a flag for such objects. The returned program can read standard input again.
 func Applies(p *host.Program, flags workspace.Flags, how option.Schema) (*host.Program, bool) {
+	if flags.Builds() {
+		return p, false
+	}
 	if how.MergeType != "" || len(how.Definitions) > 0 {
 		return p, true
 	}

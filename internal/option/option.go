@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -121,6 +122,7 @@ func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string)
 	f.VarP((*paths)(&flags.Files), "filename", "f", filename)
 	f.VarP((*paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
+	AddPolicy(f, flags)
 	AddScope(f, flags)
 	AddSelector(f, flags)
 }
@@ -153,6 +155,27 @@ func (s selector) Set(text string) error {
 
 // Type returns the placeholder in the help.
 func (selector) Type() string { return "selector" }
+
+// AddPolicy adds the flag --policy.
+func AddPolicy(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.Var((*policyFile)(&flags.Policy), "policy", "read managers, patches and severities from this `FILE` (default the nearest "+workspace.ConfigName+" of each file)")
+}
+
+// policyFile is the path of a policy.
+type policyFile string
+
+func (p *policyFile) String() string { return string(*p) }
+
+func (p *policyFile) Set(file string) error {
+	if file == "" || file == manifest.Stdin {
+		return exit.Usage(fmt.Errorf("--policy: name a file, not %q", file))
+	}
+	*p = policyFile(file)
+	return nil
+}
+
+// Type returns the type of a path.
+func (p *policyFile) Type() string { return "string" }
 
 // AddScope adds the flags for recursion and for the namespace of objects without one.
 func AddScope(f *pflag.FlagSet, flags *workspace.Flags) {

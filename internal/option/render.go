@@ -50,7 +50,7 @@ func (flags Render) AsTable() bool {
 // Parse parses the flags with a fixed set of values, and returns an error for an invalid one.
 func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	var opts render.Options
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return 0, opts, errors.New("nothing to render: name files with -f, or - for standard input")
 	}
 	var format manifest.Format

@@ -61,6 +61,15 @@ func ParseSeverities(words []string) (Severities, error) {
 	return parsed, nil
 }
 
+// Codes returns the codes that have a severity.
+func (s Severities) Codes() map[finding.Code]bool {
+	codes := map[finding.Code]bool{}
+	for code := range s {
+		codes[code] = true
+	}
+	return codes
+}
+
 // Apply returns the findings with their new severities, without the removed ones.
 func (s Severities) Apply(findings finding.List) finding.List {
 	if len(s) == 0 {

@@ -184,16 +184,6 @@ func requests(pod *corev1.Pod) corev1.ResourceList {
 	return resourcehelper.PodRequests(counted, resourcehelper.PodResourcesOptions{})
 }
 
-func podGPUs(pod *corev1.Pod) int64 {
-	var n int64
-	for name, q := range requests(pod) {
-		if strings.Contains(strings.ToLower(string(name)), "gpu") {
-			n += q.Value()
-		}
-	}
-	return n
-}
-
 func resourcesText(list corev1.ResourceList) string {
 	text := map[string]string{}
 	for name, q := range list {

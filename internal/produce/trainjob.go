@@ -2,8 +2,6 @@
 package produce
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -34,28 +32,23 @@ func (m Made) Objects() []any {
 	return objects
 }
 
-// TrainJob renders one TrainJob and sets the positions of its findings.
-func TrainJob(in *workspace.Input, j workspace.Job, input render.Input, opts render.Options) (finding.List, Made) {
+// TrainJob renders one TrainJob with all its patches, and sets the positions of its findings.
+func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (finding.List, Made) {
 	spec, missing := in.RuntimeOf(j)
 	if spec == nil {
 		findings := in.ReleaseFindings(j)
 		if missing != nil {
 			findings = append(findings, *missing)
 		}
-		in.Locate(j, findings)
-		return findings, Made{}
+		return in.Locate(j, findings), Made{}
 	}
-	input.Runtime, input.Layers, input.Earlier = spec, j.Layers(), in.Earlier(j)
+	input := render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(j)}
 	if opts.Release == nil {
 		opts.Release = j.Release()
 	}
 	// The error repeats the findings.
 	out, _ := render.JobSet(input, opts)
-	out.Findings = append(in.ReleaseFindings(j), out.Findings...)
-	if in.NoNotes {
-		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
-	}
-	in.Locate(j, out.Findings)
+	out.Findings = in.Locate(j, append(in.ReleaseFindings(j), out.Findings...))
 	out.Findings.Sort()
 	if in.Spelled && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()

@@ -11,7 +11,16 @@ import (
 
 // place returns the object and the field of a finding.
 func place(f finding.Finding) string {
-	return strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+	where := strings.TrimSpace(f.Object.String() + " " + f.Path.String())
+	return strings.TrimPrefix(where+builtFrom(f), ", ")
+}
+
+// builtFrom names the build of a finding's object, or returns "".
+func builtFrom(f finding.Finding) string {
+	if f.Build == "" {
+		return ""
+	}
+	return ", built from " + f.Build
 }
 
 // claims returns the claims to show. It omits a single claim without a manager that only repeats the finding's position.
@@ -24,6 +33,22 @@ func claims(f finding.Finding) []engine.Claim {
 		return nil
 	}
 	return f.Claims
+}
+
+// Claim is a claim of a finding for people. None of its strings is escaped.
+type Claim struct {
+	Layer engine.Layer
+	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why the claim wins; both may be empty.
+	Value, Place, Mark string
+}
+
+// Claims returns the claims of a finding in their order.
+func (o Options) Claims(f finding.Finding) []Claim {
+	var all []Claim
+	for i, c := range claims(f) {
+		all = append(all, Claim{c.Layer, o.value(f, c), c.Position.String(), mark(f, i)})
+	}
+	return all
 }
 
 // value formats a claim's value. For a union, it starts with the member, which distinguishes the claims.

@@ -23,6 +23,7 @@ type jsonFinding struct {
 	Message  string           `json:"message"`
 	Help     string           `json:"help"`
 	Claims   []jsonClaim      `json:"claims"`
+	Build    string           `json:"build,omitempty"`
 	jsonPosition
 }
 
@@ -52,7 +53,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, f.Build, jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`

@@ -45,7 +45,11 @@ func (t text) finding(f finding.Finding) {
 		fmt.Fprintf(t.w, "%s: ", t.paint(bold, line(place)))
 	}
 	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), printable(f.Message))
-	if where := place(f); where != "" {
+	switch where := place(f); {
+	case where == "":
+	case f.Object.Name == "" && len(f.Path) == 0 && f.Build != "":
+		fmt.Fprintf(t.w, "  %s\n", printable(where))
+	default:
 		fmt.Fprintf(t.w, "  in %s\n", printable(where))
 	}
 	t.snippet(f)
@@ -63,7 +67,7 @@ func (t text) more(g *Group) {
 	fmt.Fprintf(t.w, "  %s\n", t.paint(bold, "the same in "+printable(g.More())+":"))
 	rows := make([][]string, len(g.Others))
 	for i, f := range g.Others {
-		rows[i] = []string{printable(f.Position.String()), printable(f.Object.String())}
+		rows[i] = []string{printable(f.Position.String()), printable(f.Object.String() + builtFrom(f))}
 	}
 	t.table(rows)
 	if n := g.Unnamed(); n > 0 {
@@ -73,10 +77,10 @@ func (t text) more(g *Group) {
 
 // claims writes a table of the claims with their layers, values and positions.
 func (t text) claims(f finding.Finding) {
-	all := claims(f)
+	all := t.opts.Claims(f)
 	rows := make([][]string, len(all))
 	for i, c := range all {
-		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark(f, i)}
+		rows[i] = []string{printable(string(c.Layer)), printable(c.Value), printable(c.Place), c.Mark}
 	}
 	t.table(rows)
 }

@@ -55,7 +55,7 @@ func (s *Side) Program(p *host.Program) *host.Program {
 // for no paths, for standard input, and for an unknown revision.
 func Sides(p *host.Program, rev string, flags workspace.Flags) (old, new *Side, err error) {
 	switch {
-	case len(flags.Files) == 0:
+	case flags.Empty():
 		return nil, nil, exit.Usage(errors.New("--git compares paths with a revision: name files or directories"))
 	case slices.Contains(slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles()), manifest.Stdin):
 		return nil, nil, exit.Usage(errors.New("standard input has no revision: name a file"))
@@ -113,11 +113,10 @@ func orHead(rev string) string {
 // missingIsEmpty removes from each version the paths that only this version lacks, since they were added or removed. It keeps
 // paths that both lack and unreadable ones, so that reading reports them.
 func missingIsEmpty(old, new *Side) {
-	drop := func(paths func(*workspace.Flags) *[]string, file func(path string) string) {
+	drop := func(paths func(*workspace.Flags) *[]string, lacks func(s *Side, path string) bool) {
 		var inOld, inNew []string
 		for _, path := range *paths(&old.Flags) {
-			file := file(path)
-			lackedByOld, lackedByNew := old.lacks(file), new.lacks(file)
+			lackedByOld, lackedByNew := lacks(old, path), lacks(new, path)
 			if !lackedByOld || lackedByNew {
 				inOld = append(inOld, path)
 			}
@@ -127,10 +126,32 @@ func missingIsEmpty(old, new *Side) {
 		}
 		*paths(&old.Flags), *paths(&new.Flags) = inOld, inNew
 	}
-	itself := func(path string) string { return path }
-	drop(func(f *workspace.Flags) *[]string { return &f.Files }, itself)
-	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, itself)
-	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(patch string) string { _, file := workspace.ManagerOf(patch); return file })
+	files := (*Side).lacks
+	if old.Flags.BuildCommand != "" {
+		files = (*Side).lacksDir // a directory to build may hold no manifest
+	}
+	drop(func(f *workspace.Flags) *[]string { return &f.Files }, files)
+	drop(func(f *workspace.Flags) *[]string { return &f.Kustomize }, (*Side).lacksDir)
+	drop(func(f *workspace.Flags) *[]string { return &f.Runtimes }, (*Side).lacks)
+	drop(func(f *workspace.Flags) *[]string { return &f.Patches }, func(s *Side, patch string) bool { _, file := workspace.ManagerOf(patch); return s.lacks(file) })
+	if policy := old.Flags.Policy; policy != "" {
+		lackedByOld, lackedByNew := old.lacks(policy), new.lacks(policy)
+		if lackedByOld && !lackedByNew {
+			old.Flags.Policy = ""
+		} else if lackedByNew && !lackedByOld {
+			new.Flags.Policy = ""
+		}
+	}
+}
+
+// lacksDir reports whether the version has nothing at a path or a pattern.
+func (s *Side) lacksDir(path string) bool {
+	_, err := fs.Stat(s.Files, path)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	matches, _ := manifest.Match(s.Files, path)
+	return len(matches) == 0
 }
 
 // lacks reports whether the version has no file for a path. An unreadable path is not lacking.

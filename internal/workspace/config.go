@@ -1,55 +1,81 @@
-// This file finds and reads trainweld.yaml.
+// This file finds the policy of a file: that of --policy, or the nearest trainweld.yaml.
 
 package workspace
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/policy"
 	"github.com/trainweld/trainweld/release"
 )
 
-// ConfigName is the name of a file that names the release for the objects of its directory and below.
+// ConfigName is the name of the policy file for the objects of its directory and below.
 const ConfigName = "trainweld.yaml"
 
-// versionField is the only field of the file.
-const versionField = "trainerVersion"
-
-// config is the content of a trainweld.yaml. A manifest of that name has a kind, and is none.
+// config is the content of a policy file. A manifest of the name has a kind, and is none.
 type config struct {
 	is      bool
-	release *release.Release // nil after an error
+	release *release.Release // nil without one, and after an error
+	rules   *rules           // nil without any, and after an error
 }
 
-// releaseOf returns the release for the objects of a file. The flag names it, or the nearest trainweld.yaml. It returns nil for
-// neither, and for standard input, which has no directory.
-func (in *Input) releaseOf(fsys fs.FS, file string) *release.Release {
-	if in.flags.Release != nil || in.flags.AnyRelease || file == manifest.Stdin {
-		return in.flags.Release
+// governing is what holds for the objects of a directory. Its parts may come from two files: one without trainerVersion leaves
+// the release to a file above it, and one with nothing else leaves the rules to it.
+type governing struct {
+	release *release.Release
+	rules   *rules
+}
+
+// govern returns what holds for the objects of a directory: the content of --policy, then that of the nearest trainweld.yaml.
+func (in *Input) govern(fsys fs.FS, dir string) governing {
+	if in.flags.AnyRelease {
+		return governing{}
 	}
-	return in.releaseIn(fsys, path.Dir(filepath.ToSlash(file)))
+	g := in.nearest(fsys, dir)
+	if in.flags.Policy != "" {
+		named := in.config(fsys, in.flags.Policy)
+		g.rules = named.rules
+		if named.release != nil {
+			g.release = named.release
+		}
+	}
+	if in.flags.Release != nil {
+		g.release = in.flags.Release
+	}
+	return g
 }
 
-func (in *Input) releaseIn(fsys fs.FS, dir string) *release.Release {
-	if r, known := in.releases[dir]; known {
-		return r
+// nearest returns what the nearest trainweld.yaml of a directory says.
+func (in *Input) nearest(fsys fs.FS, dir string) governing {
+	if g, known := in.governing[dir]; known {
+		return g
 	}
 	found := in.config(fsys, path.Join(dir, ConfigName))
-	if above, ok := parent(fsys, dir); ok && !found.is {
-		found.release = in.releaseIn(fsys, above)
+	g := governing{found.release, found.rules}
+	if above, ok := parent(fsys, dir); ok && (g.release == nil || g.rules == nil) {
+		outer := in.nearest(fsys, above)
+		if g.release == nil {
+			g.release = outer.release
+		}
+		if g.rules == nil {
+			g.rules = outer.rules
+		}
 	}
-	in.releases[dir] = found.release
-	return found.release
+	in.governing[dir] = g
+	return g
+}
+
+// dirOf returns the directory whose policy holds for a file. Standard input belongs to the working directory.
+func dirOf(file string) string {
+	if file == manifest.Stdin {
+		return "."
+	}
+	return path.Dir(filepath.ToSlash(file))
 }
 
 // parent returns the directory above another one. It returns false at the root of a git repository or of the file system.
@@ -69,109 +95,80 @@ func parent(fsys fs.FS, dir string) (string, bool) {
 	return above, err == nil && above != dir && !os.SameFile(here, there)
 }
 
-// config reads a trainweld.yaml once, and reports the mistakes in it.
+// config reads a policy file once, and reports the mistakes in it.
 func (in *Input) config(fsys fs.FS, file string) config {
+	file = path.Clean(filepath.ToSlash(file))
 	if c, known := in.configs[file]; known {
 		return c
 	}
 	var c config
-	if info, err := fs.Stat(fsys, file); err == nil && !info.IsDir() {
+	named := file == path.Clean(filepath.ToSlash(in.flags.Policy)) && in.flags.Policy != ""
+	if info, err := fs.Stat(fsys, file); named || err == nil && !info.IsDir() {
 		data, unreadable := manifest.Read(fsys, nil, file)
-		if unreadable != nil {
+		switch {
+		case unreadable != nil:
 			c.is = true
 			in.Findings = append(in.Findings, *unreadable)
-		} else if c = in.parseConfig(file, data); c.is {
-			in.opened(file, data)
+		case named || !policy.IsManifest(data):
+			c = in.parseConfig(file, data)
 		}
 	}
 	in.configs[file] = c
+	in.configOrder = append(in.configOrder, file)
 	return c
 }
 
 func (in *Input) parseConfig(file string, data []byte) config {
-	c := config{is: true}
-	refuse := func(code finding.Code, n *yaml.Node, at fieldpath.Path, message, help string) {
-		in.Findings = append(in.Findings, finding.Finding{
-			Code: code, Severity: finding.Error, Path: at, Position: fieldpath.Position{File: file, Line: n.Line, Column: n.Column},
-			Message: message, Remedy: finding.Remedy{Text: help},
-		})
-	}
-	const example = "set " + versionField + `, such as ` + versionField + `: "2.2"`
-	var document yaml.Node
-	start := &yaml.Node{Line: 1, Column: 1}
-	if err := yaml.Unmarshal(data, &document); err != nil {
-		text := strings.TrimPrefix(err.Error(), "yaml: ")
-		if n, _ := fmt.Sscanf(text, "line %d:", &start.Line); n > 0 {
-			_, text, _ = strings.Cut(text, ": ")
-		}
-		refuse(finding.CodeSyntax, start, nil, "cannot be parsed: "+text, example)
-		return c
-	}
-	if len(document.Content) == 0 {
-		refuse(finding.CodeMissingField, start, fieldpath.Fields(versionField), "required", example)
-		return c
-	}
-	root := document.Content[0]
-	if root.Kind != yaml.MappingNode {
-		refuse(finding.CodeWrongType, root, nil, "must be an object", example)
-		return c
-	}
-	set := false
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if name := root.Content[i].Value; name == "apiVersion" || name == "kind" {
-			return config{}
-		}
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, value := root.Content[i], root.Content[i+1]
-		at := fieldpath.Fields(key.Value)
-		switch {
-		case key.Value != versionField:
-			help := "remove it; the only field is " + versionField
-			if near := finding.Nearest(key.Value, []string{versionField}); near != "" {
-				help = fmt.Sprintf("did you mean %q?", near)
-			}
-			refuse(finding.CodeUnknownField, key, at, fmt.Sprintf("unknown field %q", key.Value), help)
-		case set:
-			refuse(finding.CodeDuplicateKey, key, at, "duplicate key", "keep one of the two")
-		case value.Kind != yaml.ScalarNode || value.Tag == "!!null":
-			refuse(finding.CodeWrongType, value, at, "must be a version", example)
-		default:
-			var err error
-			if c.release, err = release.Parse(value.Value); err != nil {
-				refuse(finding.CodeBadValue, value, at, err.Error(), "name a known release")
-			}
-		}
-		set = set || key.Value == versionField
-	}
-	if !set {
-		refuse(finding.CodeMissingField, root, fieldpath.Fields(versionField), "required", example)
+	p, found := policy.Parse(file, data)
+	in.Findings = append(in.Findings, found...)
+	in.opened(file, data)
+	c := config{is: true, release: p.Release()}
+	if p.HasRules() && found.Err() == nil {
+		c.rules = &rules{Policy: p}
 	}
 	return c
 }
 
-// withoutConfigs removes each trainweld.yaml from the files, and records the API of the others.
+// withoutConfigs removes each policy file from the files, and records what holds for the others.
 func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 	var kept []string
 	for _, file := range files {
 		if !in.IsConfig(fsys, file) {
-			if api := in.APIOf(fsys, file); api != nil {
-				in.byFile[file] = api
-			}
+			in.Govern(fsys, file, dirOf(file))
 			kept = append(kept, file)
 		}
 	}
 	return kept
 }
 
-// APIOf returns the API for the objects of a file, or nil if the input names no release for them.
-func (in *Input) APIOf(fsys fs.FS, file string) *manifest.API {
-	return in.API(in.releaseOf(fsys, file))
+// Govern records that the policy of a directory holds for the objects of a file, reads the patches of the policy, and returns the
+// API for the objects. It returns nil if the input names no release for them.
+func (in *Input) Govern(fsys fs.FS, file, dir string) *manifest.API {
+	g := in.govern(fsys, dir)
+	api := in.API(g.release)
+	if api != nil {
+		in.byFile[file] = api
+	}
+	if g.rules != nil {
+		in.rules[file] = g.rules
+		in.readRules(fsys, g.rules)
+	}
+	return api
 }
 
-// IsConfig reports whether a file is a trainweld.yaml, and not a manifest of that name. It reports the mistakes in it.
+// APIOf returns the API for the objects of a file, or nil if the input names no release for them.
+func (in *Input) APIOf(fsys fs.FS, file string) *manifest.API {
+	return in.API(in.govern(fsys, dirOf(file)).release)
+}
+
+// IsConfig reports whether a file is a policy file, and not a manifest of that name. It reports the mistakes in it.
 func (in *Input) IsConfig(fsys fs.FS, file string) bool {
-	return path.Base(filepath.ToSlash(file)) == ConfigName && file != manifest.Stdin && in.config(fsys, path.Clean(filepath.ToSlash(file))).is
+	if file == manifest.Stdin {
+		return false
+	}
+	clean := path.Clean(filepath.ToSlash(file))
+	isNamed := in.flags.Policy != "" && clean == path.Clean(filepath.ToSlash(in.flags.Policy))
+	return (path.Base(clean) == ConfigName || isNamed) && in.config(fsys, clean).is
 }
 
 // Releases returns the releases that the input names, the oldest first.

@@ -88,7 +88,7 @@ func (f *Feed) look(i int) look {
 		info, err := fs.Stat(f.fsys, file.name)
 		once = err == nil && !info.Mode().IsRegular() // such as a pipe
 	}
-	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
+	data, unreadable := f.in.load(f.fsys, f.stdin, file.name)
 	switch {
 	case unreadable != nil:
 		return look{&Decoded{Findings: finding.List{*unreadable}}, true}
@@ -171,7 +171,7 @@ func (f *Feed) read(i int) Decoded {
 	if file.decoded != nil {
 		return *file.decoded
 	}
-	data, unreadable := manifest.Read(f.fsys, f.stdin, file.name)
+	data, unreadable := f.in.load(f.fsys, f.stdin, file.name)
 	if unreadable != nil {
 		return Decoded{Findings: finding.List{*unreadable}}
 	}
@@ -218,8 +218,8 @@ func (f *Feed) sayTwice() {
 
 // Findings returns the findings of both passes.
 func (f *Feed) Findings() finding.List {
-	return slices.Concat(
+	return f.in.Rate(f.in.WithoutPatchFiles(slices.Concat(
 		f.listed[0], f.decoded[0], f.added[0],
 		f.listed[1], f.decoded[1], f.added[1], f.patches,
-	)
+	)))
 }

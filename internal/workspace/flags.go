@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 )
@@ -23,13 +24,24 @@ type Flags struct {
 	// Release is the release that --trainer-version names; nil without the flag.
 	Release *release.Release
 	// AnyRelease reads objects of all releases: no trainweld.yaml counts.
-	AnyRelease               bool
+	AnyRelease bool
+	// Policy is the policy file; without it, the nearest trainweld.yaml of each file is.
+	Policy string
+	// Advisory reports violations of a policy as warnings, and lets the policy raise no finding to an error. It is for commands
+	// that show the result in any case.
+	Advisory bool
+	// Decided are the codes whose severities the command sets itself.
+	Decided                  map[finding.Code]bool
 	Files, Runtimes, Patches []string
-	Recursive                bool
-	Namespace                string
-	Spelled                  bool            // see Input.Spelled
-	Kinds                    []manifest.Kind // to read in addition to the kinds of the Trainer
-	Selector                 labels.Selector // of the TrainJobs and JobSets to read; nil selects all
+	// Kustomize are the directories of -k, and BuildCommand is the command of --build. Package build makes a part of each build.
+	Kustomize    []string
+	BuildCommand string
+	Built        *Built // the build of a part
+	Recursive    bool
+	Namespace    string
+	Spelled      bool            // see Input.Spelled
+	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer
+	Selector     labels.Selector // of the TrainJobs and JobSets to read; nil selects all
 }
 
 // CheckPaths returns an error for an empty path, a second standard input and an invalid namespace.
@@ -48,6 +60,12 @@ func (flags Flags) CheckPaths() error {
 	}
 	return CheckNamespace(flags.Namespace)
 }
+
+// Empty reports whether the flags name no input.
+func (flags Flags) Empty() bool { return len(flags.Files)+len(flags.Kustomize) == 0 }
+
+// Builds reports whether the flags ask for builds.
+func (flags Flags) Builds() bool { return len(flags.Kustomize) > 0 || flags.BuildCommand != "" }
 
 // ManagerOf splits [NAME=]FILE into the manager, which may be empty, and the file of its patch.
 func ManagerOf(patch string) (manager, file string) {

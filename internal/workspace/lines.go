@@ -41,6 +41,14 @@ func (in *Input) Learn(other *Input) {
 	}
 }
 
+// Gather learns the lines and the releases of a part. The input then describes the whole run.
+func (in *Input) Gather(part *Input) {
+	in.Learn(part)
+	for _, r := range part.Releases() {
+		in.API(&r)
+	}
+}
+
 // Line returns the line of a position, or "" if the file is unknown.
 func (in *Input) Line(p fieldpath.Position) string {
 	if lines, ok := in.lines[p.File]; ok {

@@ -11,8 +11,13 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Locate sets the positions of the findings of a TrainJob, and of the claims in them.
-func (in *Input) Locate(j Job, findings finding.List) {
+// Locate sets the severities of the findings of a TrainJob as its policy does, and the positions of the findings and of their
+// claims. It returns the findings that remain, in the given list.
+func (in *Input) Locate(j Job, findings finding.List) finding.List {
+	findings = in.rate(in.rules[j.Document.File], findings)
+	if in.NoNotes {
+		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
+	}
 	for i := range findings {
 		f := &findings[i]
 		for c := range f.Claims {
@@ -24,6 +29,7 @@ func (in *Input) Locate(j Job, findings finding.List) {
 		}
 		f.Position = in.position(j, *f)
 	}
+	return findings
 }
 
 // position returns the position of a finding whose claims have positions. A finding on a generated object gets the position of
@@ -69,7 +75,7 @@ const JobSetKind = "JobSet"
 // resultPosition returns the source of a JobSet's field: the last patch that sets it, or the runtime's template. Otherwise it
 // returns the position of the TrainJob's name.
 func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
-	for _, p := range slices.Backward(in.Patches) {
+	for _, p := range slices.Backward(in.patchesFor(j)) {
 		if at := p.Base.Append(merge.PatchPath(p.Patch.Manager)[patchDepth:]...).Append(path...); p.Document.Has(at) {
 			return p.Document.Position(at)
 		}
@@ -148,12 +154,13 @@ func (in *Input) RuntimePosition(j Job, path fieldpath.Path) fieldpath.Position 
 // patchDepth is the length of the path to an entry of .spec.runtimePatches.
 const patchDepth = 3
 
-// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a --patch.
+// jobPosition returns the position of a TrainJob's field: in its own file, or in the file of a patch.
 func (in *Input) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	if len(path) < patchDepth || !path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
 		return j.Document.Position(path)
 	}
 	own := len(j.Spec.RuntimePatches)
+	further := in.patchesFor(j)
 	at := -1
 	if i, ok := path[2].Index(); ok {
 		at = i - own
@@ -163,16 +170,16 @@ func (in *Input) jobPosition(j Job, path fieldpath.Path) fieldpath.Position {
 				return j.Document.Position(path)
 			}
 		}
-		for i := range in.Patches {
-			if in.Patches[i].Patch.Manager == manager {
+		for i := range further {
+			if further[i].Patch.Manager == manager {
 				at = i
 				break
 			}
 		}
 	}
-	if at < 0 || at >= len(in.Patches) {
+	if at < 0 || at >= len(further) {
 		return j.Document.Position(path)
 	}
-	patch := in.Patches[at]
+	patch := further[at]
 	return patch.Document.Position(patch.Base.Append(path[patchDepth:]...))
 }

@@ -2,20 +2,32 @@ package workspace
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Outline returns the part of a broken TrainJob that locates its runtime and its findings.
+// Outline returns the part of a broken TrainJob that locates its runtime and its findings: its labels and the decodable parts of
+// its patches are in it.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	job := &trainer.TrainJob{}
 	meta, _ := fields["metadata"].(map[string]any)
 	job.Name, _ = meta["name"].(string)
 	job.Namespace, _ = meta["namespace"].(string)
 	job.Namespace = cmp.Or(job.Namespace, namespace)
+	labels, _ := meta["labels"].(map[string]any)
+	for name, value := range labels {
+		if text, ok := value.(string); ok {
+			if job.Labels == nil {
+				job.Labels = map[string]string{}
+			}
+			job.Labels[name] = text
+		}
+	}
 	spec, _ := fields["spec"].(map[string]any)
 	ref, _ := spec["runtimeRef"].(map[string]any)
 	job.Spec.RuntimeRef.Name, _ = ref["name"].(string)
@@ -29,7 +41,12 @@ func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	for _, patch := range patches {
 		entry, _ := patch.(map[string]any)
 		manager, _ := entry["manager"].(string)
-		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{Manager: manager})
+		decoded := trainer.RuntimePatch{Manager: manager}
+		// Decoding has reported the error. The fields before it, and most behind it, are decoded.
+		if data, err := json.Marshal(entry); err == nil {
+			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &decoded)
+		}
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, decoded)
 	}
 	return job
 }

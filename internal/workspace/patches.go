@@ -1,9 +1,10 @@
-// This file reads the patches of --patch and their managers.
+// This file reads the patches of --patch and of policies, and their managers.
 
 package workspace
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -11,7 +12,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
-	"github.com/trainweld/trainweld/render"
 )
 
 // ReadPatches reads the files of --patch.
@@ -39,11 +39,16 @@ func (in *Input) readPatches(s Source, manager, file string) {
 		return
 	}
 	fsys, _ := s.Inputs()
-	patches, findings := in.APIOf(fsys, file).DecodePatches(file, data)
+	in.Patches = append(in.Patches, in.decodePatches(fsys, manager, file, data)...)
+}
+
+// decodePatches returns the patches of a file, and reports its mistakes.
+func (in *Input) decodePatches(fsys fs.FS, manager, file string, data []byte) []manifest.Patch {
+	patches, findings := in.Govern(fsys, file, dirOf(file)).DecodePatches(file, data)
 	if len(patches) == 0 && len(findings) == 0 {
 		findings = finding.List{{
 			Code: finding.CodeNotAnObject, Severity: finding.Error, Position: fieldpath.Position{File: file},
-			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or leave --patch out"},
+			Message: "has no patch", Remedy: finding.Remedy{Text: "write a RuntimePatch, a list of them, or a TrainJob with patches, or do not name the file"},
 		}}
 	}
 	for i := range findings {
@@ -59,22 +64,12 @@ func (in *Input) readPatches(s Source, manager, file string) {
 			findings = append(findings, finding.Finding{
 				Code: finding.CodeBadManager, Severity: finding.Error, Object: in.flags.InNamespace(patches[i].Document.ID), Path: patches[i].Base.Append(at...),
 				Position: patches[i].Document.Position(patches[i].Base.Append(at...)),
-				Message:  fmt.Sprintf("invalid value %q: must be %q, as the patch is named on the command line", is, manager),
+				Message:  fmt.Sprintf("invalid value %q: must be %q, as the file of the patch is named", is, manager),
 				Remedy:   finding.Remedy{Text: "remove the manager from the patch, or name the patch by it"},
 			})
 		}
 	}
-	in.Patches = append(in.Patches, patches...)
 	in.Findings = append(in.Findings, findings...)
-}
-
-// FurtherPatches returns the patches of the --patch files, with their defaults.
-func (in *Input) FurtherPatches() []trainer.RuntimePatch {
-	patches := make([]trainer.RuntimePatch, len(in.Patches))
-	for i := range in.Patches {
-		patches[i] = in.Patches[i].Patch
-	}
-	render.DefaultPatches(patches)
 	return patches
 }
 
@@ -100,8 +95,8 @@ func (in *Input) UnknownManager(managers []string) (name, hint string) {
 // Managers returns the sorted names of all managers with a patch, without duplicates.
 func (in *Input) Managers() []string {
 	names := slices.Clone(in.patchers)
-	for i := range in.Patches {
-		names = append(names, in.Patches[i].Patch.Manager)
+	for _, p := range in.allPatches() {
+		names = append(names, p.Patch.Manager)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

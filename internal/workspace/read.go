@@ -40,6 +40,7 @@ func Read(s Source, flags Flags) *Input {
 	}
 	in.Files = in.Files[:own]
 	in.ReadPatches(s)
+	in.Findings = in.Rate(in.WithoutPatchFiles(in.Findings))
 	return in
 }
 
@@ -99,14 +100,14 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 	fsys, stdin := s.Inputs()
 	files := in.listFiles(fsys, paths)
 	parallel.Ordered(len(files), func(i int) Decoded {
-		data, unreadable := manifest.Read(fsys, stdin, files[i])
+		data, unreadable := in.load(fsys, stdin, files[i])
 		if unreadable != nil {
 			return Decoded{file: files[i], Findings: finding.List{*unreadable}}
 		}
 		return in.aliases.decode(in, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
 		in.progress("read", i+1, len(files))
-		if d.data != nil {
+		if d.data != nil && !in.isBuilt(files[i]) {
 			in.opened(files[i], d.data)
 		}
 		take(in.aliases.take(d))
@@ -115,7 +116,10 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 
 // listFiles returns the files that paths name, without those listed before.
 func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
-	files, findings := manifest.Files(fsys, paths, in.flags.Recursive)
+	in.takeBuilt()
+	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !in.isBuilt(path) })
+	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), in.isBuilt), in.flags.Recursive)
+	files = append(files, built...)
 	in.Findings = append(in.Findings, findings...)
 	return in.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
 		key := filepath.Clean(file)
@@ -130,6 +134,9 @@ func (in *Input) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
 	d.Documents, d.Findings, d.expanded = in.byFile[file].Decode(file, data, in.flags.Kinds)
 	d = in.flags.withoutOthers(d)
+	if in.isBuilt(file) {
+		in.flags.Built.trace(&d)
+	}
 	if !named {
 		d.Findings = manifest.Tolerate(d.Findings, finding.CodeNotAnObject)
 	}

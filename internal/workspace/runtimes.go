@@ -217,16 +217,16 @@ func (in *Input) stockRuntime(j Job) *RuntimeSource {
 	return in.stock[r.Version][id.Name]
 }
 
-// ReleaseFindings returns the findings on a TrainJob's runtime, and on the patches of --patch, that depend on the TrainJob's
-// release.
+// ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also
+// returns the violations of the TrainJob's policy.
 func (in *Input) ReleaseFindings(j Job) finding.List {
 	found := in.runtimeFindings(j)
-	for _, p := range in.Patches {
+	for _, p := range in.patchesFor(j) {
 		if d := p.Document.As(j.Document.API()); d != p.Document {
 			found = append(found, d.Findings...)
 		}
 	}
-	return found
+	return append(found, in.violations(j)...)
 }
 
 func (in *Input) runtimeFindings(j Job) finding.List {
@@ -265,6 +265,9 @@ func (in *Input) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 // not keep it.
 func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	source = &RuntimeSource{Document: d}
+	if in.isBuilt(d.File) {
+		in.builtRuntimes[in.ID(d)] = true
+	}
 	version := versionOf(d)
 	known := in.runtimes[version]
 	if known == nil {

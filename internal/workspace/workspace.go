@@ -23,7 +23,7 @@ import (
 type Input struct {
 	Jobs     []Job
 	JobSets  []JobSet
-	Patches  []manifest.Patch
+	Patches  []manifest.Patch                        // of --patch: see PatchesFor
 	patchers []string                                // the managers of patches in TrainJobs
 	Broken   map[fieldpath.Object]bool               // runtimes that exist but cannot be decoded
 	ByName   map[fieldpath.Object]*manifest.Document // the TrainJobs
@@ -43,10 +43,13 @@ type Input struct {
 	// runtimes of one name.
 	runtimes map[string]*render.Runtimes // by the version of the release
 	sources  map[released]*RuntimeSource
-	// What the nearest trainweld.yaml of each directory and file says.
-	configs  map[string]config
-	releases map[string]*release.Release
-	byFile   map[string]*manifest.API
+	// The policy files, and what holds for each directory and file.
+	configs     map[string]config
+	configOrder []string
+	governing   map[string]governing
+	byFile      map[string]*manifest.API
+	rules       map[string]*rules
+	settled     sync.Once // sets the defaults of all further patches
 
 	resolving   sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
@@ -59,7 +62,9 @@ type Input struct {
 	// Texts keeps positions and no decoded objects, for rules that judge the files' text. Broken runtimes count then.
 	Texts bool
 	// Last lets the last of duplicate runtimes win, as after kubectl apply. Otherwise a duplicate is reported.
-	Last bool
+	Last          bool
+	builtTaken    bool // the findings of the build are among the input's
+	builtRuntimes map[fieldpath.Object]bool
 	// Steady omits folders and lines from messages, so that golden files can record them.
 	Steady bool
 	// Step receives the progress of reading; it may be nil.
@@ -103,20 +108,23 @@ func (js JobSet) AsTrainJob() *trainer.TrainJob {
 // New returns an empty input.
 func New(flags Flags) *Input {
 	return &Input{
-		flags:    flags,
-		Spelled:  flags.Spelled,
-		Broken:   map[fieldpath.Object]bool{},
-		ByName:   map[fieldpath.Object]*manifest.Document{},
-		read:     map[string]bool{},
-		lines:    map[string]fileLines{},
-		runtimes: map[string]*render.Runtimes{},
-		sources:  map[released]*RuntimeSource{},
-		configs:  map[string]config{},
-		releases: map[string]*release.Release{},
-		byFile:   map[string]*manifest.API{},
-		apis:     map[string]*manifest.API{},
-		resolved: map[resolution]*RuntimeSource{},
-		stock:    map[string]map[string]*RuntimeSource{},
+		flags:     flags,
+		Spelled:   flags.Spelled,
+		Broken:    map[fieldpath.Object]bool{},
+		ByName:    map[fieldpath.Object]*manifest.Document{},
+		read:      map[string]bool{},
+		lines:     map[string]fileLines{},
+		runtimes:  map[string]*render.Runtimes{},
+		sources:   map[released]*RuntimeSource{},
+		configs:   map[string]config{},
+		governing: map[string]governing{},
+		byFile:    map[string]*manifest.API{},
+		rules:     map[string]*rules{},
+		apis:      map[string]*manifest.API{},
+		resolved:  map[resolution]*RuntimeSource{},
+		stock:     map[string]map[string]*RuntimeSource{},
+
+		builtRuntimes: map[fieldpath.Object]bool{},
 	}
 }
 

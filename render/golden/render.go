@@ -43,9 +43,8 @@ type rendering struct {
 func (in *input) render() (*rendering, error) {
 	r := &rendering{files: map[string][]byte{}, objects: map[string][]object{}}
 	r.findings = append(r.findings, in.Findings...)
-	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		objects, found := in.renderJob(j, further)
+		objects, found := in.renderJob(j)
 		found.Sort()
 		r.findings = append(r.findings, found...)
 		if found.Err() != nil {
@@ -94,7 +93,7 @@ func findingLine(f finding.Finding) string {
 }
 
 // renderJob renders one TrainJob. It returns the objects of trainweld render in the same order.
-func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]object, finding.List) {
+func (in *input) renderJob(j workspace.Job) ([]object, finding.List) {
 	if found := outputname.Unsafe(render.ObjectOf(j.TrainJob), j.Document); found != nil {
 		return nil, found
 	}
@@ -113,7 +112,7 @@ func (in *input) renderJob(j workspace.Job, further []trainer.RuntimePatch) ([]o
 	opts := in.opts.jobSet
 	opts.Owners, opts.Release = true, j.Release()
 	// The error repeats the findings.
-	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
+	out, _ := render.JobSet(render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}, opts)
 	found = append(append(found, in.ReleaseFindings(j)...), out.Findings...)
 	if out.JobSet == nil || found.Err() != nil {
 		return nil, found

@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
@@ -119,6 +120,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
+	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text or json")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
@@ -180,8 +182,8 @@ func run(p *host.Program, flags blameFlags) error {
 // blameAll returns the blamed objects of all TrainJobs of the inputs.
 func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.List, error) {
 	shared := flags.Render
-	shared.Format = "yaml"
-	if len(flags.Files) == 0 {
+	shared.Format, shared.Advisory = "yaml", true
+	if flags.Empty() {
 		return nil, nil, exit.Usage(errors.New("nothing to blame: name files with -f, or - for standard input"))
 	}
 	_, opts, err := shared.Parse()
@@ -203,25 +205,51 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 	if merges {
 		return blameOther(p, flags)
 	}
-	in := workspace.Read(p, shared.Flags)
-	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil {
+	var objects []authorship.Blamed
+	var findings finding.List
+	jobs := 0
+	forced := option.NewForced(flags.Force)
+	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		made, found, managed, err := flags.blamePart(in, opts, podOpts)
+		for i := range made {
+			made[i].Build = in.Build()
+		}
+		in.Label(found)
+		objects, findings = append(objects, made...), append(findings, found...)
+		if jobs += len(in.Jobs); managed {
+			jobs++
+		}
+		return err
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if jobs == 0 && findings.Err() == nil {
+		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
+	}
+	return objects, findings, nil
+}
+
+// blamePart returns the blamed objects of one part. managed reports that these are objects with managed fields.
+func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podOpts render.PodsOptions) (objects []authorship.Blamed, findings finding.List, managed bool, err error) {
+	if documents, live := managedDocuments(in, flags.Selector != nil); documents != nil && in.Build() == "" {
 		err := flags.withoutManaged()
 		switch {
 		case err != nil && live:
-			return nil, nil, exit.Usage(err)
+			return nil, nil, false, exit.Usage(err)
 		case live, err == nil && in.Findings.Err() == nil:
 			objects, findings, err := blameManaged(documents)
-			return objects, append(in.Findings, findings...), err
+			return objects, append(in.Findings, findings...), true, err
 		}
 	}
-	if err := option.UnknownManager(in, flags.Force); err != nil {
-		return nil, nil, err
-	}
-	findings := in.Findings
-	further := in.FurtherPatches()
-	var objects []authorship.Blamed
+	findings = in.Findings
 	for _, j := range in.Jobs {
-		found, out := produce.TrainJob(in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(in, j, opts)
 		findings = append(findings, found...)
 		if out.JobSet == nil || flags.OnConflict == "fail" && found.Err() != nil {
 			continue
@@ -237,19 +265,15 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 			}
 		}
 		b.found = func(more finding.List) {
-			in.Locate(j, more)
-			findings = append(findings, more...)
+			findings = append(findings, in.Locate(j, more)...)
 		}
 		made, err := b.objects()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, false, err
 		}
 		objects = append(objects, made...)
 	}
-	if len(in.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
-	}
-	return objects, findings, nil
+	return objects, findings, false, nil
 }
 
 // blameOther returns the blamed result of patches to an object that is not a TrainJob.

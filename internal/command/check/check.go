@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -53,13 +54,16 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
 only if a TrainJob references it.
 
+A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
+TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
+
 With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
 count for the exit status. A finding lasts if its line moves, or its object moves to another file.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
-The patches of --patch belong to both states. Without a status, an old TrainJob that is not suspended counts
-as having active Pods.
+The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
+suspended counts as having active Pods.
 
 The report goes to standard output, a summary to standard error.
 
@@ -94,6 +98,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "check a file, directory, glob or -, as a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
 	f.StringVar(&flags.old, "old", "", "a file or directory with the state before: judge the change from there")
 	f.StringVar(&flags.git, "git", "", "report only findings that this revision of git lacks; REV..REV and REV...REV compare revisions")
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
@@ -114,6 +119,10 @@ func run(p *host.Program, flags checkFlags) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
+	if flags.old != "" && flags.Builds() {
+		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
+	}
+	flags.Decided = levels.Codes()
 	ctx := context.Background()
 	var was *standing
 	if flags.git != "" {
@@ -123,21 +132,20 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		defer old.Close()
 		defer new.Close()
-		was = judgeBefore(ctx, p, old, flags, onConflict, levels)
+		if was, err = judgeBefore(ctx, p, old, flags, onConflict, levels); err != nil {
+			return err
+		}
 		p, flags.Flags = new.Program(p), new.Flags
 	}
-	j := newJudge(p, flags, onConflict)
-	if err := option.UnknownManager(j.in, flags.force); err != nil {
-		j.progress.End()
+	j, err := judgeParts(ctx, p, flags, onConflict)
+	if err != nil {
 		return err
 	}
-	found := j.judge(ctx)
-	j.progress.End()
-	found = j.ordered(was.brought(levels.Apply(found)))
+	found := j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) })
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
 		All: flags.all, More: option.ShowsAll,
-		Line: j.in.Line, Quote: j.in.Quote, Version: p.Version(), Releases: j.in.Releases(), Files: j.in.Order,
+		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
 	}
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
@@ -148,7 +156,7 @@ func run(p *host.Program, flags checkFlags) error {
 
 // parse parses the flags with a fixed set of values.
 func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return nil, 0, errors.New("nothing to check: name files or directories, or - for standard input")
 	}
 	if err := option.KnownFormat(flags.format); err != nil {

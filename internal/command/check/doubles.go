@@ -67,14 +67,14 @@ func newReadFindings(d *manifest.Document) *readFindings {
 func (r *readFindings) note(fields map[field]bool, path fieldpath.Path) {
 	fields[field{depth: len(path), path: path.String()}] = true
 	if r.document.Has(path) {
-		fields[field{depth: len(path), place: r.document.Position(path)}] = true
+		fields[field{depth: len(path), place: r.document.TextPosition(path)}] = true
 	}
 }
 
 // at reports whether fields contains the field.
 func (r *readFindings) at(fields map[field]bool, path fieldpath.Path) bool {
 	return fields[field{depth: len(path), path: path.String()}] ||
-		r.document.Has(path) && fields[field{depth: len(path), place: r.document.Position(path)}]
+		r.document.Has(path) && fields[field{depth: len(path), place: r.document.TextPosition(path)}]
 }
 
 // under reports whether fields contains the field or one of its parents.

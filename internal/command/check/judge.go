@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,7 +27,6 @@ type judge struct {
 	in         *workspace.Input
 	flags      checkFlags
 	onConflict render.OnConflict
-	patches    []trainer.RuntimePatch
 	runtimes   *heldRuntimes
 	own        []*heldRuntime // the runtimes to judge
 	aside      []*heldRuntime // the runtimes of -r
@@ -98,16 +96,7 @@ func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *
 		j.take(d, false)
 	})
 	j.in.ReadPatches(p)
-	j.in.Findings = slices.DeleteFunc(j.in.Findings, func(f finding.Finding) bool {
-		// A patch that --patch reads is not a stray file of the directory.
-		return f.Code == finding.CodeNotAnObject && f.Severity == finding.Warning && slices.ContainsFunc(j.in.Patches, func(p manifest.Patch) bool {
-			return filepath.Clean(p.Document.File) == filepath.Clean(f.Position.File)
-		})
-	})
-	j.patches = make([]trainer.RuntimePatch, len(j.in.Patches))
-	for i := range j.in.Patches {
-		j.patches[i] = j.in.Patches[i].Patch
-	}
+	j.in.Findings = j.in.WithoutPatchFiles(j.in.Findings)
 	return j
 }
 
@@ -156,33 +145,28 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.aside {
 		if held.named.Load() {
 			j.count.runtimes++
-			found = append(found, j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]...)
+			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}
 	}
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = append(j.in.Findings, j.doubtful(ctx, found)...)
-	for i := range found {
-		if found[i].Code == finding.CodeOldAPI {
-			found[i].Severity = finding.Error // a strict API server rejects the unknown fields
-		}
-	}
+	found = append(j.in.Rate(strict(j.in.Findings)), j.doubtful(ctx, found)...)
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
-	}
-	if !j.count.any(j.flags.Selector != nil) && found.Err() == nil && len(j.in.Order) > 0 {
-		none := j.flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
-		none.Position.File = j.in.Order[0]
-		found = append(found, none)
 	}
 	return found
 }
 
-// ordered returns the findings in the order of the files and their lines, each once.
-func (j *judge) ordered(found finding.List) finding.List {
-	return report.InOrder(oncePerRuntime(found), j.in.Order).Distinct()
+// strict returns findings on files as a strict API server has them: it rejects the fields of earlier releases.
+func strict(found finding.List) finding.List {
+	for i := range found {
+		if found[i].Code == finding.CodeOldAPI {
+			found[i].Severity = finding.Error
+		}
+	}
+	return found
 }
 
 // trainJob judges one TrainJob.
@@ -195,7 +179,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
 		Release: job.Release(), Earlier: j.in.Earlier(job),
-		TrainJob: fields, Layers: job.Layers(), Patches: j.patches, Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
+		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)
 	if held != nil {
@@ -218,8 +202,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 			})
 		}
 	}
-	j.in.Locate(job, found)
-	found = withoutDoubles(found, d)
+	found = withoutDoubles(j.in.Locate(job, found), d)
 	found.Sort()
 	return found
 }
@@ -245,5 +228,5 @@ func (j *judge) jobSet(ctx context.Context, d *manifest.Document) finding.List {
 			f.Position = f.Claims[c].Position
 		}
 	}
-	return withoutDoubles(found, d)
+	return j.in.Rate(withoutDoubles(found, d))
 }

@@ -122,10 +122,10 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 			f.Message = fmt.Sprintf("%s; the runtime is the one that the Trainer has kept for its TrainJob", f.Message)
 		}
 	}
-	if held.Snapshot != nil {
-		return found
+	if held.Snapshot == nil {
+		found = withoutDoubles(found, held.Document)
 	}
-	return withoutDoubles(found, held.Document)
+	return j.in.Rate(found)
 }
 
 // doubtful adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains that a
@@ -158,7 +158,7 @@ func (j *judge) doubts(ctx context.Context) finding.List {
 		for i := range doubts {
 			doubts[i].Position = held.Position(doubts[i].Path)
 		}
-		found = append(found, doubts...)
+		found = append(found, j.in.Rate(doubts)...)
 	}
 	return found
 }

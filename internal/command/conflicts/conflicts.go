@@ -3,17 +3,15 @@ package conflicts
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
@@ -73,6 +71,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
@@ -91,12 +90,29 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	in := workspace.Read(p, flags.Flags)
-	if err := option.UnknownManager(in, flags.force); err != nil {
+	all, jobs := workspace.New(flags.Flags), 0
+	var found finding.List
+	forced := option.NewForced(flags.force)
+	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+		in := workspace.Read(p, part)
+		forced.Take(in)
+		conflicts := conflictsIn(in, flags)
+		in.Label(conflicts)
+		found = append(found, report.InOrder(conflicts, in.Order)...)
+		all.Gather(in)
+		jobs += len(in.Jobs)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
 		return err
 	}
-	found := report.InOrder(conflictsIn(in, flags), in.Order).Distinct()
-	return reportConflicts(p, flags, in, found, report.Count(len(in.Jobs), "TrainJob"))
+	if jobs == 0 && found == nil {
+		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
+	}
+	return reportConflicts(p, flags, all, found.Distinct(), report.Count(jobs, "TrainJob"))
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
@@ -131,7 +147,7 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 
 // check returns an error for invalid flags.
 func (flags conflictsFlags) check() error {
-	if len(flags.Files) == 0 {
+	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
 	if err := option.KnownFormat(flags.format); err != nil {
@@ -151,17 +167,13 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 			found = append(found, f)
 		}
 	}
-	further := in.FurtherPatches()
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, further, flags.force)...)
+		found = append(found, conflictsOf(in, j, flags.force)...)
 	}
 	for _, d := range in.Refused {
 		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, further, flags.force))...)
+			found = append(found, disagreements(conflictsOf(in, *job, flags.force))...)
 		}
-	}
-	if len(in.Jobs) == 0 && found == nil {
-		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
 	return found
 }
@@ -174,26 +186,19 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 		return nil
 	}
 	of := workspace.Outline(fields, namespace)
-	entries, _, _ := unstructured.NestedSlice(fields, "spec", "runtimePatches")
-	for i := range of.Spec.RuntimePatches {
-		// The error is reported already. The fields before it, and most behind it, are decoded.
-		if data, err := json.Marshal(entries[i]); err == nil {
-			_ = kjson.UnmarshalCaseSensitivePreserveInts(data, &of.Spec.RuntimePatches[i])
-		}
-	}
 	render.DefaultTrainJob(of)
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
 // conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
 // patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
-func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.RuntimePatch, force []string) finding.List {
+func conflictsOf(in *workspace.Input, j workspace.Job, force []string) finding.List {
 	spec, missing := in.RuntimeOf(j)
 	hasRuntime := spec != nil
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: further, Layers: j.Layers(), Earlier: in.Earlier(j)}
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
 	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: force})
 	if !hasRuntime {
 		found = disagreements(found)
@@ -202,7 +207,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, further []trainer.Runtime
 		found = append(found, *missing)
 	}
 	found = append(found, slices.DeleteFunc(in.ReleaseFindings(j), func(f finding.Finding) bool { return f.Severity < finding.Error })...)
-	in.Locate(j, found)
+	found = in.Locate(j, found)
 	found.Sort()
 	return found
 }

@@ -2,9 +2,11 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -37,6 +40,7 @@ type diffFlags struct {
 	color       option.Color
 	exitZero    bool
 	all         bool
+	rest        string // the file for what a comment lacks
 	from, until string
 	showValues  bool
 }
@@ -66,6 +70,12 @@ If managers disagree, the last patch wins, as in the cluster. Standard error has
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
 "*** (after)".
 
+The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
+updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
+
+-o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
+who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
+
 OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
 
 With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.
@@ -86,7 +96,7 @@ render.`,
   trainweld diff before/ after/ -R --to=pods
 
   # A comment for a pull request
-  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
+  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --rest rest.md --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
@@ -101,7 +111,9 @@ render.`,
 	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
+	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
+	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
 	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
@@ -110,6 +122,7 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
+	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
 	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
@@ -123,6 +136,7 @@ render.`,
 }
 
 func run(p *host.Program, flags diffFlags, args []string) error {
+	flags.Advisory = true
 	paint := flags.color.Painter(p, p.Stdout)
 	opts, err := flags.options()
 	if err != nil {
@@ -137,30 +151,15 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	}
 	defer old.side.Close()
 	defer new.side.Close()
-	old.render(p, flags, opts)
-	new.render(p, flags, opts)
-	if err := cmp.Or(old.misused, new.misused); err != nil {
+	c, findings, err := compareParts(p, flags, opts, old, new)
+	if err != nil {
 		return err
-	}
-	for _, manager := range flags.force {
-		// One version may lack the manager.
-		if err := option.UnknownManager(new.in, []string{manager}); err != nil && option.UnknownManager(old.in, []string{manager}) != nil {
-			return err
-		}
-	}
-	findings := toldByDiff(old.findings, new.findings)
-	if len(old.Jobs)+len(new.Jobs) == 0 && findings.Err() == nil {
-		findings = append(findings, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
 	if findings.Err() != nil {
 		return exit.Status(exit.Failed)
-	}
-	c, err := comparison.Compare(&old.Version, &new.Version, flags.showValues)
-	if err != nil {
-		return err
 	}
 	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
@@ -186,8 +185,10 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
+	case flags.format == "markdown" && flags.rest != "":
+		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
-		return status, c.WriteMarkdown(p.Stdout)
+		return status, c.WriteMarkdown(p.Stdout, nil, "")
 	case len(external) > 0 && c.Differs():
 		return externalDiff(p, external, c)
 	default:
@@ -195,8 +196,28 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	}
 }
 
-// toldByDiff returns the errors of both versions, and the overlaps and forced values of the new one. The commands render and
-// check report all others.
+// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment shows all.
+func writeComment(p *host.Program, c *comparison.Comparison, file string) error {
+	var rest bytes.Buffer
+	err := output.WriteAll(p, func(w *output.Writing) error {
+		if err := c.WriteMarkdown(p.Stdout, &rest, file); err != nil {
+			return err
+		}
+		changes, err := w.In(filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		changes.Put(filepath.Base(file), rest.Bytes())
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("--rest: %w", err)
+	}
+	return nil
+}
+
+// toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
+// others.
 func toldByDiff(old, new finding.List) finding.List {
 	var told finding.List
 	for _, f := range old {
@@ -205,11 +226,31 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= finding.Error || f.Code == finding.CodeOverlap || f.Code == finding.CodeForced {
+		if f.Severity >= finding.Error || isConflict(f) {
 			told = append(told, f)
 		}
 	}
 	return told.Distinct()
+}
+
+// isConflict reports whether managers disagree with one another or with a policy.
+func isConflict(f finding.Finding) bool {
+	switch f.Code {
+	case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		return true
+	default:
+		return false
+	}
+}
+
+func conflictsOf(found finding.List) finding.List {
+	var conflicts finding.List
+	for _, f := range found.Distinct() {
+		if isConflict(f) {
+			conflicts = append(conflicts, f)
+		}
+	}
+	return conflicts
 }
 
 // options parses the flags with a fixed set of values.
@@ -227,6 +268,9 @@ func (flags *diffFlags) options() (render.Options, error) {
 		if !slices.Contains(f.allowed, f.value) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
+	}
+	if flags.rest != "" && flags.format != "markdown" {
+		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
 	}
 	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err
@@ -267,7 +311,9 @@ func readVersions(p *host.Program, flags diffFlags, args []string) (old, new *ve
 	side := func(path string) *version {
 		in := flags.Flags
 		in.Files = slices.Concat([]string{path}, flags.Files)
-		return versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v := versionOf(&revision.Side{Name: path, Files: p.Files, Flags: in})
+		v.root = path
+		return v
 	}
 	return side(args[0]), side(args[1]), nil
 }

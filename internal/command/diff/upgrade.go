@@ -206,7 +206,7 @@ func (u *upgrade) render(s *step, id fieldpath.Object, migrated *trainer.TrainJo
 	if migrated != nil {
 		j.TrainJob, j.Migrated = migrated, true
 	}
-	findings, made := produce.TrainJob(s.in, j, render.Input{TrainJob: j.TrainJob, Patches: s.in.FurtherPatches()}, s.opts)
+	findings, made := produce.TrainJob(s.in, j, s.opts)
 	t := taken{Job: comparison.Job{ID: id, Runtime: render.RuntimeOf(j.TrainJob)}, made: made, findings: findings}
 	if made.JobSet != nil {
 		t.Job = s.made(j, made, u.flags, s.podOpts)

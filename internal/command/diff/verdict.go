@@ -20,7 +20,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 	found := slices.Clone(j.Document.Findings)
 	fields, err := j.Document.Fields()
 	in := admission.Input{
-		Release: &s.release, Patches: s.in.FurtherPatches(),
+		Release: &s.release, Patches: s.in.PatchesFor(j),
 		Namespace: s.flags.Namespace, OnConflict: s.opts.OnConflict, ForceManagers: s.opts.ForceManagers,
 	}
 	if migrated != nil {
@@ -37,8 +37,7 @@ func (s *step) verdict(ctx context.Context, j workspace.Job, migrated *trainer.T
 	runtime := s.admit(ctx, j)
 	in.Runtime, found = runtime.Runtime, append(found, runtime.found...)
 	found = append(found, admission.Check(ctx, in)...)
-	s.in.Locate(j, found)
-	return refusals(&s.release, found)
+	return refusals(&s.release, s.in.Locate(j, found))
 }
 
 // admitted is a runtime that the release has judged, with the findings on its text and on the runtime.

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"reflect"
@@ -32,6 +33,7 @@ type version struct {
 	comparison.Version
 	side  revision.Side
 	flags workspace.Flags // of the side, and those that the output needs
+	root  string          // OLD or NEW, or ""
 
 	in       *workspace.Input
 	findings finding.List
@@ -55,9 +57,8 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.in = workspace.Read(source, v.flags)
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
-	further := v.in.FurtherPatches()
 	for _, j := range v.in.Jobs {
-		found, out := produce.TrainJob(v.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(v.in, j, opts)
 		v.findings = append(v.findings, found...)
 		if out.JobSet == nil || found.Err() != nil {
 			continue
@@ -70,8 +71,13 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 			v.Jobs = append(v.Jobs, comparison.Job{
 				ID:      fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name},
 				Objects: v.childrenOf(j, produce.Made{JobSet: js.JobSet}, flags.to, podOpts),
+				Queue:   js.Labels[queueLabel], Load: loadOf(produce.Made{JobSet: js.JobSet}, j, podOpts),
+				Input: v.in, Source: workspace.Job{Document: js.Document},
 			})
 		}
+	}
+	for i := range v.Jobs {
+		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
 }
@@ -87,13 +93,27 @@ func (v *version) asShown(flags diffFlags, opts render.Options) (render.Options,
 
 // made returns the objects of a TrainJob that the flags ask for.
 func (v *version) made(j workspace.Job, out produce.Made, flags diffFlags, opts render.PodsOptions) comparison.Job {
-	job := comparison.Job{ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob)}
+	job := comparison.Job{
+		ID: render.ObjectOf(j.TrainJob), Runtime: render.RuntimeOf(j.TrainJob),
+		Queue: j.Labels[queueLabel], Load: loadOf(out, j, opts), Input: v.in, Source: j,
+	}
 	if flags.to == "jobset" {
 		job.Objects = v.jobSetOf(j, out)
 	} else {
 		job.Objects = v.childrenOf(j, out, flags.to, opts)
 	}
 	return job
+}
+
+// queueLabel names the queue of a job (Kueue v0.14 pkg/controller/constants).
+const queueLabel = "kueue.x-k8s.io/queue-name"
+
+// loadOf returns a function that returns the load of a TrainJob or a JobSet.
+func loadOf(out produce.Made, j workspace.Job, opts render.PodsOptions) func() produce.Load {
+	return func() produce.Load {
+		opts.Release = cmp.Or(opts.Release, j.Release())
+		return produce.LoadOf(out.JobSet, out.Companions, opts)
+	}
 }
 
 // merge merges the patches of an object that is not a TrainJob.
@@ -135,6 +155,7 @@ func withoutStatus(object any) any {
 
 // label adds the revision to the file names in findings.
 func (v *version) label() {
+	v.in.Label(v.findings)
 	for i := range v.findings {
 		f := &v.findings[i]
 		f.Position = v.at(f.Position)
@@ -213,7 +234,7 @@ func (v *version) childrenOf(j workspace.Job, out produce.Made, to string, opts 
 			f.Findings[i].Position = j.Document.Position(f.Findings[i].Path)
 		}
 	} else {
-		v.in.Locate(j, f.Findings)
+		f.Findings = v.in.Locate(j, f.Findings)
 	}
 	v.findings = append(v.findings, f.Findings...)
 	if f.Objects == nil {

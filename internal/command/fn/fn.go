@@ -49,6 +49,7 @@ Options are the data of the functionConfig, a ConfigMap:
   files          files and directories with TrainJobs and runtimes, one a line, for a generator
   runtimeFiles   files and directories with runtimes, one a line
   patchFiles     files with managers' patches, one a line
+  policy         the policy file (default the nearest trainweld.yaml)
   recursive      true to also read subdirectories
   strict         true to count warnings as errors
   showNotes      true to also show notes, which report no problem
@@ -135,7 +136,7 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		jobs: map[*manifest.Document]*resourcelist.Item{}, versions: map[fieldpath.Object]string{},
 	}
 	for i, item := range list.Items {
-		f.readItem(i, item)
+		f.readItem(p, i, item)
 	}
 	for _, d := range f.in.ReadDocuments(p, opts.Files) {
 		f.add(d, true)
@@ -144,16 +145,17 @@ func newFunction(p *host.Program, list *resourcelist.List, opts *fnOptions) *fun
 		f.add(d, false)
 	}
 	if opts.patches != "" {
-		patches, findings := f.in.API(opts.Release).DecodePatches(configFile, []byte(opts.patches))
+		patches, findings := f.in.Govern(p.Files, configFile, ".").DecodePatches(configFile, []byte(opts.patches))
 		f.in.Patches = append(f.in.Patches, patches...)
 		f.in.Findings = append(f.in.Findings, findings...)
 	}
 	f.in.ReadPatches(p)
+	f.in.Findings = f.in.Rate(f.in.WithoutPatchFiles(f.in.Findings))
 	return f
 }
 
 // readItem reads a TrainJob, a runtime or a snapshot. It ignores other items.
-func (f *function) readItem(i int, item *resourcelist.Item) {
+func (f *function) readItem(p *host.Program, i int, item *resourcelist.Item) {
 	data, err := item.YAML()
 	if err != nil {
 		f.in.Findings = append(f.in.Findings, finding.Finding{
@@ -162,7 +164,7 @@ func (f *function) readItem(i int, item *resourcelist.Item) {
 		})
 		return
 	}
-	documents, findings, _ := f.in.API(f.opts.Release).Decode(itemFile(i), data, nil)
+	documents, findings, _ := f.in.Govern(p.Files, itemFile(i), ".").Decode(itemFile(i), data, nil)
 	for n := range findings {
 		findings[n].Object = f.opts.InNamespace(findings[n].Object)
 	}
@@ -182,7 +184,6 @@ func (f *function) add(d *manifest.Document, jobs bool) {
 // run renders all TrainJobs, and returns the items with the rendered objects.
 func (f *function) run() []*resourcelist.Item {
 	f.findings = f.in.Findings
-	further := f.in.FurtherPatches()
 	placing := newPlacing(f.list.Items)
 	opts := render.Options{As: f.opts.as, OnConflict: f.opts.conflict, ForceManagers: f.opts.Force}
 	flags := f.opts.Render
@@ -194,12 +195,11 @@ func (f *function) run() []*resourcelist.Item {
 	for _, j := range f.in.Jobs {
 		renamed.follow(j, f.in)
 		podOpts.Release = j.Release()
-		found, out := produce.TrainJob(f.in, j, render.Input{TrainJob: j.TrainJob, Patches: further}, opts)
+		found, out := produce.TrainJob(f.in, j, opts)
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
 			family := produce.Children(out.JobSet, out.Companions, flags, podOpts)
-			f.in.Locate(j, family.Findings)
-			found, objects = append(found, family.Findings...), family.Objects
+			found, objects = append(found, f.in.Locate(j, family.Findings)...), family.Objects
 		}
 		f.findings = append(f.findings, found...)
 		if objects == nil || found.Err() != nil {

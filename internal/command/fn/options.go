@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/resourcelist"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
@@ -64,6 +65,7 @@ func fnOptionList() []fnOption {
 		{"files", nil, lines(func(o *fnOptions, paths []string) { o.Files = paths })},
 		{"runtimeFiles", nil, lines(func(o *fnOptions, paths []string) { o.Runtimes = paths })},
 		{"patchFiles", nil, lines(func(o *fnOptions, paths []string) { o.Flags.Patches = paths })},
+		{"policy", nil, func(o *fnOptions, value string) { o.Policy = value }},
 		{"recursive", []string{"false", "true"}, func(o *fnOptions, value string) { o.Recursive = value == "true" }},
 		{"strict", []string{"false", "true"}, func(o *fnOptions, value string) { o.Strict = value == "true" }},
 		{"showNotes", []string{"false", "true"}, func(o *fnOptions, value string) { o.ShowNotes = value == "true" }},
@@ -111,6 +113,9 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		if slices.Contains(paths, "-") {
 			wrong = append(wrong, misuse{".data." + name, "standard input is the ResourceList itself; name files or directories"})
 		}
+	}
+	if o.Policy == manifest.Stdin {
+		wrong = append(wrong, misuse{".data.policy", "standard input is the ResourceList itself; name a file"})
 	}
 	if err := workspace.CheckNamespace(o.Namespace); err != nil {
 		wrong = append(wrong, misuse{".data.namespace", strings.TrimPrefix(err.Error(), "-n: ")})

@@ -36,7 +36,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
 		findings = append(findings, *missing)
 	}
-	m.Locate(j, findings)
+	findings = m.Locate(j, findings)
 	m.findings = append(m.findings, findings...)
 	if result.TrainJob == nil {
 		return nil, nil

@@ -67,6 +67,7 @@ and SIGTERM, with nothing written to --output-dir.`,
 	}
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes from a file, directory, glob or - (repeatable)", option.LaidOver)
+	option.AddBuilds(f, &flags.Flags)
 	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods, table or wide")
 	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")

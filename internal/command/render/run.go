@@ -7,15 +7,16 @@ import (
 	"io"
 	"iter"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -42,7 +43,6 @@ type renderRun struct {
 	podOpts  render.PodsOptions
 	progress *host.Progress
 	in       *workspace.Input
-	patches  []trainer.RuntimePatch
 	encoders sync.Pool
 	spool    output.Spool
 	// The rendered TrainJobs in their order, then the JobSets.
@@ -56,6 +56,7 @@ type renderRun struct {
 // rendered is the result of one TrainJob, or of a JobSet of the input.
 type rendered struct {
 	id    fieldpath.Object
+	build string           // the built directory
 	texts []output.Section // in the spool
 	// Pods for standard output are generated only on writing, because they are many. Names take little memory.
 	streamed iter.Seq2[any, error]
@@ -83,19 +84,18 @@ func run(p *host.Program, flags option.Render) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	opts.ForceManagers = flags.Force
+	flags.Decided, opts.ForceManagers = levels.Codes(), flags.Force
 	r := &renderRun{
 		p: p, flags: flags, levels: levels, format: format, opts: opts, podOpts: podOpts,
 		progress: p.Progress(),
-		in:       workspace.New(flags.Flags),
 		encoders: sync.Pool{New: func() any { return new(manifest.Encoder) }},
 	}
 	shown := report.Options{
 		ShowValues: flags.ShowValues, ShowNotes: flags.ShowNotes, Color: flags.Color.Screen(p, p.Stderr).Color, All: flags.All, More: option.ShowsAll,
 	}
 	defer r.spool.Close()
-	found := r.render()
-	if err := option.UnknownManager(r.in, flags.Force); err != nil {
+	found, err := r.render()
+	if err != nil {
 		r.progress.End()
 		return err
 	}
@@ -128,19 +128,43 @@ func run(p *host.Program, flags option.Render) error {
 	}
 }
 
-// render reads and renders all inputs, and returns the findings.
-func (r *renderRun) render() finding.List {
+// render reads and renders all inputs, one part after the other, and returns the findings.
+func (r *renderRun) render() (finding.List, error) {
+	go learn()
+	forced := option.NewForced(r.flags.Force)
+	var read finding.List
+	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
+		read = append(read, r.part(part)...)
+		forced.Take(r.in)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.found(read), nil
+}
+
+// part reads and renders one part, and returns the findings of reading.
+func (r *renderRun) part(part workspace.Flags) finding.List {
+	r.in = workspace.New(part)
 	r.in.Step = r.progress.Step
 	r.in.NoNotes = !r.flags.ShowNotes && len(r.levels) == 0 // a note may become a warning
-	go learn()
 	f := workspace.NewFeed(r.p, r.in)
-	r.patches = r.in.FurtherPatches()
 	parallel.Stream(f.Objects(r.flags.To != "jobset"), r.one, func(o renderedJob) {
 		r.progress.Step("rendered", o.file+1, f.Jobs)
 		r.take(o)
 	})
 	r.in.Findings = r.levels.ApplyToWarnings(f.Findings())
-	found := slices.Concat(r.in.Findings, r.findings[0].List(), r.findings[1].List())
+	r.in.Label(r.in.Findings)
+	return r.in.Findings
+}
+
+// found returns the findings of all parts.
+func (r *renderRun) found(read finding.List) finding.List {
+	found := slices.Concat(read, r.findings[0].List(), r.findings[1].List())
 	if len(r.made[0])+len(r.made[1]) == 0 && found.Err() == nil {
 		found = append(found, r.flags.Flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs with -f; -r is for runtimes only, and -R descends into directories"))
 	}
@@ -206,7 +230,7 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
-	found, out := produce.TrainJob(r.in, j, render.Input{TrainJob: j.TrainJob, Patches: r.patches}, r.opts)
+	found, out := produce.TrainJob(r.in, j, r.opts)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
 	}
@@ -215,8 +239,8 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 		return found, output.Each(out.Objects()), produce.PodTable{}, 0
 	}
 	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
-	r.in.Locate(j, f.Findings)
-	return append(found, r.leveled(f.Findings, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+	located := r.in.Locate(j, f.Findings)
+	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
 }
 
 // leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.
@@ -253,9 +277,12 @@ func (r *renderRun) take(o renderedJob) {
 	if o.jobSet {
 		group = 1
 	}
+	r.in.Label(o.findings)
+	r.in.Label(o.unsafe)
 	r.findings[group].Add(o.findings...)
 	r.unsafe = append(r.unsafe, o.unsafe...)
 	made := o.rendered
+	made.build = r.in.Build()
 	for _, text := range o.texts {
 		at, err := r.spool.Add(text)
 		if r.err == nil {
@@ -307,8 +334,9 @@ func (r *renderRun) frame(out *output.Framing, m rendered) error {
 // writeDir writes a file for each TrainJob, and returns findings on edited files, which --prune keeps.
 func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 	files := make([]transaction.File, len(all))
+	folders := foldersOf(all)
 	for i, m := range all {
-		files[i] = transaction.File{Name: outputname.Of(m.id, r.format), Text: func() ([]byte, error) {
+		files[i] = transaction.File{Name: path.Join(folders[m.build], outputname.Of(m.id, r.format)), Text: func() ([]byte, error) {
 			var b bytes.Buffer
 			out := output.Framing{W: &b, Format: r.format}
 			err := errors.Join(r.frame(&out, m), out.Close())
@@ -331,4 +359,17 @@ func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
 		})
 	}
 	return found, err
+}
+
+// foldersOf returns the folder of each build: none for a single one, else the path of the directory.
+func foldersOf(all []rendered) map[string]string {
+	folders := map[string]string{}
+	for _, m := range all {
+		folder := strings.TrimPrefix(filepath.ToSlash(m.build), filepath.ToSlash(filepath.VolumeName(m.build)))
+		folders[m.build] = strings.ReplaceAll(strings.TrimPrefix(folder, "/"), "..", "__")
+	}
+	if len(folders) == 1 {
+		return nil
+	}
+	return folders
 }

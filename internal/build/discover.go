@@ -1,0 +1,131 @@
+package build
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// chartFile is the file that makes a directory a Helm chart.
+const chartFile = "Chart.yaml"
+
+// Find returns the directories to build: the named ones, or those found below them. It skips components, directories that
+// another one uses, and charts within a chart. From then on, the builder's shared files are those that are not built.
+func (b *Builder) Find() ([]string, finding.List) {
+	named := b.flags.Kustomize
+	if b.command != nil {
+		named = b.flags.Files
+	}
+	var dirs []string
+	var found finding.List
+	b.shared = nil
+	if b.command == nil {
+		b.shared = b.flags.Files
+	}
+	for _, name := range named {
+		matches := []string{name}
+		if _, err := fs.Stat(b.tree, name); err != nil && strings.ContainsAny(name, "*?[") {
+			matches, _ = manifest.Match(b.tree, name)
+		}
+		built := false
+		for _, match := range matches {
+			if info, err := fs.Stat(b.tree, match); err == nil && info.IsDir() {
+				below := b.below(match)
+				built = built || len(below) > 0
+				dirs = append(dirs, below...)
+			} else if b.command != nil {
+				b.shared = append(b.shared, match)
+				built = true
+			}
+		}
+		if !built {
+			found = append(found, b.nothing(name))
+		}
+	}
+	if b.command != nil && len(dirs) == 0 && found == nil {
+		found = append(found, failure(finding.CodeNothingToBuild, fieldpath.Position{}, "--build has no directory to build", "name a directory with a "+chartFile+" or a kustomization.yaml"))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), found
+}
+
+func (b *Builder) nothing(name string) finding.Finding {
+	at := fieldpath.Position{File: name}
+	info, err := fs.Stat(b.tree, name)
+	switch {
+	case err != nil:
+		return failure(finding.CodeNothingToBuild, at, "does not exist", "check the path; it is relative to the working directory")
+	case !info.IsDir():
+		return failure(finding.CodeNothingToBuild, at, "is a file", "name the directory that holds it")
+	case b.command != nil:
+		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a "+chartFile+" or a kustomization.yaml", "name a directory that does")
+	default:
+		return failure(finding.CodeNothingToBuild, at, "no directory here or below holds a kustomization.yaml", "name a directory that does, or build with another command: --build")
+	}
+}
+
+// below returns the directory itself if it can be built, or those below it.
+func (b *Builder) below(dir string) []string {
+	dir = filepath.Clean(dir)
+	if b.isChart(dir) || b.kustomizationIn(dir) != nil {
+		return []string{dir}
+	}
+	var found []string
+	b.search(dir, &found)
+	used := map[string]bool{}
+	for _, dir := range found {
+		if k := b.kustomizationIn(dir); k != nil {
+			for _, other := range k.dirs {
+				used[other] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(dir string) bool {
+		k := b.kustomizationIn(dir)
+		if k == nil {
+			return false // a chart
+		}
+		return k.Kind == types.ComponentKind || used[filepath.Dir(k.file)]
+	})
+}
+
+func (b *Builder) search(dir string, found *[]string) {
+	entries, _ := fs.ReadDir(b.tree, dir) // an unreadable directory holds nothing to build
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		below := filepath.Join(dir, e.Name())
+		if b.isChart(below) {
+			*found = append(*found, below)
+			continue // charts within it belong to it
+		}
+		if b.kustomizationIn(below) != nil {
+			*found = append(*found, below)
+		}
+		b.search(below, found)
+	}
+}
+
+func (b *Builder) isChart(dir string) bool {
+	if b.command == nil {
+		return false
+	}
+	info, err := fs.Stat(b.tree, filepath.Join(dir, chartFile))
+	return err == nil && !info.IsDir()
+}
+
+func (b *Builder) kustomizationIn(dir string) *kustomization {
+	real, err := b.tree.Real(dir)
+	if err != nil {
+		return nil
+	}
+	return b.known.in(real)
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package build
+
+import "os/exec"
+
+func inGroup(*exec.Cmd) {}
+
+func killGroup(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // it may have ended
+}

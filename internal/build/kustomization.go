@@ -1,0 +1,302 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/trainweld/trainweld/internal/host"
+)
+
+// kustomizations holds the inspected kustomization files of a tree. Many builds read the same base.
+type kustomizations struct {
+	tree  host.Tree
+	mu    sync.Mutex
+	files map[string]func() (*kustomization, error)
+}
+
+// kustomization is an inspected kustomization file, or the configuration of a generator or a transformer.
+type kustomization struct {
+	file string // without links
+	data []byte
+	root *yaml.Node // nil if the file is not YAML
+	types.Kustomization
+	dirs     []string // the directories that it names, without links
+	refusals []refusal
+}
+
+// refusal is a reason for which a kustomization is not built.
+type refusal struct {
+	line, column  int
+	message, help string
+	missing       bool // a file that does not exist
+}
+
+func newKustomizations(tree host.Tree) *kustomizations {
+	return &kustomizations{tree: tree, files: map[string]func() (*kustomization, error){}}
+}
+
+func isKustomization(name string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+}
+
+// in returns the kustomization file of a directory, or nil without one.
+func (ks *kustomizations) in(dir string) *kustomization {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		if k, err := ks.read(filepath.Join(dir, name)); err == nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// read returns an inspected kustomization file.
+func (ks *kustomizations) read(file string) (*kustomization, error) {
+	ks.mu.Lock()
+	read, known := ks.files[file]
+	if !known {
+		read = sync.OnceValues(func() (*kustomization, error) { return ks.inspect(file) })
+		ks.files[file] = read
+	}
+	ks.mu.Unlock()
+	return read()
+}
+
+func (ks *kustomizations) inspect(file string) (*kustomization, error) {
+	data, err := readFile(ks.tree, file)
+	if err != nil {
+		return nil, err
+	}
+	k := &kustomization{file: file, data: data}
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
+		k.root = document.Content[0]
+	}
+	if k.Unmarshal(data) != nil {
+		return k, nil // kustomize reports it
+	}
+	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
+		ks.base(k, path)
+	}
+	for _, entry := range slices.Concat(k.Generators, k.Transformers, k.Validators) {
+		if strings.Contains(strings.TrimSpace(entry), "\n") || strings.HasPrefix(strings.TrimSpace(entry), "{") {
+			k.plugins([]byte(entry), entry)
+		} else {
+			ks.base(k, entry)
+		}
+	}
+	for _, file := range filesOf(&k.Kustomization) {
+		k.local(file)
+	}
+	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
+		k.refuse("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+	}
+	return k, nil
+}
+
+// filesOf returns the files that a kustomization names, apart from bases.
+func filesOf(k *types.Kustomization) []string {
+	named := slices.Concat(k.Crds, k.Configurations, []string{k.OpenAPI["path"]}, patchFiles(k))
+	for _, r := range k.Replacements {
+		named = append(named, r.Path)
+	}
+	sources := func(s types.KvPairSources) {
+		for _, file := range slices.Concat(s.FileSources, s.EnvSources, []string{s.EnvSource}) {
+			named = append(named, withoutKey(file))
+		}
+	}
+	for _, g := range k.ConfigMapGenerator {
+		sources(g.KvPairSources)
+	}
+	for _, g := range k.SecretGenerator {
+		sources(g.KvPairSources)
+	}
+	return named
+}
+
+// withoutKey returns the file of KEY=FILE.
+func withoutKey(file string) string {
+	if _, path, keyed := strings.Cut(file, "="); keyed && !isURL(file) {
+		return path
+	}
+	return file
+}
+
+// base inspects a path to a file or a directory.
+func (ks *kustomizations) base(k *kustomization, named string) {
+	path := filepath.Join(filepath.Dir(k.file), named)
+	info, err := fs.Stat(ks.tree, path)
+	switch {
+	case isURL(named) || isRepository(named) && (err != nil || info.IsDir()):
+		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the base into the repository, and name it by its path")
+	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(named, "\n"):
+		k.refuse(named, fmt.Sprintf("%q does not exist", named), "fix the path; it is relative to this file")
+		k.refusals[len(k.refusals)-1].missing = true
+	case err == nil && info.IsDir():
+		if real, err := ks.tree.Real(path); err == nil {
+			k.dirs = append(k.dirs, real)
+		}
+	}
+}
+
+// local inspects a path to a file that kustomize loads.
+func (k *kustomization) local(named string) {
+	if isURL(named) {
+		k.refuse(named, fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the file into the repository, and name it by its path")
+	}
+}
+
+// isURL reports whether kustomize would fetch a path by HTTP.
+func isURL(path string) bool {
+	lower := strings.ToLower(path)
+	return strings.HasPrefix(lower, "http:") || strings.HasPrefix(lower, "https:")
+}
+
+// isRepository reports whether kustomize may take a path for a git repository.
+func isRepository(path string) bool {
+	lower := strings.ToLower(path)
+	user, _, _ := strings.Cut(lower, "/")
+	return strings.Contains(lower, "://") || strings.HasPrefix(lower, "git::") || strings.Contains(user, "@") ||
+		strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:")
+}
+
+// refuse adds a refusal at the line of a key or a value.
+func (k *kustomization) refuse(at, message, help string) {
+	r := refusal{message: message, help: help}
+	if n := find(k.root, at); n != nil {
+		r.line, r.column = n.Line, n.Column
+	}
+	if !slices.Contains(k.refusals, r) {
+		k.refusals = append(k.refusals, r)
+	}
+}
+
+// find returns the first scalar with a value.
+func find(n *yaml.Node, value string) *yaml.Node {
+	if n == nil || n.Kind == yaml.ScalarNode && n.Value == value {
+		return n
+	}
+	for _, child := range n.Content {
+		if found := find(child, value); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// plugin inspects a file that may configure a generator or a transformer of kustomize. It returns nil for other files.
+func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
+	if !bytes.Contains(data, []byte("builtin")) {
+		return nil
+	}
+	k := &kustomization{file: file, data: data}
+	k.plugins(data, "")
+	return k
+}
+
+// plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
+func (k *kustomization) plugins(text []byte, within string) {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return // the end, or an error that kustomize reports
+		}
+		fields := fieldsOf(&document)
+		if v := fields["apiversion"]; v == nil || v.Value != "builtin" {
+			continue
+		}
+		if within == "" {
+			k.root = &document
+		}
+		if kind := fields["kind"]; kind != nil && strings.HasPrefix(kind.Value, "HelmChart") {
+			k.refuse(cmp.Or(within, kind.Value), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
+		}
+		for _, named := range (&pathFinder{}).paths(&document, "") {
+			if named = withoutKey(named); isURL(named) {
+				k.refuse(cmp.Or(within, named), fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the file into the repository, and name it by its path")
+			}
+		}
+	}
+}
+
+// fieldsOf returns the fields of a document's map by their names in lower case, as kustomize ignores case.
+func fieldsOf(n *yaml.Node) map[string]*yaml.Node {
+	fields := map[string]*yaml.Node{}
+	for n != nil && n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	if n == nil || n.Kind != yaml.MappingNode {
+		return fields
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		fields[strings.ToLower(n.Content[i].Value)] = n.Content[i+1]
+	}
+	return fields
+}
+
+// pathFinder collects the strings of fields that name files. It follows each alias once.
+type pathFinder struct{ seen map[alias]bool }
+
+type alias struct {
+	of  *yaml.Node
+	key string
+}
+
+func (p *pathFinder) paths(n *yaml.Node, key string) []string {
+	var found []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
+			found = append(found, n.Value)
+		}
+	case yaml.AliasNode:
+		if a := (alias{n.Alias, key}); !p.seen[a] {
+			if p.seen == nil {
+				p.seen = map[alias]bool{}
+			}
+			p.seen[a] = true
+			found = p.paths(n.Alias, key)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			found = append(found, p.paths(n.Content[i+1], strings.ToLower(n.Content[i].Value))...)
+		}
+	default:
+		for _, child := range n.Content {
+			found = append(found, p.paths(child, key)...)
+		}
+	}
+	return found
+}
+
+// withOrigins returns the file with the option that names the source of each object.
+func (k *kustomization) withOrigins() ([]byte, error) {
+	if k.root == nil || k.root.Kind != yaml.MappingNode || slices.Contains(k.BuildMetadata, types.OriginAnnotations) {
+		return k.data, nil
+	}
+	const field = "buildMetadata"
+	option := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: types.OriginAnnotations}
+	top := *k.root
+	top.Content = nil
+	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{option}}
+	for i := 0; i+1 < len(k.root.Content); i += 2 {
+		key, value := k.root.Content[i], k.root.Content[i+1]
+		if strings.EqualFold(key.Value, field) {
+			list.Content = append(list.Content, value.Content...)
+			continue
+		}
+		top.Content = append(top.Content, key, value)
+	}
+	top.Content = append(top.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: field}, list)
+	return yaml.Marshal(&top)
+}

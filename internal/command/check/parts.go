@@ -1,0 +1,79 @@
+package check
+
+import (
+	"context"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+)
+
+// judged holds the findings of all parts of a run. Without builds there is one part.
+type judged struct {
+	parts []judgedPart
+	count tally
+	lines *workspace.Input // the lines of all files
+}
+
+// judgedPart holds the findings of one part.
+type judgedPart struct {
+	found finding.List
+	order []string // the files
+}
+
+// judgeParts reads and judges the parts one after the other, so that only one is in memory.
+func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict) (*judged, error) {
+	all := &judged{lines: workspace.New(flags.Flags)}
+	forced := option.NewForced(flags.force)
+	failed := false
+	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+		flags := flags
+		flags.Flags = part
+		j := newJudge(p, flags, onConflict)
+		forced.Take(j.in)
+		found := j.judge(ctx)
+		j.progress.End()
+		j.in.Label(found)
+		all.parts = append(all.parts, judgedPart{found, j.in.Order})
+		all.count.add(j.count)
+		all.lines.Gather(j.in)
+		failed = failed || found.Err() != nil
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !all.count.any(flags.Selector != nil) && !failed && (len(all.lines.Order) > 0 || flags.Builds()) {
+		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
+		if len(all.lines.Order) > 0 {
+			none.Position = fieldpath.Position{File: all.lines.Order[0]}
+		}
+		all.parts = append(all.parts, judgedPart{found: finding.List{none}})
+	}
+	return all, nil
+}
+
+// ordered returns the findings that pick returns, in the order of the parts, the files and their lines, each once.
+func (all *judged) ordered(pick func(finding.List) finding.List) finding.List {
+	var found finding.List
+	for _, part := range all.parts {
+		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
+	}
+	return found.Distinct()
+}
+
+// add adds another count.
+func (t *tally) add(other tally) {
+	t.documents += other.documents
+	t.jobs += other.jobs
+	t.runtimes += other.runtimes
+	t.jobSets += other.jobSets
+}

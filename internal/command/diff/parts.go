@@ -1,0 +1,66 @@
+package diff
+
+import (
+	"cmp"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/build"
+	"github.com/trainweld/trainweld/internal/comparison"
+	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+)
+
+// compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
+// the findings to show, and no comparison if one of them is an error.
+func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
+	var all *comparison.Comparison
+	var told finding.List
+	jobs, updates := 0, newUpdates(flags, opts)
+	forced := option.NewForced(flags.force) // one version may lack a manager
+	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
+		before, after := old.with(oldPart), new.with(newPart)
+		before.render(p, flags, opts)
+		after.render(p, flags, opts)
+		if err := cmp.Or(before.misused, after.misused); err != nil {
+			return err
+		}
+		forced.Take(before.in)
+		forced.Take(after.in)
+		told = append(told, toldByDiff(before.findings, after.findings)...)
+		if jobs += len(before.Jobs) + len(after.Jobs); told.Err() != nil {
+			return nil
+		}
+		before.Conflicts, after.Conflicts = conflictsOf(before.findings), conflictsOf(after.findings)
+		after.Fate = updates.fate
+		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
+		if err != nil {
+			return err
+		}
+		all = all.With(c)
+		return nil
+	})
+	if err == nil {
+		err = forced.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if jobs == 0 && told.Err() == nil {
+		told = append(told, flags.Flags.NoTrainJob("neither version holds a TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
+	}
+	return all, told.Distinct(), nil
+}
+
+// builds returns the version for its builds.
+func (v *version) builds() build.Version {
+	return build.Version{Files: v.side.Files, Flags: v.flags, Root: v.root}
+}
+
+// with returns the version of one part, before it is read.
+func (v *version) with(part workspace.Flags) *version {
+	made := *v
+	made.flags = part
+	return &made
+}

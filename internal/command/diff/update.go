@@ -1,0 +1,157 @@
+package diff
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/comparison"
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/render/admission"
+)
+
+// This file says what the cluster does with TrainJobs that exist when the new version is applied.
+//
+// The API server rejects a change of immutable fields of a TrainJob, and the Trainer's webhook one of the patches of a job that
+// runs (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only
+// while the TrainJob or the JobSet is suspended, with the runtime of its snapshot. JobSet's webhook then rejects most changes of
+// its jobs (JobSet v0.12.0 pkg/webhooks). Nothing replaces a JobSet except a new TrainJob.
+
+// updates asks admission for the fates of TrainJobs.
+type updates struct {
+	flags diffFlags
+	opts  render.Options
+
+	mu       sync.Mutex
+	runtimes map[*workspace.RuntimeSource]func() *admission.Runtime
+}
+
+func newUpdates(flags diffFlags, opts render.Options) *updates {
+	return &updates{flags: flags, opts: opts, runtimes: map[*workspace.RuntimeSource]func() *admission.Runtime{}}
+}
+
+// fate returns the update of a TrainJob or a JobSet.
+func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
+	if old.Source.Document == nil || new.Source.Document == nil {
+		return comparison.Fate{} // an object of another kind
+	}
+	ctx := context.Background()
+	if new.Source.TrainJob == nil {
+		return u.jobSetFate(ctx, old, new)
+	}
+	before, ok := u.input(ctx, old)
+	after, okNew := u.input(ctx, new)
+	if !ok || !okNew {
+		return comparison.Fate{}
+	}
+	found := admission.Update(ctx, suspended(before), suspended(after))
+	for _, code := range []finding.Code{finding.CodeImmutable, finding.CodeEndlessUpdate} {
+		if frozen := frozenBy(found, code); frozen != nil {
+			return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
+		}
+	}
+	runs := !old.IsSuspended() && !new.IsSuspended()
+	if runs {
+		found = admission.Update(ctx, before, after)
+	}
+	switch {
+	case hasCode(found, finding.CodePatchedRunning):
+		return comparison.Fate{Update: comparison.Refused}
+	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
+		return comparison.Fate{Update: comparison.Kept}
+	case runs:
+		return comparison.Fate{Update: comparison.Delayed}
+	default:
+		return comparison.Fate{Update: comparison.Updated}
+	}
+}
+
+// suspended returns a TrainJob that is suspended and has no active Pods.
+func suspended(in admission.Input) admission.Input {
+	in.TrainJob = maps.Clone(in.TrainJob)
+	delete(in.TrainJob, "status")
+	spec, _ := in.TrainJob["spec"].(map[string]any)
+	if spec = maps.Clone(spec); spec != nil {
+		spec["suspend"] = true
+		in.TrainJob["spec"] = spec
+	}
+	return in
+}
+
+// jobSetFate returns the update of a JobSet of the input.
+func (u *updates) jobSetFate(ctx context.Context, old, new *comparison.Job) comparison.Fate {
+	before, err := old.Source.Document.Fields()
+	if err != nil {
+		return comparison.Fate{}
+	}
+	after, err := new.Source.Document.Fields()
+	if err != nil {
+		return comparison.Fate{}
+	}
+	found := admission.UpdateJobSet(ctx, new.Source.Release(), before, after, u.flags.Namespace)
+	if frozen := frozenBy(found, finding.CodeImmutable); frozen != nil {
+		return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
+	}
+	return comparison.Fate{Update: comparison.Updated}
+}
+
+// input returns a TrainJob for admission. It returns false for one that cannot be decoded.
+func (u *updates) input(ctx context.Context, of *comparison.Job) (admission.Input, bool) {
+	in, j := of.Input, of.Source
+	fields, err := j.Document.Fields()
+	if err != nil {
+		return admission.Input{}, false
+	}
+	return admission.Input{
+		Release: j.Release(), TrainJob: fields, Runtime: u.runtime(ctx, in, j), Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j),
+		Namespace: u.flags.Namespace, OnConflict: render.Last, ForceManagers: u.opts.ForceManagers,
+	}, true
+}
+
+// runtime admits the runtime of a TrainJob, each once. It returns nil without one.
+func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.Job) *admission.Runtime {
+	source := in.SourceOf(j)
+	if source == nil {
+		return nil
+	}
+	u.mu.Lock()
+	admit, known := u.runtimes[source]
+	if !known {
+		admit = sync.OnceValue(func() *admission.Runtime {
+			fields, err := source.Fields(render.RuntimeOf(j.TrainJob))
+			if err != nil {
+				return nil
+			}
+			runtime, _ := admission.AdmitRuntime(ctx, j.Release(), fields, u.flags.Namespace) // check reports the findings
+			return runtime
+		})
+		u.runtimes[source] = admit
+	}
+	u.mu.Unlock()
+	return admit()
+}
+
+// frozenBy returns the fields of findings with a code, each once.
+func frozenBy(found finding.List, code finding.Code) []string {
+	var fields []string
+	for _, f := range found {
+		if path := f.Path.String(); f.Code == code && !slices.Contains(fields, path) {
+			fields = append(fields, path)
+		}
+	}
+	return fields
+}
+
+func hasCode(found finding.List, code finding.Code) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == code })
+}
+
+// isSameSpec reports whether the TrainJobs and their patches are equal.
+func isSameSpec(old, new admission.Input) bool {
+	return equality.Semantic.DeepEqual(old.TrainJob["spec"], new.TrainJob["spec"]) && equality.Semantic.DeepEqual(old.Patches, new.Patches)
+}

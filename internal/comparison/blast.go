@@ -1,0 +1,261 @@
+package comparison
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/parallel"
+	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/internal/workspace"
+)
+
+// Update is what the cluster does with an existing object when the new version is applied.
+type Update string
+
+const (
+	// Replaced: the cluster rejects the update in any state. Its JobSet changes only with a new TrainJob.
+	Replaced Update = "replaced"
+	// Refused: the cluster rejects the update while the job runs.
+	Refused Update = "refused"
+	// Kept: the JobSet stays as it is, because the job keeps the runtime with which it began.
+	Kept Update = "kept"
+	// Delayed: the JobSet stays as it is until the job is suspended.
+	Delayed Update = "delayed"
+	// Updated: the JobSet changes in place.
+	Updated Update = "updated"
+)
+
+// Fate is the update of one TrainJob, or of a JobSet of the input. The zero value says nothing.
+type Fate struct {
+	Update Update
+	// Frozen are the fields that the cluster does not let change.
+	Frozen []string
+}
+
+// blast is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
+type blast struct {
+	noun          string
+	by            map[Update][]fieldpath.Object
+	frozen        []string
+	before, after produce.Load
+	queues        []*queueMove
+}
+
+// queueMove is a queue before and after the change, with the number of its TrainJobs. Either is empty without a queue.
+type queueMove struct {
+	Namespace string `json:"namespace"`
+	Before    string `json:"before,omitempty"`
+	After     string `json:"after,omitempty"`
+	TrainJobs int    `json:"trainJobs"`
+}
+
+// judge sets what the TrainJobs that differ take, and asks for their fates. It asks once for those that change alike. Then the
+// inputs are needed no longer.
+func (c *Comparison) judge() {
+	if c.new.Fate != nil {
+		c.askFates()
+	}
+	for _, j := range c.Jobs {
+		j.loadBefore, j.loadAfter = j.old.load(), j.new.load()
+		j.old, j.new = nil, nil
+	}
+}
+
+func (c *Comparison) askFates() {
+	var first []*JobDiff
+	number := map[string]int{}
+	for _, j := range c.Jobs {
+		if _, known := number[j.fateKey()]; !known && j.isUpdate() {
+			number[j.fateKey()] = len(first)
+			first = append(first, j)
+		}
+	}
+	fates := make([]Fate, len(first))
+	parallel.Ordered(len(first), func(i int) Fate { return c.new.Fate(first[i].old, first[i].new) }, func(i int, f Fate) { fates[i] = f })
+	for _, j := range c.Jobs {
+		if j.isUpdate() {
+			j.fate = fates[number[j.fateKey()]]
+		}
+	}
+}
+
+// isUpdate reports whether the new version changes objects of a TrainJob that both versions have.
+func (j *JobDiff) isUpdate() bool {
+	return j.state == stateChanged && !j.migrated && len(j.Objects) > 0
+}
+
+// fateKey is equal for TrainJobs with the same changes, state and runtime.
+func (j *JobDiff) fateKey() string {
+	return fmt.Sprint(j.alike, "\x00", j.runtime, j.old.IsSuspended(), j.new.IsSuspended())
+}
+
+// IsSuspended reports whether the TrainJob is suspended. It returns false for nil and for a JobSet.
+func (j *Job) IsSuspended() bool {
+	if j == nil || j.Source.TrainJob == nil {
+		return false
+	}
+	return j.Source.Spec.Suspend != nil && *j.Source.Spec.Suspend
+}
+
+// blast returns the blast radius.
+func (c *Comparison) blast() *blast {
+	b := &blast{noun: c.noun, by: map[Update][]fieldpath.Object{}}
+	for _, j := range c.Jobs {
+		if j.migrated || j.state == stateRefused || j.state == stateAccepted {
+			continue // the summary has them
+		}
+		if j.fate.Update != "" {
+			b.by[j.fate.Update] = append(b.by[j.fate.Update], j.ID)
+		}
+		b.frozen = append(b.frozen, j.fate.Frozen...)
+		b.before.Add(j.loadBefore)
+		b.after.Add(j.loadAfter)
+		b.queue(j)
+	}
+	slices.Sort(b.frozen)
+	b.frozen = slices.Compact(b.frozen)
+	return b
+}
+
+func (j *Job) load() produce.Load {
+	if j == nil || j.Load == nil {
+		return produce.Load{}
+	}
+	return j.Load()
+}
+
+func (j *Job) queue() string {
+	if j == nil {
+		return ""
+	}
+	return j.Queue
+}
+
+func (b *blast) queue(j *JobDiff) {
+	move := queueMove{Namespace: j.ID.Namespace, Before: j.oldQueue, After: j.newQueue}
+	switch {
+	case move.Before == "" && move.After == "":
+		return
+	case j.state == stateCreated:
+		move.Before = move.After
+	case j.state == stateRemoved:
+		move.After = move.Before
+	}
+	for _, known := range b.queues {
+		if known.Namespace == move.Namespace && known.Before == move.Before && known.After == move.After {
+			known.TrainJobs++
+			return
+		}
+	}
+	move.TrainJobs = 1
+	b.queues = append(b.queues, &move)
+}
+
+// row is a line of the blast radius: its head, a text, names, and the fields that cannot change.
+type row struct{ head, text, names, frozen string }
+
+// The numbers of names and of fields in a row.
+const (
+	mostBlast  = 3
+	mostFrozen = 2
+)
+
+// rows returns the lines that say something.
+func (b *blast) rows() []row {
+	var rows []row
+	add := func(head, text string) { rows = append(rows, row{head: head, text: text}) }
+	for _, r := range []struct {
+		of   Update
+		what string
+		text string
+	}{
+		{Replaced, "JobSet", b.replacing()},
+		{Refused, "update", "while the job runs"},
+		{Kept, "JobSet", "by the runtime with which the job began"},
+		{Delayed, "JobSet", "until the job is suspended"},
+		{Updated, "JobSet", "in place, while the job is suspended"},
+	} {
+		if ids := b.by[r.of]; len(ids) > 0 {
+			add(string(r.of), report.Count(len(ids), r.what)+", "+r.text)
+			rows[len(rows)-1].names = firstNames(ids, mostBlast)
+			if r.of == Replaced {
+				rows[len(rows)-1].frozen = listed(b.frozen, mostFrozen)
+			}
+		}
+	}
+	if b.before.Pods != nil || b.after.Pods != nil {
+		add("Pods", change(b.before.Pods, b.after.Pods))
+	}
+	var devices []string
+	for _, name := range b.devices() {
+		devices = append(devices, change(b.before.Devices[name], b.after.Devices[name])+" "+name)
+	}
+	if devices != nil {
+		add("GPUs", listed(devices, 5))
+	}
+	if queues := b.queueNames(); queues != nil {
+		add("queues", listed(queues, 5))
+	}
+	return rows
+}
+
+// replacing says how JobSets are replaced.
+func (b *blast) replacing() string {
+	what := "it and create it"
+	switch many := len(b.by[Replaced]) > 1; {
+	case b.noun == workspace.JobSetKind && many:
+		what = "them and create them"
+	case many:
+		what = "their " + b.noun + "s and create them"
+	case b.noun != workspace.JobSetKind:
+		what = "its " + b.noun + " and create it"
+	}
+	return "if you delete " + what + " again"
+}
+
+// devices returns the names of the accelerators, sorted.
+func (b *blast) devices() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(b.before.Devices)), maps.Keys(b.after.Devices))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		return orZero(b.before.Devices[name]).Sign() == 0 && orZero(b.after.Devices[name]).Sign() == 0
+	})
+}
+
+func (b *blast) queueNames() []string {
+	var names []string
+	for _, q := range b.queues {
+		of := func(name string) string {
+			if name == "" {
+				return "none"
+			}
+			return fieldpath.Object{Namespace: q.Namespace, Name: name}.String()
+		}
+		text := of(q.After)
+		if q.Before != q.After {
+			text = of(q.Before) + " -> " + of(q.After)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", text, report.Count(q.TrainJobs, "TrainJob")))
+	}
+	return names
+}
+
+func orZero(n *big.Int) *big.Int {
+	if n == nil {
+		return new(big.Int)
+	}
+	return n
+}
+
+// change formats a number before and after, or once if it stays.
+func change(before, after *big.Int) string {
+	before, after = orZero(before), orZero(after)
+	if before.Cmp(after) == 0 {
+		return after.String()
+	}
+	return fmt.Sprintf("%s -> %s", before, after)
+}

@@ -1,0 +1,46 @@
+package option
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/trainweld/trainweld/internal/workspace"
+)
+
+// AddBuilds adds the flags that build directories.
+func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
+	f.VarP((*paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
+	f.StringVar(&flags.BuildCommand, "build", "", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
+}
+
+// Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a manager.
+type Forced struct {
+	names  []string
+	known  map[string]bool
+	failed map[string]error
+}
+
+// NewForced returns a collection for the managers of the flag.
+func NewForced(names []string) *Forced {
+	return &Forced{names, map[string]bool{}, map[string]error{}}
+}
+
+// Take takes the managers of a part.
+func (f *Forced) Take(in *workspace.Input) {
+	for _, name := range f.names {
+		if err := UnknownManager(in, []string{name}); err != nil {
+			f.failed[name] = err
+		} else {
+			f.known[name] = true
+		}
+	}
+}
+
+// Err returns an error for a manager that every part lacks.
+func (f *Forced) Err() error {
+	for _, name := range f.names {
+		if !f.known[name] && f.failed[name] != nil {
+			return f.failed[name]
+		}
+	}
+	return nil
+}

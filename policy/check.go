@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Check returns the violations of the policy by the patches of a TrainJob. patches are all patches in the order of the merge: the
+// TrainJob's own ones come first. A finding has the TrainJob as its object. Its path is an entry of spec.runtimePatches, counted
+// over all patches, or a field of the JobSet that a patch sets. All violations are errors.
+func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) finding.List {
+	if p == nil || p.managers == nil {
+		return nil
+	}
+	if job == nil {
+		job = &trainer.TrainJob{}
+	}
+	var found finding.List
+	report := func(code finding.Code, at fieldpath.Path, help, message string, args ...any) *finding.Finding {
+		found = append(found, finding.Finding{
+			Code: code, Severity: finding.Error, Path: at,
+			Object:  fieldpath.Object{Kind: trainer.TrainJobKind, Namespace: job.Namespace, Name: job.Name},
+			Message: fmt.Sprintf(message, args...), Remedy: finding.Remedy{Text: help},
+		})
+		return &found[len(found)-1]
+	}
+	list := fieldpath.Fields("spec", "runtimePatches")
+	last := -1
+	for i := range patches {
+		name := patches[i].Manager
+		if name == "" {
+			continue // the check of patches reports it
+		}
+		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
+		n := p.indexOf(name)
+		if n < 0 {
+			report(finding.CodeUnlistedManager, at, p.unlisted(name), "%s lists no manager %q", p.file, name)
+			continue
+		}
+		if n < last {
+			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before that of %s", name, p.managers[last].name)
+		}
+		last = max(last, n)
+		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim engine.Claim) {
+			f := report(finding.CodeForbiddenField, path, "remove the field from the patch, or add it to the paths of the manager", "the policy does not let %s set this field (%s)", name, p.managers[n].position)
+			f.Claims = []engine.Claim{claim}
+		})
+	}
+	for _, m := range p.managers {
+		has := slices.ContainsFunc(patches, func(patch trainer.RuntimePatch) bool { return patch.Manager == m.name })
+		if m.required && !has && m.of.matches(job) {
+			report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
+		}
+	}
+	return found
+}
+
+func (p *Policy) indexOf(name string) int {
+	return slices.IndexFunc(p.managers, func(m manager) bool { return m.name == name })
+}
+
+// unlisted returns the remedy for a manager that the policy does not list.
+func (p *Policy) unlisted(name string) string {
+	names := make([]string, len(p.managers))
+	for i, m := range p.managers {
+		names[i] = m.name
+	}
+	return meant(name, names, "remove the patch, or add the manager to the policy")
+}
+
+// forbidden calls report for each field of a patch that the manager may not set. The presence of an item is no field.
+func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, engine.Claim)) {
+	if m.paths == nil {
+		return
+	}
+	result, err := merge.Apply(nil, []trainer.RuntimePatch{patch}, merge.Options{Owners: true})
+	if err != nil {
+		return // rendering reports it
+	}
+	for path, claims := range result.Owners.All() {
+		claim := claims[len(claims)-1]
+		if _, isManager := claim.Layer.Manager(); !isManager || claim.Value == (engine.Presence{}) {
+			continue
+		}
+		if !slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool { return covers(pattern, path) }) {
+			report(path, claim)
+		}
+	}
+}
+
+// covers reports whether a pattern leads to the field or to one that contains it.
+func covers(pattern, path fieldpath.Path) bool {
+	if len(pattern) > len(path) {
+		return false
+	}
+	for i, step := range pattern {
+		if step != path[i] && !isAnyItem(step, path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAnyItem reports whether a step of a pattern stands for any item, and the other one is an item of that kind. Such a step has
+// an empty value.
+func isAnyItem(any, step fieldpath.Step) bool {
+	if key, value, ok := any.Item(); ok && value == "" {
+		other, _, is := step.Item()
+		return is && other == key || len(step.Keys()) > 1
+	}
+	if key, ok := any.Key(); ok && key == "" {
+		_, is := step.Key()
+		return is
+	}
+	element, ok := any.Element()
+	_, is := step.ElementValue()
+	return ok && element == "" && is
+}

@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// file is the form of a policy file. The tags doc are the descriptions of the JSON Schema.
+type file struct {
+	TrainerVersion version          `json:"trainerVersion,omitempty" doc:"The release of the Trainer, such as \"2.3\". A release that is named on the command line wins over it."`
+	Managers       []managerEntry   `json:"managers,omitempty" doc:"The known managers, in the order of their patches. The patch of any other manager is a finding."`
+	Patches        []patchEntry     `json:"patches,omitempty" doc:"Files of patches that TrainJobs get after their own patches, in this order."`
+	Severities     map[string]level `json:"severities,omitempty" doc:"The severities of findings by their codes."`
+}
+
+type managerEntry struct {
+	Name     string   `json:"name" doc:"The name of the manager, such as kueue.x-k8s.io/manager."`
+	Required bool     `json:"required,omitempty" doc:"A TrainJob without a patch of the manager is a finding."`
+	For      *forJobs `json:"for,omitempty" doc:"The TrainJobs that require the manager. Without it, all of them."`
+	Paths    []string `json:"paths,omitempty" doc:"The fields of the JobSet that the manager may set, with all fields below them. [*] is any item. Without it, the manager may set all fields."`
+}
+
+type patchEntry struct {
+	File    string   `json:"file" doc:"The file of the patches, relative to this file."`
+	Manager string   `json:"manager,omitempty" doc:"The manager of the patches that name none."`
+	For     *forJobs `json:"for,omitempty" doc:"The TrainJobs that get the patches. Without it, all of them."`
+}
+
+// forJobs selects TrainJobs.
+type forJobs struct {
+	Namespaces []string `json:"namespaces,omitempty" doc:"Namespaces. * stands for any characters."`
+	Labels     string   `json:"labels,omitempty" doc:"A label selector as of kubectl, such as app=x,tier!=test."`
+	Names      []string `json:"names,omitempty" doc:"Names of TrainJobs. * stands for any characters."`
+	Runtimes   []string `json:"runtimes,omitempty" doc:"Names of runtimes. * stands for any characters."`
+}
+
+// version is a release. A bare 2.3 is a number in YAML, and loses a zero at its end.
+type version string
+
+func (v *version) UnmarshalJSON(data []byte) error {
+	var number json.Number
+	if err := json.Unmarshal(data, (*string)(v)); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, &number); err != nil {
+		return err
+	}
+	*v = version(number)
+	if !strings.Contains(string(number), ".") {
+		*v += ".0"
+	}
+	return nil
+}
+
+// level is a severity, or off. A bare off is false in the YAML of Kubernetes.
+type level string
+
+const off level = "off"
+
+func (l *level) UnmarshalJSON(data []byte) error {
+	var is bool
+	if err := json.Unmarshal(data, &is); err != nil {
+		return json.Unmarshal(data, (*string)(l))
+	}
+	if is {
+		return errors.New("true is not a severity")
+	}
+	*l = off
+	return nil
+}

@@ -1,0 +1,107 @@
+// Package policy answers whose patch goes where: which files of patches a TrainJob gets, which managers may patch it, what each of
+// them may set, and how severe a finding is.
+//
+//	p, findings := policy.Parse("trainweld.yaml", data)
+//	if err := findings.Err(); err != nil {
+//		return err
+//	}
+//	for _, f := range p.Check(job, job.Spec.RuntimePatches) {
+//		fmt.Println(p.Severity(f), f)
+//	}
+//
+// The package opens no file. docs/policy.md describes the file, and docs/policy.schema.json its form.
+package policy
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
+)
+
+// Policy is the content of a policy file. A nil Policy is empty: it allows everything.
+type Policy struct {
+	file       string
+	release    *release.Release
+	managers   []manager
+	patches    []Patch
+	severities map[finding.Code]finding.Severity
+}
+
+// manager is a known manager. The managers have the order of their patches.
+type manager struct {
+	name     string
+	required bool
+	of       selector         // the TrainJobs that require it
+	paths    []fieldpath.Path // the fields that it may set; nil for all
+	position fieldpath.Position
+}
+
+// Patch is a file of patches, and the TrainJobs that get them.
+type Patch struct {
+	// File is the path of the file. It starts at the directory that the policy's own path starts at.
+	File string
+	// Manager owns the patches of the file that name no manager. It may be empty.
+	Manager string
+	// Path and Position locate the entry in the policy.
+	Path     fieldpath.Path
+	Position fieldpath.Position
+
+	of selector
+}
+
+// Applies reports whether a TrainJob gets the patches. The namespace of the TrainJob must be set.
+func (p Patch) Applies(job *trainer.TrainJob) bool { return p.of.matches(job) }
+
+// selector selects TrainJobs. A TrainJob must match each list that is not empty. The zero selector selects all.
+type selector struct {
+	namespaces, names, runtimes []string
+	labels                      labels.Selector // nil selects all
+}
+
+// Release returns the release that the policy names, or nil.
+func (p *Policy) Release() *release.Release {
+	if p == nil {
+		return nil
+	}
+	return p.release
+}
+
+// HasRules reports whether the policy has fields other than trainerVersion.
+func (p *Policy) HasRules() bool {
+	return p != nil && (p.managers != nil || p.patches != nil || p.severities != nil)
+}
+
+// Patches returns the files of patches in the order of the policy.
+func (p *Policy) Patches() []Patch {
+	if p == nil {
+		return nil
+	}
+	return p.patches
+}
+
+// Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
+// the policy may lower its code: see [Parse].
+func (p *Policy) Severity(f finding.Finding) finding.Severity {
+	if p == nil {
+		return f.Severity
+	}
+	s, decided := p.severities[f.Code]
+	if !decided || s < f.Severity && f.Severity >= finding.Error && !isLowered(f.Code) {
+		return f.Severity
+	}
+	return s
+}
+
+// isLowered reports whether a policy may lower errors of a code. The cluster takes a TrainJob with such an error, and this
+// program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
+func isLowered(code finding.Code) bool {
+	switch code {
+	case finding.CodeOverlap, finding.CodeOldAPI,
+		finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		return true
+	}
+	return false
+}
