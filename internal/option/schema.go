@@ -26,7 +26,7 @@ func (flags *Schema) Add(cmd *cobra.Command) {
 
 // AddDefinitions adds the flag --crd.
 func AddDefinitions(f *pflag.FlagSet, paths *[]string, help string) {
-	f.Var((*Repeated)(paths), "crd", help)
+	f.Var((*Paths)(paths), "crd", help)
 }
 
 // CheckDefinitions returns an error for an empty path of --crd.
