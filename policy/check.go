@@ -75,7 +75,8 @@ func (p *Policy) unlisted(name string) string {
 	return meant(name, names, "remove the patch, or add the manager to the policy")
 }
 
-// forbidden calls report for each field of a patch that the manager may not set. The presence of an item is no field.
+// forbidden calls report for each field of a patch that the manager may not set. An item that the patch only names to set a field
+// within it is no such field, nor an item in which the manager may set a field.
 func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, engine.Claim)) {
 	if m.paths == nil {
 		return
@@ -84,24 +85,46 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 	if err != nil {
 		return // rendering reports it
 	}
+	var named engine.Claim
+	var item fieldpath.Path // an item that the patch has named, until a field within it follows
 	for path, claims := range result.Owners.All() {
+		if item != nil && !path.HasPrefix(item) {
+			report(item, named)
+		}
+		item = nil
 		claim := claims[len(claims)-1]
-		if _, isManager := claim.Layer.Manager(); !isManager || claim.Value == (engine.Presence{}) {
-			continue
-		}
-		if !slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool { return covers(pattern, path) }) {
+		_, isManager := claim.Layer.Manager()
+		switch {
+		case !isManager || m.maySet(path):
+		case claim.Value != (engine.Presence{}):
 			report(path, claim)
+		case !m.maySetWithin(path):
+			item, named = path, claim
 		}
+	}
+	if item != nil {
+		report(item, named)
 	}
 }
 
-// covers reports whether a pattern leads to the field or to one that contains it.
-func covers(pattern, path fieldpath.Path) bool {
-	if len(pattern) > len(path) {
-		return false
-	}
-	for i, step := range pattern {
-		if step != path[i] && !isAnyItem(step, path[i]) {
+// maySet reports whether the manager may set a field.
+func (m manager) maySet(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
+		return len(pattern) <= len(path) && agree(pattern, path)
+	})
+}
+
+// maySetWithin reports whether the manager may set a field within an item.
+func (m manager) maySetWithin(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
+		return len(pattern) > len(path) && agree(pattern, path)
+	})
+}
+
+// agree reports whether a pattern and a path agree in the steps that both have.
+func agree(pattern, path fieldpath.Path) bool {
+	for i := range min(len(pattern), len(path)) {
+		if pattern[i] != path[i] && !isAnyItem(pattern[i], path[i]) {
 			return false
 		}
 	}
