@@ -12,9 +12,11 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Check returns the violations of the policy by the patches of a TrainJob. patches are all patches in the order of the merge: the
-// TrainJob's own ones come first. A finding has the TrainJob as its object. Its path is an entry of spec.runtimePatches, counted
-// over all patches, or a field of the JobSet that a patch sets. All violations are errors.
+// Check returns the violations of the policy by the patches of a TrainJob. patches holds all patches in the order of the merge. The
+// TrainJob's own ones come first.
+//
+// A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet that a patch sets, or an entry of
+// spec.runtimePatches. The entries count over all patches.
 func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) finding.List {
 	if p == nil || p.managers == nil {
 		return nil
@@ -45,7 +47,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 			continue
 		}
 		if n < last {
-			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before that of %s", name, p.managers[last].name)
+			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim engine.Claim) {
@@ -75,8 +77,8 @@ func (p *Policy) unlisted(name string) string {
 	return meant(name, names, "remove the patch, or add the manager to the policy")
 }
 
-// forbidden calls report for each field of a patch that the manager may not set. An item that the patch only names to set a field
-// within it is no such field, nor an item in which the manager may set a field.
+// forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within
+// it, or if the manager may set one.
 func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, engine.Claim)) {
 	if m.paths == nil {
 		return
@@ -131,8 +133,8 @@ func agree(pattern, path fieldpath.Path) bool {
 	return true
 }
 
-// isAnyItem reports whether a step of a pattern stands for any item, and the other one is an item of that kind. Such a step has
-// an empty value.
+// isAnyItem reports whether a step of a pattern stands for any item of a list, and the other step is such an item. The value of the
+// first one is empty.
 func isAnyItem(any, step fieldpath.Step) bool {
 	if key, value, ok := any.Item(); ok && value == "" {
 		other, _, is := step.Item()
