@@ -53,6 +53,7 @@ const (
 	CodePatchOrder      Code = "TW231" // patches in another order than the policy's
 	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
 	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
+	CodeLostPatch       Code = "TW234" // an overlay that loses a patch of its base
 )
 
 // Codes of the merge.
@@ -162,6 +163,8 @@ const (
 	CodeAncestorMoved   Code = "TW540" // a patch that adds or removes the trainer's or an initializer's label
 	CodeIdlePatch       Code = "TW541" // a patch that changes nothing
 	CodePrivilegedPatch Code = "TW542" // a patch that gives containers power over the node
+	CodeNoTrainerLabel  Code = "TW543" // a runtime without a job with the trainer's label
+	CodeRuntimeImage    Code = "TW544" // a runtime's container without an image, where no TrainJob names the runtime
 )
 
 // Codes of the API server's rejections of objects that a controller creates.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/parallel"
@@ -54,11 +53,19 @@ type queueMove struct {
 	TrainJobs int    `json:"trainJobs"`
 }
 
-// judge asks for the fates of the TrainJobs that change. It asks once for those that change alike.
+// judge sets what the TrainJobs that differ take, and asks for their fates. It asks once for those that change alike. Then the
+// inputs are needed no longer.
 func (c *Comparison) judge() {
-	if c.new.Fate == nil {
-		return
+	if c.new.Fate != nil {
+		c.askFates()
 	}
+	for _, j := range c.Jobs {
+		j.loadBefore, j.loadAfter = j.old.load(), j.new.load()
+		j.old, j.new = nil, nil
+	}
+}
+
+func (c *Comparison) askFates() {
 	var first []*JobDiff
 	number := map[string]int{}
 	for _, j := range c.Jobs {
@@ -105,8 +112,8 @@ func (c *Comparison) blast() *blast {
 			b.by[j.fate.Update] = append(b.by[j.fate.Update], j.ID)
 		}
 		b.frozen = append(b.frozen, j.fate.Frozen...)
-		b.before.Add(j.old.load())
-		b.after.Add(j.new.load())
+		b.before.Add(j.loadBefore)
+		b.after.Add(j.loadAfter)
 		b.queue(j)
 	}
 	slices.Sort(b.frozen)
@@ -129,13 +136,13 @@ func (j *Job) queue() string {
 }
 
 func (b *blast) queue(j *JobDiff) {
-	move := queueMove{Namespace: j.ID.Namespace, Before: j.old.queue(), After: j.new.queue()}
+	move := queueMove{Namespace: j.ID.Namespace, Before: j.oldQueue, After: j.newQueue}
 	switch {
 	case move.Before == "" && move.After == "":
 		return
-	case j.old == nil:
+	case j.state == stateCreated:
 		move.Before = move.After
-	case j.new == nil:
+	case j.state == stateRemoved:
 		move.After = move.Before
 	}
 	for _, known := range b.queues {
@@ -251,12 +258,4 @@ func change(before, after *big.Int) string {
 		return after.String()
 	}
 	return fmt.Sprintf("%s -> %s", before, after)
-}
-
-// listed joins the first strings of a list.
-func listed(list []string, most int) string {
-	if len(list) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-	}
-	return strings.Join(list, ", ")
 }

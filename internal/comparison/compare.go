@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/render/diff"
@@ -26,6 +27,8 @@ type Comparison struct {
 	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
 	same     int
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
+
+	conflicts conflicts
 }
 
 // state is the change of a TrainJob or of an object.
@@ -56,8 +59,11 @@ type JobDiff struct {
 	refused   finding.List // of the version that refuses it
 	refusedBy []engine.Claim
 	existing  []string
-	old, new  *Job // nil if created or removed
 	fate      Fate
+
+	old, new              *Job // until judge; nil if created or removed
+	oldQueue, newQueue    string
+	loadBefore, loadAfter produce.Load
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
@@ -130,6 +136,7 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 		}
 	}
 	c.judge()
+	c.disagree(old.Conflicts, new.Conflicts)
 	return c, nil
 }
 
@@ -141,6 +148,7 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
 		c.noun = part.noun
 	}
+	c.conflicts.add(part.conflicts)
 	return c
 }
 
@@ -164,7 +172,7 @@ func (c *Comparison) keep(j *JobDiff) {
 
 // job compares the objects of a TrainJob. Either side may be nil.
 func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
-	j := &JobDiff{state: stateChanged, old: old, new: new}
+	j := &JobDiff{state: stateChanged, old: old, new: new, oldQueue: old.queue(), newQueue: new.queue()}
 	var before, after []Object
 	if old != nil {
 		j.ID, j.Build, j.runtime, before = old.ID, old.Build, old.Runtime, old.Objects
@@ -230,10 +238,10 @@ func (j *JobDiff) refusal(s state, by *Job) *JobDiff {
 
 // moved returns a line on a TrainJob that changes its queue. The JobSet does not show the queue.
 func (j *JobDiff) moved() []string {
-	if j.old == nil || j.new == nil || j.old.Queue == j.new.Queue {
+	if j.state != stateChanged || j.oldQueue == j.newQueue {
 		return nil
 	}
-	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.old.Queue, "none"), cmp.Or(j.new.Queue, "none"))}
+	return []string{fmt.Sprintf("queue: %s -> %s", cmp.Or(j.oldQueue, "none"), cmp.Or(j.newQueue, "none"))}
 }
 
 // comments returns lines on the TrainJob itself.

@@ -10,44 +10,128 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// mostMarkdown is the limit of a GitHub comment, 65,536 characters. This package counts bytes, which are never fewer.
-const mostMarkdown = 65536
+const (
+	// mostMarkdown is the limit of a comment. GitHub takes 65,536 characters. This package counts bytes, which are never fewer.
+	mostMarkdown = 60_000
+	// leastSection is the space that a shortened section needs.
+	leastSection = 2000
+	// lastLine is the space for the line that counts what is missing.
+	lastLine = 400
+)
 
-// leastSection is the space that a shortened section needs.
-const leastSection = 2000
-
-// WriteMarkdown writes the comparison for a comment on a pull request. It writes the summary, and a collapsed section for each
-// group of TrainJobs. It cuts a section that does not fit, and the last line counts the missing TrainJobs. It returns the
-// errors of w and of the encoding.
-func (c *Comparison) WriteMarkdown(w io.Writer) error {
+// WriteMarkdown writes the comparison as a comment on a pull request: the blast radius, who causes the changes, who disagrees,
+// what to do, and a collapsed section for each group of TrainJobs. It cuts a section that does not fit, and the last line counts
+// the missing TrainJobs. It writes to rest, unless that is nil, what the comment lacks; rest is the file restName. It returns the
+// errors of both writers and of the encoding.
+func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
-	c.summary().markdown(&b)
+	s := c.summary()
+	blastMarkdown(&b, s.headline(), c.blast().rows())
 	for i, note := range c.new.Notes {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
 	}
-	const reserve = 300 // for the last line
-	hidden, cut := 0, false
-	for _, g := range c.groups() {
-		room := mostMarkdown - reserve - b.Len()
-		if cut || room < leastSection {
-			hidden += len(g.jobs)
-			continue
+	s.markdown(&b)
+	conflicts := c.disagreements()
+	disagree, shown := conflicts.markdown(mostMarkdown / 6)
+	b.WriteString(disagree)
+	c.todo(&b, conflicts)
+	l := leftOut{w: rest}
+	if shown < len(conflicts.groups) {
+		l.conflicts(conflicts)
+	}
+	for i, g := range c.groups() {
+		if i == 0 {
+			b.WriteString("\n**What changes**\n")
 		}
-		section, whole, err := c.section(g, room)
-		if err != nil {
+		if err := c.place(&b, g, &l); err != nil {
 			return err
 		}
-		b.WriteString(section)
-		cut = !whole
 	}
-	if hidden > 0 {
-		fmt.Fprintf(&b, "\n**%s**, not shown here: a comment holds %d characters. `trainweld diff` shows all.\n", moreDiffer(hidden, c.noun), mostMarkdown)
+	if l.missing() {
+		fmt.Fprintf(&b, "\n%s\n", l.line(c.noun, restName))
+	}
+	if l.err != nil {
+		return l.err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// place writes the section of a group to the comment, as far as there is room, and a cut one to the rest.
+func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
+	room := mostMarkdown - lastLine - b.Len()
+	cut := l.cut || room < leastSection
+	if cut && l.w == nil {
+		l.jobs += len(g.jobs)
+		return nil
+	}
+	lines, err := c.lines(g)
+	if err != nil {
+		return err
+	}
+	if !cut {
+		text, whole := section(g, lines, room)
+		b.WriteString(text)
+		if whole {
+			return nil
+		}
+		l.cut = true
+		cut = text == ""
+	}
+	if cut {
+		l.jobs += len(g.jobs)
+	}
+	l.section(g, lines)
+	return nil
+}
+
+// leftOut counts what a comment lacks, and writes it.
+type leftOut struct {
+	w       io.Writer // may be nil
+	cut     bool      // a section is cut
+	jobs    int       // the TrainJobs without a section
+	causes  int       // the conflicts that are not shown
+	written bool
+	err     error
+}
+
+func (l *leftOut) missing() bool { return l.cut || l.jobs > 0 || l.causes > 0 }
+
+func (l *leftOut) write(text string) {
+	if l.w == nil || l.err != nil {
+		return
+	}
+	if !l.written {
+		l.written = true
+		text = "### trainweld: what the comment does not show\n" + text
+	}
+	_, l.err = io.WriteString(l.w, text)
+}
+
+func (l *leftOut) conflicts(all disagreements) {
+	text, _ := all.markdown(1 << 30)
+	l.causes = len(all.groups)
+	l.write(text)
+}
+
+func (l *leftOut) section(g *group, lines []hunkLine) {
+	text, _ := section(g, lines, 1<<30)
+	l.write(text)
+}
+
+// line says what is missing and where it is.
+func (l *leftOut) line(noun, file string) string {
+	what := "A comment holds 60,000 characters"
+	if l.jobs > 0 {
+		what = fmt.Sprintf("**%s**, not shown here: a comment holds 60,000 characters", moreDiffer(l.jobs, noun))
+	}
+	if l.w == nil {
+		return what + ". `trainweld diff` shows all, and `--rest FILE` writes the rest to a file."
+	}
+	return what + ". The rest is in the file " + codeSpan(shortened(file, 200)) + "."
 }
 
 func moreDiffer(n int, noun string) string {
@@ -57,12 +141,9 @@ func moreDiffer(n int, noun string) string {
 	return fmt.Sprintf("%d more %ss differ", n, noun)
 }
 
-// section returns the section of a group, at most room bytes long, and whether it is complete.
-func (c *Comparison) section(g *group, room int) (text string, whole bool, err error) {
-	shown, err := c.lines(g)
-	if err != nil {
-		return "", false, err
-	}
+// section returns the section of a group, at most room bytes long, and whether it is complete. It returns "" if its title does
+// not fit.
+func section(g *group, shown []hunkLine, room int) (text string, whole bool) {
 	var lines []string
 	for _, l := range shown {
 		lines = append(lines, l.String())
@@ -72,17 +153,20 @@ func (c *Comparison) section(g *group, room int) (text string, whole bool, err e
 	foot := fence + "\n\n</details>\n"
 	const more = 60 // the line that counts the missing lines
 	room -= len(head) + len(foot) + more
+	if room < 0 {
+		return "", false
+	}
 	var b strings.Builder
 	b.WriteString(head)
 	for i, line := range lines {
 		if room -= len(line) + 1; room < 0 {
 			fmt.Fprintf(&b, "# … %s, not shown here\n", report.Count(len(lines)-i, "more line"))
-			return b.String() + foot, false, nil
+			return b.String() + foot, false
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}
-	return b.String() + foot, true, nil
+	return b.String() + foot, true
 }
 
 // fenceFor returns a code fence that no line can end.
@@ -122,14 +206,34 @@ func (g *group) htmlTitle() string {
 	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, code(firstNames(ids, 10)))
 }
 
-// markdown writes the summary, and shortens it to leave space for sections.
+// blastMarkdown writes the headline and the blast radius as a table.
+func blastMarkdown(w io.Writer, headline string, rows []row) {
+	fmt.Fprintf(w, "### trainweld: %s\n", headline)
+	for i, r := range rows {
+		if i == 0 {
+			fmt.Fprint(w, "\n| | |\n| --- | --- |\n")
+		}
+		text := cell(r.text)
+		switch {
+		case r.names != "" && r.frozen != "":
+			text = fmt.Sprintf("%s: %s (%s cannot change)", html.EscapeString(r.text), cell(r.names), cell(r.frozen))
+		case r.names != "":
+			text = fmt.Sprintf("%s: %s", html.EscapeString(r.text), cell(r.names))
+		}
+		fmt.Fprintf(w, "| **%s** | %s |\n", r.head, text)
+	}
+}
+
+// cell returns a code span for a cell of a table, where a bar ends the cell even in code.
+func cell(text string) string { return strings.ReplaceAll(codeSpan(text), "|", `\|`) }
+
+// markdown writes the causes, and shortens them to leave space for sections.
 func (s summary) markdown(w io.Writer) {
 	for _, most := range []struct{ causes, rows int }{{20, mostRows}, {10, 4}, {3, 1}, {0, 0}} {
 		var b strings.Builder
-		fmt.Fprintf(&b, "### trainweld: %s\n", s.headline())
 		for i, by := range s.causes {
 			if i == 0 {
-				b.WriteByte('\n')
+				b.WriteString("\n**Who causes it**\n\n")
 			}
 			if i == most.causes {
 				fmt.Fprintf(&b, "- and %s\n", report.Count(len(s.causes)-i, "more cause"))

@@ -172,3 +172,28 @@ func firstNames(ids []fieldpath.Object, most int) string {
 	}
 	return listed(list, most)
 }
+
+// listed joins the first strings of a list, and shortens each.
+func listed(list []string, most int) string {
+	const longest = 330 // a namespace and a name
+	var first []string
+	for _, text := range list[:min(most, len(list))] {
+		first = append(first, shortened(text, longest))
+	}
+	joined := strings.Join(first, ", ")
+	if len(list) > most {
+		joined += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return joined
+}
+
+// shortened cuts text to a number of characters.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -35,6 +35,22 @@ func claims(f finding.Finding) []engine.Claim {
 	return f.Claims
 }
 
+// Claim is a claim of a finding for people. None of its strings is escaped.
+type Claim struct {
+	Layer engine.Layer
+	// Value is masked unless Options.ShowValues is set. Place is the position, and Mark tells why the claim wins; both may be empty.
+	Value, Place, Mark string
+}
+
+// Claims returns the claims of a finding in their order.
+func (o Options) Claims(f finding.Finding) []Claim {
+	var all []Claim
+	for i, c := range claims(f) {
+		all = append(all, Claim{c.Layer, o.value(f, c), c.Position.String(), mark(f, i)})
+	}
+	return all
+}
+
 // value formats a claim's value. For a union, it starts with the member, which distinguishes the claims.
 func (o Options) value(f finding.Finding, c engine.Claim) string {
 	text := merge.FormatClaim(pathOf(f, c), c, o.ShowValues)

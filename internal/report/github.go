@@ -23,7 +23,7 @@ func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 		fmt.Fprintf(out, "::%s %s::%s\n", githubCommand(c.Severity), githubProperties(c.Finding), githubData.Replace(strings.Join(opts.annotation(c), "\n")))
 	}
 	for _, e := range left {
-		properties := "title=" + githubProperty.Replace(title(e.code))
+		properties := "title=" + githubProperty.Replace(Title(e.code))
 		if e.file != "" {
 			properties = "file=" + githubProperty.Replace(printable(slashed(e.file))) + "," + properties
 		}
@@ -78,7 +78,7 @@ func githubProperties(f finding.Finding) string {
 	if f.Position.Column > 0 {
 		set("col", fmt.Sprint(f.Position.Column))
 	}
-	set("title", title(f.Code))
+	set("title", Title(f.Code))
 	return strings.Join(properties, ",")
 }
 

@@ -133,7 +133,7 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 func (o Options) junitCase(f finding.Finding) junitCase {
-	c := junitCase{Name: title(f.Code), Class: noFile, Line: f.Position.Line}
+	c := junitCase{Name: Title(f.Code), Class: noFile, Line: f.Position.Line}
 	if where := place(f); where != "" {
 		c.Name += " in " + printable(where)
 	}

@@ -15,13 +15,13 @@ func (o Options) prose(f finding.Finding) []string {
 	if where := place(f); where != "" {
 		lines = append(lines, "in "+printable(where))
 	}
-	for i, c := range claims(f) {
-		line := printable(string(c.Layer)) + ": " + printable(o.value(f, c))
-		if at := c.Position.String(); at != "" {
-			line += fmt.Sprintf(" (%s)", printable(at))
+	for _, c := range o.Claims(f) {
+		line := printable(string(c.Layer)) + ": " + printable(c.Value)
+		if c.Place != "" {
+			line += fmt.Sprintf(" (%s)", printable(c.Place))
 		}
-		if mark := mark(f, i); mark != "" {
-			line += ", " + mark
+		if c.Mark != "" {
+			line += ", " + c.Mark
 		}
 		lines = append(lines, line)
 	}
@@ -68,8 +68,8 @@ var provide = map[string]string{
 	"ConfigMap":              " with --flux-templates",
 }
 
-// title returns the code with its short description.
-func title(code finding.Code) string {
+// Title returns the code with its short description.
+func Title(code finding.Code) string {
 	page, ok := docs.Of(code)
 	if !ok {
 		return string(code)

@@ -77,10 +77,10 @@ func (t text) more(g *Group) {
 
 // claims writes a table of the claims with their layers, values and positions.
 func (t text) claims(f finding.Finding) {
-	all := claims(f)
+	all := t.opts.Claims(f)
 	rows := make([][]string, len(all))
 	for i, c := range all {
-		rows[i] = []string{printable(string(c.Layer)), printable(t.opts.value(f, c)), printable(c.Position.String()), mark(f, i)}
+		rows[i] = []string{printable(string(c.Layer)), printable(c.Value), printable(c.Place), c.Mark}
 	}
 	t.table(rows)
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
@@ -15,7 +14,7 @@ import (
 // standing counts the findings on the version before a change. A nil standing is empty.
 type standing struct {
 	name  string // the version
-	known map[finding.Key]int
+	known revision.Standing
 	kept  int // the findings of the new version that stood before
 	// judged tells that the version has objects. The new one may have lost all of them.
 	judged bool
@@ -23,7 +22,7 @@ type standing struct {
 
 // judgeBefore judges the version before a change, and returns its findings.
 func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flags checkFlags, onConflict render.OnConflict, levels option.Severities) (*standing, error) {
-	was := &standing{name: side.Name, known: map[finding.Key]int{}}
+	was := &standing{name: side.Name, known: revision.Standing{}}
 	if flags.Flags = side.Flags; flags.Empty() {
 		return was, nil
 	}
@@ -34,9 +33,7 @@ func judgeBefore(ctx context.Context, p *host.Program, side *revision.Side, flag
 	}
 	was.judged = j.count.any(flags.Selector != nil)
 	for _, part := range j.parts {
-		for _, f := range levels.Apply(part.found).Distinct() {
-			was.known[lasting(f)]++
-		}
+		was.known.Add(levels.Apply(part.found))
 	}
 	return was, nil
 }
@@ -48,12 +45,11 @@ func (was *standing) brought(found finding.List) finding.List {
 	}
 	var brought finding.List
 	for _, f := range found.Distinct() {
-		switch k := lasting(f); {
+		switch {
 		case f.Code == finding.CodeUnreadable, f.Code == finding.CodeNoTrainJob && !was.judged:
 			brought = append(brought, f) // a mistake in the command line
 		case f.Code == finding.CodeNoTrainJob:
-		case was.known[k] > 0:
-			was.known[k]--
+		case was.known.Take(f):
 			was.kept++
 		default:
 			brought = append(brought, f)
@@ -68,17 +64,4 @@ func (was *standing) String() string {
 		return ""
 	}
 	return "; " + report.Count(was.kept, "finding") + " stood before in " + was.name
-}
-
-// lasting returns the key of a finding without its line. An object may move to another file.
-func lasting(f finding.Finding) finding.Key {
-	k := f.Key()
-	k.Position.Line, k.Position.Column = 0, 0
-	if f.Object.Name != "" {
-		k.Position = fieldpath.Position{}
-	}
-	if f.Code == finding.CodeDuplicateObject {
-		k.Message = "" // it names the line of the other object
-	}
-	return k
 }

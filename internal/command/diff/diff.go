@@ -2,9 +2,11 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/output"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -37,6 +40,7 @@ type diffFlags struct {
 	color       option.Color
 	exitZero    bool
 	all         bool
+	rest        string // the file for what a comment lacks
 	from, until string
 	showValues  bool
 }
@@ -69,6 +73,9 @@ version. Literal values of environment variables are masked. A changed one reads
 The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
 updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
 
+-o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
+who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
+
 OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.
 
 With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of objects, as for kubectl diff.
@@ -89,7 +96,7 @@ render.`,
   trainweld diff before/ after/ -R --to=pods
 
   # A comment for a pull request
-  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --exit-zero > comment.md`,
+  trainweld diff --git origin/main...HEAD jobs/ -r runtimes/ -o markdown --rest rest.md --exit-zero > comment.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
@@ -115,6 +122,7 @@ render.`,
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
+	f.StringVar(&flags.rest, "rest", "", "with -o markdown: write what the comment lacks to this `FILE`, which is empty if nothing is missing")
 	option.AddColor(cmd, &flags.color)
 	f.BoolVar(&flags.exitZero, "exit-zero", false, "end with status 0 also where something differs")
 	option.AddAll(f, &flags.all)
@@ -177,8 +185,10 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
+	case flags.format == "markdown" && flags.rest != "":
+		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
-		return status, c.WriteMarkdown(p.Stdout)
+		return status, c.WriteMarkdown(p.Stdout, nil, "")
 	case len(external) > 0 && c.Differs():
 		return externalDiff(p, external, c)
 	default:
@@ -186,8 +196,28 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	}
 }
 
-// toldByDiff returns the errors of both versions, and the overlaps, forced values and violations of a policy of the new one. The commands render and
-// check report all others.
+// writeComment writes a comment, and what it lacks to a file. The file is empty if the comment shows all.
+func writeComment(p *host.Program, c *comparison.Comparison, file string) error {
+	var rest bytes.Buffer
+	err := output.WriteAll(p, func(w *output.Writing) error {
+		if err := c.WriteMarkdown(p.Stdout, &rest, file); err != nil {
+			return err
+		}
+		changes, err := w.In(filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		changes.Put(filepath.Base(file), rest.Bytes())
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("--rest: %w", err)
+	}
+	return nil
+}
+
+// toldByDiff returns the errors of both versions, and the conflicts of the new one. The commands render and check report all
+// others.
 func toldByDiff(old, new finding.List) finding.List {
 	var told finding.List
 	for _, f := range old {
@@ -196,16 +226,31 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		switch f.Code {
-		case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		if f.Severity >= finding.Error || isConflict(f) {
 			told = append(told, f)
-		default:
-			if f.Severity >= finding.Error {
-				told = append(told, f)
-			}
 		}
 	}
 	return told.Distinct()
+}
+
+// isConflict reports whether managers disagree with one another or with a policy.
+func isConflict(f finding.Finding) bool {
+	switch f.Code {
+	case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+		return true
+	default:
+		return false
+	}
+}
+
+func conflictsOf(found finding.List) finding.List {
+	var conflicts finding.List
+	for _, f := range found.Distinct() {
+		if isConflict(f) {
+			conflicts = append(conflicts, f)
+		}
+	}
+	return conflicts
 }
 
 // options parses the flags with a fixed set of values.
@@ -223,6 +268,9 @@ func (flags *diffFlags) options() (render.Options, error) {
 		if !slices.Contains(f.allowed, f.value) {
 			return opts, fmt.Errorf("%s: %q is none of %s%s", f.name, f.value, strings.Join(f.allowed, ", "), option.DidYouMean(f.value, f.allowed))
 		}
+	}
+	if flags.rest != "" && flags.format != "markdown" {
+		return opts, fmt.Errorf("--rest has no effect on -o %s: add -o markdown, or leave it out", flags.format)
 	}
 	if err := cmp.Or(flags.color.Check(flags.format), workspace.CheckNamespace(flags.Namespace), flags.Schema.Check()); err != nil {
 		return opts, err

@@ -32,6 +32,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		if jobs += len(before.Jobs) + len(after.Jobs); told.Err() != nil {
 			return nil
 		}
+		before.Conflicts, after.Conflicts = conflictsOf(before.findings), conflictsOf(after.findings)
 		after.Fate = updates.fate
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {

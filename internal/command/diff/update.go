@@ -50,8 +50,10 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 		return comparison.Fate{}
 	}
 	found := admission.Update(ctx, suspended(before), suspended(after))
-	if frozen := frozenBy(found, finding.CodeImmutable, finding.CodeEndlessUpdate); frozen != nil {
-		return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
+	for _, code := range []finding.Code{finding.CodeImmutable, finding.CodeEndlessUpdate} {
+		if frozen := frozenBy(found, code); frozen != nil {
+			return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
+		}
 	}
 	runs := !old.IsSuspended() && !new.IsSuspended()
 	if runs {
@@ -134,11 +136,11 @@ func (u *updates) runtime(ctx context.Context, in *workspace.Input, j workspace.
 	return admit()
 }
 
-// frozenBy returns the fields of findings with the codes, each once.
-func frozenBy(found finding.List, codes ...finding.Code) []string {
+// frozenBy returns the fields of findings with a code, each once.
+func frozenBy(found finding.List, code finding.Code) []string {
 	var fields []string
 	for _, f := range found {
-		if path := f.Path.String(); slices.Contains(codes, f.Code) && !slices.Contains(fields, path) {
+		if path := f.Path.String(); f.Code == code && !slices.Contains(fields, path) {
 			fields = append(fields, path)
 		}
 	}
