@@ -66,6 +66,21 @@ type JobDiff struct {
 	loadBefore, loadAfter produce.Load
 }
 
+// name names the TrainJob in lists.
+func (j *JobDiff) name() jobName { return jobName{j.ID.Namespace, j.ID.Name, j.Build} }
+
+// jobName tells the TrainJobs of a comparison apart. Several builds may hold one of the same name.
+type jobName struct{ namespace, name, build string }
+
+// String returns "team-a/llm", or "team-a/llm (overlays/prod)" for a build.
+func (n jobName) String() string {
+	name := fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()
+	if n.build != "" {
+		name += " (" + n.build + ")"
+	}
+	return name
+}
+
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
 type ObjectDiff struct {
 	Key           Key
@@ -220,7 +235,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		parts = append(parts, o.alike)
 	}
 	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
-		j.alike = j.ID.String() // show each one completely
+		j.alike = j.ID.Kind + j.name().String() // show each one completely
 	}
 	return j, nil
 }
