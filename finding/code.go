@@ -53,6 +53,7 @@ const (
 	CodePatchOrder      Code = "TW231" // patches in another order than the policy's
 	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
 	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
+	CodeLostPatch       Code = "TW234" // an overlay that loses a patch of its base
 )
 
 // Codes of the merge.

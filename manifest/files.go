@@ -157,6 +157,9 @@ func (l *listing) pattern(p string) {
 
 // Match returns the paths that a pattern of path.Match selects, sorted. It takes paths that fs.Glob rejects, such as ../*.
 func Match(fsys fs.FS, pattern string) ([]string, finding.List) {
+	if fsys == nil {
+		fsys = noFiles{}
+	}
 	l := &listing{fsys: fsys}
 	return l.match(path.Clean(pattern)), l.findings
 }

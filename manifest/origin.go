@@ -13,6 +13,9 @@ type Origin func(d *Document, path fieldpath.Path) fieldpath.Position
 // Trace makes Position return positions in the sources of a generated object. It also moves the document's findings there. The
 // Origin must not call Position on the same document.
 func (d *Document) Trace(o Origin) {
+	if d == nil || o == nil {
+		return
+	}
 	d.origin = o
 	for i := range d.Findings {
 		f := &d.Findings[i]

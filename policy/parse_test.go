@@ -162,3 +162,20 @@ func TestParse_Docs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParse wants an answer to every file, and a position and a remedy for every mistake.
+func FuzzParse(f *testing.F) {
+	for _, tc := range files() {
+		f.Add([]byte(tc.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, found := Parse("trainweld.yaml", data)
+		for _, f := range found {
+			if f.Position.File == "" || f.Remedy.Text == "" || f.Message == "" {
+				t.Errorf("Parse(%q) finds %v without a place, a message or a remedy", data, f)
+			}
+		}
+		p.Check(job("a", "b", "c", nil), nil)
+		IsManifest(data)
+	})
+}

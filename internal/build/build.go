@@ -49,6 +49,7 @@ type Builder struct {
 	shared  []string // the files of -f that are no directories to build
 	sources *sources
 	known   *kustomizations
+	bases   bases
 	copy    *treeCopy // for a command
 }
 
@@ -69,7 +70,7 @@ func New(p *host.Program, files fs.FS, flags workspace.Flags) (*Builder, error) 
 	case !ok:
 		return nil, errors.New("a build needs files of a disk")
 	}
-	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree)}
+	b := &Builder{tree: tree, p: p, flags: flags, limit: Limit, shared: flags.Files, sources: newSources(tree), known: newKustomizations(tree), bases: bases{built: map[string]func() patchedJobs{}}}
 	if flags.BuildCommand != "" {
 		var err error
 		if b.command, err = words(flags.BuildCommand); err != nil {
@@ -97,7 +98,7 @@ func (b *Builder) Build(dir string) *workspace.Built {
 	if b.command != nil {
 		b.runCommand(built)
 	} else {
-		b.kustomize(built)
+		built.Findings = append(built.Findings, b.lostPatches(built, b.kustomize(built))...)
 	}
 	for i := range built.Findings {
 		if built.Findings[i].Position == (fieldpath.Position{}) {

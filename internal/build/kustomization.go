@@ -106,13 +106,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 
 // filesOf returns the files that a kustomization names, apart from bases.
 func filesOf(k *types.Kustomization) []string {
-	named := slices.Concat(k.Crds, k.Configurations, []string{k.OpenAPI["path"]})
-	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
-		named = append(named, p.Path)
-	}
-	for _, p := range k.PatchesStrategicMerge {
-		named = append(named, string(p))
-	}
+	named := slices.Concat(k.Crds, k.Configurations, []string{k.OpenAPI["path"]}, patchFiles(k))
 	for _, r := range k.Replacements {
 		named = append(named, r.Path)
 	}

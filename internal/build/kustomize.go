@@ -19,17 +19,17 @@ import (
 )
 
 // kustomize builds a directory as the program kustomize does by default: without plugins, and with files below the root of each
-// kustomization only.
-func (b *Builder) kustomize(built *workspace.Built) {
+// kustomization only. It returns the TrainJobs.
+func (b *Builder) kustomize(built *workspace.Built) (jobs patchedJobs) {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil {
 		built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.Dir}, "cannot be read: "+err.Error(), "check that you may read it"))
-		return
+		return nil
 	}
 	top := b.known.in(real)
 	if top == nil {
 		built.Findings = append(built.Findings, failure(finding.CodeNothingToBuild, fieldpath.Position{File: built.Dir}, "holds no kustomization file", "name the directory of a kustomization.yaml"))
-		return
+		return nil
 	}
 	built.File = filepath.Join(built.Dir, filepath.Base(top.file))
 	var refused []*kustomization
@@ -55,15 +55,18 @@ func (b *Builder) kustomize(built *workspace.Built) {
 	}
 	if refused != nil {
 		built.Findings = append(built.Findings, b.refusals(built.Dir, real, refused)...)
-		return
+		return nil
 	}
 	if err == nil {
+		jobs = patchedIn(real, made) // before write drops the origins
 		err = b.write(built, real, closure, made)
 	}
 	if err != nil {
 		built.Text = nil
 		built.Findings = append(built.Findings, failure(finding.CodeBuildFailed, fieldpath.Position{File: built.File}, "kustomize fails: "+b.reason(built.Dir, real, err), "run kustomize build "+built.Dir+" to try it alone"))
+		return nil
 	}
+	return jobs
 }
 
 // closure returns a kustomization and those that it names, each before those. It reports whether none of them sets a schema of

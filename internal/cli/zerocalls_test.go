@@ -67,7 +67,7 @@ var exported = []struct {
 	}},
 	{folder: "manifest", all: []any{
 		manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
 		manifest.Snapshot, manifest.Tolerate,
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
