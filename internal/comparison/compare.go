@@ -22,6 +22,9 @@ import (
 
 // Comparison holds the differences between two versions for the reports.
 type Comparison struct {
+	// All shows each TrainJob by itself, also those that change alike.
+	All bool
+
 	old, new *Version
 	mask     bool
 	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
@@ -401,7 +404,7 @@ func (c *Comparison) groups() []*group {
 	known := map[string]*group{}
 	for _, j := range c.Jobs {
 		g := known[j.alike]
-		if g == nil {
+		if g == nil || c.All {
 			g = &group{}
 			known[j.alike] = g
 			groups = append(groups, g)
