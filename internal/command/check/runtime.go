@@ -132,7 +132,7 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 // policy has no effect.
 func (j *judge) doubtful(ctx context.Context, found finding.List) finding.List {
 	unlabeled := map[fieldpath.Object]bool{}
-	for _, f := range j.doubts(ctx) {
+	for _, f := range j.in.Rate(j.doubts(ctx)) {
 		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == finding.CodeNoTrainerLabel
 		found = append(found, f)
 	}
