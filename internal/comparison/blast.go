@@ -39,7 +39,7 @@ type Fate struct {
 // blast is the blast radius of a change: what it does to the cluster, over all TrainJobs that differ.
 type blast struct {
 	noun          string
-	by            map[Update][]fieldpath.Object
+	by            map[Update][]jobName
 	frozen        []string
 	before, after produce.Load
 	queues        []*queueMove
@@ -103,13 +103,13 @@ func (j *Job) IsSuspended() bool {
 
 // blast returns the blast radius.
 func (c *Comparison) blast() *blast {
-	b := &blast{noun: c.noun, by: map[Update][]fieldpath.Object{}}
+	b := &blast{noun: c.noun, by: map[Update][]jobName{}}
 	for _, j := range c.Jobs {
 		if j.migrated || j.state == stateRefused || j.state == stateAccepted {
 			continue // the summary has them
 		}
 		if j.fate.Update != "" {
-			b.by[j.fate.Update] = append(b.by[j.fate.Update], j.ID)
+			b.by[j.fate.Update] = append(b.by[j.fate.Update], j.name())
 		}
 		b.frozen = append(b.frozen, j.fate.Frozen...)
 		b.before.Add(j.loadBefore)

@@ -22,6 +22,9 @@ import (
 
 // Comparison holds the differences between two versions for the reports.
 type Comparison struct {
+	// All shows each TrainJob by itself, also those that change alike.
+	All bool
+
 	old, new *Version
 	mask     bool
 	Jobs     []*JobDiff // the differing ones in the order of the new version, then the removed ones
@@ -64,6 +67,21 @@ type JobDiff struct {
 	old, new              *Job // until judge; nil if created or removed
 	oldQueue, newQueue    string
 	loadBefore, loadAfter produce.Load
+}
+
+// name names the TrainJob in lists.
+func (j *JobDiff) name() jobName { return jobName{j.ID.Namespace, j.ID.Name, j.Build} }
+
+// jobName tells the TrainJobs of a comparison apart. Several builds may hold one of the same name.
+type jobName struct{ namespace, name, build string }
+
+// String returns "team-a/llm", or "team-a/llm (overlays/prod)" for a build.
+func (n jobName) String() string {
+	name := fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()
+	if n.build != "" {
+		name += " (" + n.build + ")"
+	}
+	return name
 }
 
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
@@ -220,7 +238,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		parts = append(parts, o.alike)
 	}
 	if j.alike = strings.Join(parts, "\x00"); j.state != stateChanged {
-		j.alike = j.ID.String() // show each one completely
+		j.alike = j.ID.Kind + j.name().String() // show each one completely
 	}
 	return j, nil
 }
@@ -386,7 +404,7 @@ func (c *Comparison) groups() []*group {
 	known := map[string]*group{}
 	for _, j := range c.Jobs {
 		g := known[j.alike]
-		if g == nil {
+		if g == nil || c.All {
 			g = &group{}
 			known[j.alike] = g
 			groups = append(groups, g)

@@ -92,10 +92,7 @@ func (d disagreements) item(g *report.Group, isNew bool) string {
 	if isNew {
 		mark = "**new** "
 	}
-	of := codeSpan(fieldpath.Object{Namespace: f.Object.Namespace, Name: f.Object.Name}.String())
-	if f.Build != "" {
-		of += " in " + codeSpan(f.Build)
-	}
+	of := codeSpan(jobName{f.Object.Namespace, f.Object.Name, f.Build}.String())
 	if more := g.More(); more != "" {
 		of += " and " + more
 	}

@@ -62,6 +62,7 @@ type (
 		Kind      string         `json:"kind"`
 		Namespace string         `json:"namespace"`
 		Name      string         `json:"name"`
+		Build     string         `json:"build,omitempty"`
 		State     state          `json:"state"`
 		Objects   []jsonObject   `json:"objects"`
 		Migrated  bool           `json:"migrated,omitempty"`
@@ -125,7 +126,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.Summary.Causes = append(out.Summary.Causes, cause)
 	}
 	for _, j := range c.Jobs {
-		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
+		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
 		for _, f := range j.refused {
 			job.Refused = append(job.Refused, jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column})
 		}

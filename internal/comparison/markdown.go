@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -197,13 +196,9 @@ func (g *group) htmlTitle() string {
 	first := g.jobs[0]
 	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(fieldpath.Object{Namespace: first.ID.Namespace, Name: first.ID.Name}.String())+first.when(), first.state)
+		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(first.name().String())+first.when(), first.state)
 	}
-	ids := make([]fieldpath.Object, len(g.jobs))
-	for i, j := range g.jobs {
-		ids[i] = j.ID
-	}
-	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, code(firstNames(ids, 10)))
+	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, code(firstNames(g.names(), 10)))
 }
 
 // blastMarkdown writes the headline and the blast radius as a table.

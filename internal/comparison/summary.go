@@ -27,7 +27,7 @@ type summary struct {
 type cause struct {
 	name  string
 	files []string // its files, sorted
-	jobs  []fieldpath.Object
+	jobs  []jobName
 	rows  []*summaryRow
 	Reason
 }
@@ -35,7 +35,7 @@ type cause struct {
 // summaryRow is a change with its TrainJobs.
 type summaryRow struct {
 	what string
-	jobs []fieldpath.Object
+	jobs []jobName
 }
 
 // summary summarizes all changes.
@@ -108,22 +108,22 @@ func (s *summary) add(known map[string]*cause, j *JobDiff, claims []engine.Claim
 			by.files = append(by.files, file)
 			slices.Sort(by.files)
 		}
-		by.jobs = appendNew(by.jobs, j.ID)
+		by.jobs = appendNew(by.jobs, j.name())
 		i := slices.IndexFunc(by.rows, func(r *summaryRow) bool { return r.what == what })
 		if i < 0 {
 			i = len(by.rows)
 			by.rows = append(by.rows, &summaryRow{what: what})
 		}
-		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.ID)
+		by.rows[i].jobs = appendNew(by.rows[i].jobs, j.name())
 	}
 }
 
-func appendNew(ids []fieldpath.Object, id fieldpath.Object) []fieldpath.Object {
+func appendNew(names []jobName, name jobName) []jobName {
 	// The TrainJobs come in order.
-	if n := len(ids); n > 0 && ids[n-1] == id {
-		return ids
+	if n := len(names); n > 0 && names[n-1] == name {
+		return names
 	}
-	return append(ids, id)
+	return append(names, name)
 }
 
 // place returns the reason of a cause, or its file, or the number of its files.
@@ -165,10 +165,10 @@ func (s summary) headline() string {
 const mostRows = 12
 
 // firstNames lists the first names of objects of one kind.
-func firstNames(ids []fieldpath.Object, most int) string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = fieldpath.Object{Namespace: id.Namespace, Name: id.Name}.String()
+func firstNames(names []jobName, most int) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = name.String()
 	}
 	return listed(list, most)
 }

@@ -63,13 +63,17 @@ func blastText(w io.Writer, rows []row) {
 func (g *group) title() string {
 	first := g.jobs[0]
 	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s%s is %s", first.ID, first.when(), first.state)
+		return fmt.Sprintf("%s %s%s is %s", first.ID.Kind, first.name(), first.when(), first.state)
 	}
-	ids := make([]fieldpath.Object, len(g.jobs))
+	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), 10))
+}
+
+func (g *group) names() []jobName {
+	names := make([]jobName, len(g.jobs))
 	for i, j := range g.jobs {
-		ids[i] = j.ID
+		names[i] = j.name()
 	}
-	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(ids, 10))
+	return names
 }
 
 // when tells a TrainJob after its migration from the one before.

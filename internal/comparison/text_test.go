@@ -3,8 +3,6 @@ package comparison
 import (
 	"strings"
 	"testing"
-
-	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // TestCodeSpan writes code that no text can end.
@@ -26,7 +24,7 @@ func TestSummaryOfManyCausesFits(t *testing.T) {
 	for _, causes := range []int{1, 15, 200} {
 		s := summary{noun: "TrainJob", counts: map[state]int{stateChanged: causes}}
 		for range causes {
-			by := &cause{name: strings.Repeat("m", 250), jobs: []fieldpath.Object{{Name: "a"}}}
+			by := &cause{name: strings.Repeat("m", 250), jobs: []jobName{{name: "a"}}}
 			for range 50 {
 				by.rows = append(by.rows, &summaryRow{what: strings.Repeat("p", 500), jobs: by.jobs})
 			}

@@ -48,7 +48,7 @@ const ShowsAll = "--all shows each"
 
 // AddAll adds the flag --all.
 func AddAll(f *pflag.FlagSet, all *bool) {
-	f.BoolVar(all, "all", false, "show every finding, also those with one cause")
+	f.BoolVar(all, "all", false, "show every finding and every TrainJob, also those with one cause")
 }
 
 // KnownFormat returns an error for an unknown report format.

@@ -158,7 +158,7 @@ func (j *judge) doubts(ctx context.Context) finding.List {
 		for i := range doubts {
 			doubts[i].Position = held.Position(doubts[i].Path)
 		}
-		found = append(found, doubts...)
+		found = append(found, j.in.Rate(doubts)...)
 	}
 	return found
 }

@@ -54,7 +54,7 @@ func Command(p *host.Program) *cobra.Command {
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
 its cause: the layer that sets the value, and its place. A change that several TrainJobs, Jobs or Pods share
-appears once, apart from names and indexes. JSON has all of them.
+appears once, apart from names and indexes. JSON and --all have all of them.
 
 OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
 belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
@@ -178,6 +178,7 @@ func (flags *diffFlags) shown(p *host.Program) report.Options {
 
 // writeDiff writes the report, and returns the exit status.
 func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint host.Painter) (int, error) {
+	c.All = flags.all
 	status := exit.Done
 	if c.Differs() {
 		status = exitDiffers

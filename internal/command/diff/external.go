@@ -82,6 +82,9 @@ func fileName(o *comparison.ObjectDiff, j *comparison.JobDiff) string {
 	if o.Key.Number > 0 {
 		name += fmt.Sprintf(".%d", o.Key.Number)
 	}
+	if j.Build != "" {
+		name = j.Build + "." + name
+	}
 	// A name that the cluster rejects could lead to another directory.
 	return strings.ReplaceAll(name, string(filepath.Separator), "_")
 }
