@@ -163,6 +163,8 @@ const (
 	CodeAncestorMoved   Code = "TW540" // a patch that adds or removes the trainer's or an initializer's label
 	CodeIdlePatch       Code = "TW541" // a patch that changes nothing
 	CodePrivilegedPatch Code = "TW542" // a patch that gives containers power over the node
+	CodeNoTrainerLabel  Code = "TW543" // a runtime without a job with the trainer's label
+	CodeRuntimeImage    Code = "TW544" // a runtime's container without an image, where no TrainJob names the runtime
 )
 
 // Codes of the API server's rejections of objects that a controller creates.

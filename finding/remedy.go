@@ -32,4 +32,6 @@ const (
 	Migrate
 	// Provide adds an input. Options are the kinds of objects to add.
 	Provide
+	// Omit leaves out an input that belongs to another program.
+	Omit
 )

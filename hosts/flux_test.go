@@ -70,8 +70,13 @@ func TestFlux(t *testing.T) {
 	want(t, text, "pool: a100")
 
 	// Whoever forgets to render is told.
+	words := strings.Fields(commands(t, dir)[1])
+	must(t, dir, nil, words[0], words[1:]...)
 	edit(t, filepath.Join(dir, "platform.yaml"), "a100", "h100")
-	if r := run(t, dir, nil, "sh", "-ec", script); r.status != 1 || !strings.Contains(r.stdout, "pool: h100") {
-		t.Errorf("a changed patch: %+v", r)
+	must(t, dir, nil, "git", "rm", "-q", "jobs/vision.yaml")
+	if r := run(t, dir, nil, words[0], words[1:]...); r.status != 1 {
+		t.Errorf("a changed patch and a removed TrainJob: %+v", r)
+	} else {
+		want(t, r.stderr, "wrote rendered/team-a_llm.yaml\n", "removed rendered/team-a_vision.yaml\n")
 	}
 }

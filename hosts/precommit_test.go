@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,9 +52,9 @@ func preCommit(t *testing.T, dir string) map[string]ran {
 		if named == 0 {
 			continue
 		}
-		before := tree(t, dir)
+		before := must(t, dir, nil, "git", "diff").stdout // pre-commit does not look at other files
 		r := run(t, dir, nil, words[0], words[1:]...)
-		if r.status == 0 && !maps.Equal(before, tree(t, dir)) {
+		if r.status == 0 && before != must(t, dir, nil, "git", "diff").stdout {
 			r.status = 1
 		}
 		results[h.ID] = r
@@ -77,10 +76,20 @@ func TestPreCommit(t *testing.T) {
 		return got
 	}
 	status(0, 1) // the rendered files were not there
+	status(0, 1) // nobody has added them
 	commit(t, dir, "render")
 	status(0, 0)
 	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "numNodes: 2", "numNodes: 3")
 	status(0, 1)
+	status(0, 0)
+	second := filepath.Join("jobs", "second.yaml")
+	write(t, filepath.Join(dir, second), strings.Replace(read(t, filepath.Join(dir, "jobs", "llm.yaml")), "name: llm", "name: second", 1))
+	commit(t, dir, "a second one")
+	status(0, 1)
+	commit(t, dir, "render it")
+	status(0, 0)
+	must(t, dir, nil, "git", "rm", "-q", second)
+	status(0, 1) // its rendered file is removed
 	status(0, 0)
 	edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
 	got := status(1, 1)

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,18 +57,21 @@ func DecodeExpanded(file string, data []byte, further []Kind) (documents []*Docu
 // HasAliases reports whether a file may have YAML aliases. A true may be wrong.
 func HasAliases(data []byte) bool { return source.MayHaveAliases(data) }
 
-// Tolerate returns the findings, with errors of the given codes as warnings. A caller that scans a directory tolerates
-// finding.CodeNotAnObject, because directories hold other files.
+// Tolerate returns the findings, with errors of the given codes as warnings. It drops such an error on a document that has nothing
+// of a Kubernetes object, whose remedy is finding.Omit. A caller that scans a directory tolerates finding.CodeNotAnObject, because
+// directories hold other files.
 func Tolerate(findings finding.List, codes ...finding.Code) finding.List {
-	lowered := append(finding.List(nil), findings...)
-	for i := range lowered {
-		for _, code := range codes {
-			if lowered[i].Code == code && lowered[i].Severity == finding.Error {
-				lowered[i].Severity = finding.Warning
+	var tolerated finding.List
+	for _, f := range findings {
+		if slices.Contains(codes, f.Code) && f.Severity == finding.Error {
+			if f.Remedy.Do == finding.Omit {
+				continue
 			}
+			f.Severity = finding.Warning
 		}
+		tolerated = append(tolerated, f)
 	}
-	return lowered
+	return tolerated
 }
 
 // decoder reads one file.

@@ -119,7 +119,7 @@ func ExampleEncode() {
 }
 
 func ExampleTolerate() {
-	_, findings := manifest.Decode("values.yaml", []byte("replicas: 3\n"))
+	_, findings := manifest.Decode("app.yaml", []byte("apiVersion: v1\n"))
 	fmt.Println(findings.Err() != nil, manifest.Tolerate(findings, finding.CodeNotAnObject).Err() != nil)
 	// Output: true false
 }

@@ -99,7 +99,7 @@ func (d *decoder) node(s *source.Source, r *source.Reading, at fieldpath.Path, n
 		return
 	}
 	_, manager := r.Lookup(n, "manager")
-	kind, f := d.recognize(&id, r.Word(manager))
+	kind, f := d.recognize(&id, r.Word(manager), func() []string { return nodeKeys(n) })
 	document := d.add(s, at, id, f, nil)
 	if kind == nil {
 		return

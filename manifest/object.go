@@ -122,7 +122,7 @@ func (d *decoder) object(s *source.Source, at fieldpath.Path, j []byte, from ori
 	if d.tooLarge(s, len(j)) {
 		return
 	}
-	kind, f := d.recognize(&id, h.Manager)
+	kind, f := d.recognize(&id, h.Manager, func() []string { return jsonKeys(j) })
 	if kind == nil {
 		d.add(s, at, id, f, nil)
 		return
@@ -177,8 +177,8 @@ func decodes(j []byte, into any) bool {
 // patchKind is the kind of a RuntimePatch, which has none in the API.
 const patchKind = "RuntimePatch"
 
-// recognize returns the kind of an object. In a file of patches, apiVersion and kind may be missing.
-func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.Finding) {
+// recognize returns the kind of an object with these keys. In a file of patches, apiVersion and kind may be missing.
+func (d *decoder) recognize(id *identity, manager string, keys func() []string) (*readable, *finding.Finding) {
 	if id.apiVersion != "" && id.kind != "" {
 		return recognize(*id, d.further)
 	}
@@ -194,8 +194,11 @@ func (d *decoder) recognize(id *identity, manager string) (*readable, *finding.F
 		missing = "kind"
 	}
 	f := notAnObject("has no " + missing)
-	if manager != "" && len(missing) > len("apiVersion") {
+	switch {
+	case manager != "" && len(missing) > len("apiVersion"):
 		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
+	case isForeign(keys()):
+		f.Remedy.Do = finding.Omit
 	}
 	return nil, f
 }
@@ -209,19 +212,28 @@ func notAnObject(message string) *finding.Finding {
 
 // notAnObject reports a value that is not an object.
 func (d *decoder) notAnObject(s *source.Source, at fieldpath.Path, message string) {
+	if d.isToolFile() {
+		return
+	}
 	f := notAnObject(message)
+	if !bytes.Contains(s.Text, []byte("apiVersion")) {
+		f.Remedy.Do = finding.Omit
+	}
 	if f.Position = s.Position(s.Find(at, nil)); f.Position.Column == 0 {
 		f.Position = s.At(len(s.Text) - len(bytes.TrimLeft(s.Text, " \t\r\n"))) // a value that only one of the libraries reads
 	}
 	d.findings = append(d.findings, *f)
 }
 
+// isToolFile reports whether the file belongs to another tool. A file of patches is one of this program.
+func (d *decoder) isToolFile() bool { return !d.patches && isToolFile(d.file.Name) }
+
 // add appends a document, with a finding on its kind. object is nil for other kinds.
 func (d *decoder) add(s *source.Source, at fieldpath.Path, id identity, f *finding.Finding, object any) *Document {
 	document := &Document{
 		File: d.file.Name, ID: id.object(), APIVersion: id.apiVersion, Object: object, source: s, at: at, api: d.api,
 	}
-	if f != nil {
+	if f != nil && (f.Code != finding.CodeNotAnObject || !d.isToolFile()) {
 		f.Object = document.ID
 		f.Position = s.Position(s.Find(at, f.Path))
 		d.findings = append(d.findings, *f)

@@ -12,9 +12,11 @@ import (
 	"github.com/trainweld/trainweld/merge"
 )
 
-// Check returns the violations of the policy by the patches of a TrainJob. patches are all patches in the order of the merge: the
-// TrainJob's own ones come first. A finding has the TrainJob as its object. Its path is an entry of spec.runtimePatches, counted
-// over all patches, or a field of the JobSet that a patch sets. All violations are errors.
+// Check returns the violations of the policy by the patches of a TrainJob. patches holds all patches in the order of the merge. The
+// TrainJob's own ones come first.
+//
+// A finding has the TrainJob as its object, and severity Error. Its path is a field of the JobSet that a patch sets, or an entry of
+// spec.runtimePatches. The entries count over all patches.
 func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) finding.List {
 	if p == nil || p.managers == nil {
 		return nil
@@ -45,7 +47,7 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 			continue
 		}
 		if n < last {
-			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before that of %s", name, p.managers[last].name)
+			report(finding.CodePatchOrder, at, "move the patch, or change the order of the managers in the policy", "the patch of %s must come before the patch of %s", name, p.managers[last].name)
 		}
 		last = max(last, n)
 		p.managers[n].forbidden(patches[i], func(path fieldpath.Path, claim engine.Claim) {
@@ -75,7 +77,8 @@ func (p *Policy) unlisted(name string) string {
 	return meant(name, names, "remove the patch, or add the manager to the policy")
 }
 
-// forbidden calls report for each field of a patch that the manager may not set. The presence of an item is no field.
+// forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within
+// it, or if the manager may set one.
 func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Path, engine.Claim)) {
 	if m.paths == nil {
 		return
@@ -84,32 +87,54 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 	if err != nil {
 		return // rendering reports it
 	}
+	var named engine.Claim
+	var item fieldpath.Path // an item that the patch has named, until a field within it follows
 	for path, claims := range result.Owners.All() {
+		if item != nil && !path.HasPrefix(item) {
+			report(item, named)
+		}
+		item = nil
 		claim := claims[len(claims)-1]
-		if _, isManager := claim.Layer.Manager(); !isManager || claim.Value == (engine.Presence{}) {
-			continue
-		}
-		if !slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool { return covers(pattern, path) }) {
+		_, isManager := claim.Layer.Manager()
+		switch {
+		case !isManager || m.maySet(path):
+		case claim.Value != (engine.Presence{}):
 			report(path, claim)
+		case !m.maySetWithin(path):
+			item, named = path, claim
 		}
+	}
+	if item != nil {
+		report(item, named)
 	}
 }
 
-// covers reports whether a pattern leads to the field or to one that contains it.
-func covers(pattern, path fieldpath.Path) bool {
-	if len(pattern) > len(path) {
-		return false
-	}
-	for i, step := range pattern {
-		if step != path[i] && !isAnyItem(step, path[i]) {
+// maySet reports whether the manager may set a field.
+func (m manager) maySet(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
+		return len(pattern) <= len(path) && agree(pattern, path)
+	})
+}
+
+// maySetWithin reports whether the manager may set a field within an item.
+func (m manager) maySetWithin(path fieldpath.Path) bool {
+	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
+		return len(pattern) > len(path) && agree(pattern, path)
+	})
+}
+
+// agree reports whether a pattern and a path agree in the steps that both have.
+func agree(pattern, path fieldpath.Path) bool {
+	for i := range min(len(pattern), len(path)) {
+		if pattern[i] != path[i] && !isAnyItem(pattern[i], path[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// isAnyItem reports whether a step of a pattern stands for any item, and the other one is an item of that kind. Such a step has
-// an empty value.
+// isAnyItem reports whether a step of a pattern stands for any item of a list, and the other step is such an item. The value of the
+// first one is empty.
 func isAnyItem(any, step fieldpath.Step) bool {
 	if key, value, ok := any.Item(); ok && value == "" {
 		other, _, is := step.Item()

@@ -115,7 +115,18 @@ func TestCheck(t *testing.T) {
 			want: []string{`TW232 .spec.replicatedJobs[name="x"].template.spec.template.spec.tolerations`},
 		},
 		{name: "a manager without paths", patches: patches(t, b, inPod("x", "{serviceAccountName: s}"))},
-		{name: "the name of an item only", patches: patches(t, a, inPod("x", "{containers: [{name: node}]}"))},
+		{
+			name: "an item that is its name", patches: patches(t, a, inPod("x", "{schedulingGates: [{name: g}, {name: h}], nodeSelector: {a: b}}")),
+			want: []string{
+				`TW232 .spec.replicatedJobs[name="x"].template.spec.template.spec.schedulingGates[name="g"]`,
+				`TW232 .spec.replicatedJobs[name="x"].template.spec.template.spec.schedulingGates[name="h"]`,
+			},
+		},
+		{
+			name: "an item without a field", patches: patches(t, a, inPod("x", "{containers: [{name: node}]}")),
+			want: []string{`TW232 .spec.replicatedJobs[name="x"].template.spec.template.spec.containers[name="node"]`},
+		},
+		{name: "an item without a field, with an allowed one within", patches: patches(t, a, inPod("node", "{containers: [{name: node}]}"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text := managers

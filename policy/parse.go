@@ -32,9 +32,11 @@ func IsManifest(data []byte) bool {
 
 // Parse reads a policy from YAML or JSON. file names it in findings; Parse does not open it.
 //
-// All mistakes are errors with a position: unknown fields, duplicate keys, wrong types, invalid names, paths that no patch may set,
-// and unknown codes. A policy may raise every code. It may lower warnings and notes, managers that disagree (TW300), fields of
-// earlier releases (TW120) and violations of the policy itself (TW230 to TW233). The policy holds the valid part of the file.
+// All mistakes are errors with a position. They are unknown fields, duplicate keys, wrong types, and values that can have no effect.
+// The policy holds the valid part of the file.
+//
+// A policy may raise every code. It may lower warnings and notes, and errors with the code of an overlap (TW300), of fields of
+// earlier releases (TW120) or of a violation of the policy (TW230 to TW233).
 func Parse(file string, data []byte) (*Policy, finding.List) {
 	r := reader{file: file}
 	r.read(data)

@@ -1,5 +1,5 @@
-// Package policy answers whose patch goes where: which files of patches a TrainJob gets, which managers may patch it, what each of
-// them may set, and how severe a finding is.
+// Package policy answers whose patch goes where. A policy lists the managers of TrainJobs, the fields that each may set, the files of
+// patches that TrainJobs get, and the severities of findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {

@@ -83,28 +83,36 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	if spec := r.known[id]; spec != nil {
 		return spec, nil
 	}
-	missing.Message = fmt.Sprintf("the inputs hold no %s", id)
 	if ref.Name == "" {
-		missing.Message = "the TrainJob names no runtime"
+		missing.Code, missing.Message = finding.CodeMissingField, "required: the cluster rejects a TrainJob that names no runtime"
+		missing.Remedy.Text = "set spec.runtimeRef.name"
+		if names := r.names(); len(names) > 0 {
+			missing.Remedy.Text += " to a runtime, such as one that is there: " + strings.Join(names, ", ")
+		}
+		return nil, missing
 	}
+	missing.Message = fmt.Sprintf("the inputs hold no %s", id)
 	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
 	return nil, missing
 }
 
-// help lists the known runtimes, the most likely one first. A program may add how to provide one.
-func (r *Runtimes) help(id fieldpath.Object) string {
-	if len(r.known) == 0 {
-		return "give the runtime"
-	}
+// names returns the known runtimes, sorted.
+func (r *Runtimes) names() []string {
 	names := make([]string, 0, len(r.known))
 	for known := range r.known {
 		names = append(names, known.String())
 	}
 	slices.Sort(names)
-	help := "name one that is there: " + strings.Join(names, ", ") + "; or give the runtime"
-	if id.Name == "" {
-		return help
+	return names
+}
+
+// help lists the known runtimes, the most likely one first. A program may add how to provide one.
+func (r *Runtimes) help(id fieldpath.Object) string {
+	names := r.names()
+	if len(names) == 0 {
+		return "give the runtime"
 	}
+	help := "name one that is there: " + strings.Join(names, ", ") + "; or give the runtime"
 	near := finding.Nearest(id.String(), names)
 	for _, name := range names {
 		// Authors often forget the kind, and it becomes ClusterTrainingRuntime. So a runtime of the same name

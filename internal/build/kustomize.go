@@ -114,11 +114,10 @@ func (b *Builder) reason(dir, real string, err error) string {
 	return masked(text)
 }
 
-// write writes the objects as kustomize prints them, and keeps the source of each.
+// write writes the objects, and keeps the source of each. They are JSON, a line each, which is faster to read than YAML.
 func (b *Builder) write(built *workspace.Built, real string, closure []*kustomization, made resmap.ResMap) error {
 	var text bytes.Buffer
 	o := &origins{sources: b.sources, dir: built.Dir, real: real, file: built.File, closure: closure}
-	line := 1
 	for i, r := range made.Resources() {
 		from, err := r.GetOrigin()
 		if err != nil {
@@ -129,15 +128,11 @@ func (b *Builder) write(built *workspace.Built, real string, closure []*kustomiz
 				return err
 			}
 		}
-		object, err := r.AsYAML()
+		object, err := r.MarshalJSON()
 		if err != nil {
 			return err
 		}
-		if i > 0 {
-			text.WriteString("---\n")
-			line++
-		}
-		part := origin{line: line}
+		part := origin{line: i + 1}
 		if from != nil {
 			part.file = built.File
 			if from.Path != "" {
@@ -148,8 +143,8 @@ func (b *Builder) write(built *workspace.Built, real string, closure []*kustomiz
 			}
 		}
 		o.parts = append(o.parts, part)
-		text.Write(object)
-		if line += bytes.Count(object, []byte("\n")); text.Len() > mostOutput {
+		text.Write(bytes.TrimSpace(object))
+		if text.WriteByte('\n'); text.Len() > mostOutput {
 			return errLarge
 		}
 	}

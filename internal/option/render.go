@@ -24,6 +24,7 @@ type Render struct {
 	Format     string
 	OutputDir  string
 	Prune      bool
+	ExitCode   bool
 	To, As     string
 	For        string
 	OnConflict string

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/trainweld/trainweld/internal/transaction"
 )
@@ -19,23 +21,35 @@ type Dir struct {
 	Step func(verb string, done, total int)
 }
 
+// Outcome names the files that a write changed, sorted.
+type Outcome struct {
+	Wrote, Removed []string
+	// Edited are the files that pruning keeps because someone has edited them.
+	Edited []string
+}
+
 // Write writes all files, or none. It leaves files with equal content and other files untouched, except files that pruning
-// removes. It returns the files that pruning keeps because someone has edited them.
-func (d Dir) Write(files []transaction.File, interrupted func() error) (edited []string, err error) {
+// removes.
+func (d Dir) Write(files []transaction.File, interrupted func() error) (made Outcome, err error) {
 	dir, err := transaction.Open(d.Path, interrupted)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	changes, edited, err := d.changes(dir, files, interrupted)
 	if err != nil {
-		return nil, fmt.Errorf("%w; nothing was changed", err)
+		return made, fmt.Errorf("%w; nothing was changed", err)
 	}
 	err = transaction.Write([]transaction.Changes{changes}, interrupted, func(done, total int) { d.Step("wrote", done, total) })
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	return edited, nil
+	made.Removed, made.Edited = slices.Sorted(maps.Keys(changes.Remove)), edited
+	for _, f := range changes.Write {
+		made.Wrote = append(made.Wrote, f.Name)
+	}
+	slices.Sort(made.Wrote)
+	return made, nil
 }
 
 // changes returns the changed files, and the changes to files of earlier runs.

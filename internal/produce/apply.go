@@ -28,29 +28,29 @@ const (
 // TrainJob: Kueue's labels and annotations, the suspension of a queued job, and MultiKueue as the manager. It returns the findings
 // on the rendering, and a warning for each loss. owned reports whether the objects have owner references.
 func ForApply(in *workspace.Input, j workspace.Job, made Made, found finding.List, owned bool) finding.List {
-	a := application{in: in, job: j, made: made, found: slices.Clone(found)}
+	a := application{in: in, job: j, made: made}
+	found = a.secrets(found)
 	a.queue()
 	a.suspension()
 	if !owned {
 		a.ownership()
 	}
-	a.secrets()
 	a.snapshot()
-	in.Locate(j, a.found)
-	a.found.Sort()
-	return a.found
+	found = append(found, in.Locate(j, a.losses)...)
+	found.Sort()
+	return found
 }
 
 // application collects the losses of one TrainJob.
 type application struct {
-	in    *workspace.Input
-	job   workspace.Job
-	made  Made
-	found finding.List
+	in     *workspace.Input
+	job    workspace.Job
+	made   Made
+	losses finding.List
 }
 
 func (a *application) warn(code finding.Code, path fieldpath.Path, message, remedy string) {
-	a.found = append(a.found, finding.Finding{
+	a.losses = append(a.losses, finding.Finding{
 		Code: code, Severity: finding.Warning, Object: render.ObjectOf(a.job.TrainJob), Path: path,
 		Message: message, Remedy: finding.Remedy{Text: remedy},
 	})
@@ -126,14 +126,19 @@ func (a *application) ownership() {
 	}
 }
 
-// secrets reports the Secrets that only the Trainer's controller makes, and those that the output holds.
-func (a *application) secrets() {
-	for i := range a.found {
-		if f := &a.found[i]; f.Code == finding.CodeLeftOut && slices.Contains(f.Remedy.Options, "Secret") {
-			f.Code = finding.CodeSecretMoves
-			f.Message += ", and for no applied JobSet"
-			f.Remedy.Text = "have one made"
+// secrets reports the Secrets that only the Trainer's controller makes, and those that the output holds. It returns the other
+// findings.
+func (a *application) secrets(found finding.List) finding.List {
+	var others finding.List
+	for _, f := range found {
+		if f.Code != finding.CodeLeftOut || !slices.Contains(f.Remedy.Options, "Secret") {
+			others = append(others, f)
+			continue
 		}
+		f.Code, f.Severity = finding.CodeSecretMoves, finding.Warning
+		f.Message += ", and for no applied JobSet"
+		f.Remedy.Text = "have one made"
+		a.losses = append(a.losses, f)
 	}
 	for _, o := range a.made.Companions {
 		if secret, ok := o.(*corev1.Secret); ok {
@@ -142,6 +147,7 @@ func (a *application) secrets() {
 				"apply the output once, and keep it out of git")
 		}
 	}
+	return others
 }
 
 // snapshot reports a runtime that the Trainer would keep for the TrainJob.

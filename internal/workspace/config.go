@@ -1,4 +1,4 @@
-// This file finds the policy of a file: that of --policy, or the nearest trainweld.yaml.
+// This file finds the policy of a file: the nearest trainweld.yaml, unless --policy names one.
 
 package workspace
 
@@ -20,18 +20,19 @@ const ConfigName = "trainweld.yaml"
 // config is the content of a policy file. A manifest of the name has a kind, and is none.
 type config struct {
 	is      bool
-	release *release.Release // nil without one, and after an error
+	release *release.Release // nil without a valid one
 	rules   *rules           // nil without any, and after an error
 }
 
-// governing is what holds for the objects of a directory. Its parts may come from two files: one without trainerVersion leaves
-// the release to a file above it, and one with nothing else leaves the rules to it.
+// governing holds the release and the rules for the objects of a directory. They may come from two files. A file without
+// trainerVersion leaves the release to a file above it. A file with nothing else leaves the rules to that file.
 type governing struct {
 	release *release.Release
 	rules   *rules
 }
 
-// govern returns what holds for the objects of a directory: the content of --policy, then that of the nearest trainweld.yaml.
+// govern returns the release and the rules for the objects of a directory. The file of --policy goes before the nearest
+// trainweld.yaml.
 func (in *Input) govern(fsys fs.FS, dir string) governing {
 	if in.flags.AnyRelease {
 		return governing{}
@@ -50,7 +51,7 @@ func (in *Input) govern(fsys fs.FS, dir string) governing {
 	return g
 }
 
-// nearest returns what the nearest trainweld.yaml of a directory says.
+// nearest returns the release and the rules of the nearest trainweld.yaml of a directory.
 func (in *Input) nearest(fsys fs.FS, dir string) governing {
 	if g, known := in.governing[dir]; known {
 		return g
@@ -141,8 +142,8 @@ func (in *Input) withoutConfigs(fsys fs.FS, files []string) []string {
 	return kept
 }
 
-// Govern records that the policy of a directory holds for the objects of a file, reads the patches of the policy, and returns the
-// API for the objects. It returns nil if the input names no release for them.
+// Govern records that the policy of a directory holds for the objects of a file, and reads the patches of the policy. It returns the
+// API for the objects, or nil if the input names no release for them.
 func (in *Input) Govern(fsys fs.FS, file, dir string) *manifest.API {
 	g := in.govern(fsys, dir)
 	api := in.API(g.release)

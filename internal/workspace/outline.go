@@ -11,8 +11,8 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
-// Outline returns the part of a broken TrainJob that locates its runtime and its findings: its labels and the decodable parts of
-// its patches are in it.
+// Outline returns the part of a broken TrainJob that locates its runtime and its findings. It has the labels, and the decodable
+// parts of the patches.
 func Outline(fields map[string]any, namespace string) *trainer.TrainJob {
 	job := &trainer.TrainJob{}
 	meta, _ := fields["metadata"].(map[string]any)

@@ -43,8 +43,8 @@ func (in *Input) readRules(fsys fs.FS, r *rules) {
 	}
 }
 
-// PatchesFor returns the patches that a TrainJob gets after its own ones, with their defaults: those of its policy, then those of
-// --patch. With Texts they have no defaults. Do not change them. It is safe for concurrent use after reading.
+// PatchesFor returns the patches that a TrainJob gets after its own ones. The patches of its policy come first, then the patches of
+// --patch. They have their defaults, except with Texts. Do not change them. It is safe for concurrent use after reading.
 func (in *Input) PatchesFor(j Job) []trainer.RuntimePatch {
 	further := in.patchesFor(j)
 	patches := make([]trainer.RuntimePatch, len(further))
@@ -73,7 +73,7 @@ func (in *Input) patchesFor(j Job) []manifest.Patch {
 	return append(patches, in.Patches...)
 }
 
-// allPatches returns the patches of all policies, then those of --patch.
+// allPatches returns the patches of all policies, then the patches of --patch.
 func (in *Input) allPatches() []manifest.Patch {
 	var patches []manifest.Patch
 	for _, file := range in.configOrder {
@@ -111,8 +111,7 @@ func (in *Input) violations(j Job) finding.List {
 	return found
 }
 
-// rate returns the findings with the severities of a policy, without those that it removes. The severities of the flags replace
-// those of the policy.
+// rate sets the severities of findings by a policy, and drops the findings that it removes. A severity of the flags goes before it.
 func (in *Input) rate(r *rules, findings finding.List) finding.List {
 	if r == nil {
 		return findings
@@ -123,8 +122,8 @@ func (in *Input) rate(r *rules, findings finding.List) finding.List {
 	return slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == 0 })
 }
 
-// Rate returns the findings with the severities that the policies of their files give, without those that the policies remove.
-// Locate does so for findings on a TrainJob.
+// Rate sets the severities of findings by the policies of their files, and drops the findings that a policy removes. Locate does so
+// for findings on a TrainJob.
 func (in *Input) Rate(findings finding.List) finding.List {
 	var kept finding.List
 	for _, f := range findings {

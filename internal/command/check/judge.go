@@ -28,6 +28,7 @@ type judge struct {
 	flags      checkFlags
 	onConflict render.OnConflict
 	runtimes   *heldRuntimes
+	own        []*heldRuntime // the runtimes to judge
 	aside      []*heldRuntime // the runtimes of -r
 	classes    []string       // the names of the PriorityClasses
 	runClasses []string       // the names of the RuntimeClasses
@@ -151,7 +152,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = append(j.in.Rate(strict(j.in.Findings)), found...)
+	found = append(j.in.Rate(strict(j.in.Findings)), j.doubtful(ctx, found)...)
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -68,6 +69,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	judged := all && source.Snapshot == nil
 	if judged {
 		j.count.runtimes++
+		j.own = append(j.own, held)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}
 	if kept && !judged {
@@ -124,4 +126,39 @@ func (j *judge) judgeRuntime(ctx context.Context, held *heldRuntime) finding.Lis
 		found = withoutDoubles(found, held.Document)
 	}
 	return j.in.Rate(found)
+}
+
+// doubtful adds the findings on runtimes that the cluster accepts and that are probably mistakes. A missing label explains that a
+// policy has no effect.
+func (j *judge) doubtful(ctx context.Context, found finding.List) finding.List {
+	unlabeled := map[fieldpath.Object]bool{}
+	for _, f := range j.in.Rate(j.doubts(ctx)) {
+		unlabeled[f.Object] = unlabeled[f.Object] || f.Code == finding.CodeNoTrainerLabel
+		found = append(found, f)
+	}
+	return slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeNothingInjected && unlabeled[f.Object] })
+}
+
+// doubts returns these findings. A TrainJob that names a runtime shows a missing image better.
+func (j *judge) doubts(ctx context.Context) finding.List {
+	var found finding.List
+	for i, held := range slices.Concat(j.own, j.aside) {
+		named := held.named.Load()
+		if held.Snapshot != nil || held.Document.Broken || i >= len(j.own) && !named {
+			continue
+		}
+		runtime, _ := j.admit(ctx, held, fieldpath.Object{})
+		var doubts finding.List
+		if f := runtime.Unlabeled(); f != nil {
+			doubts = append(doubts, *f)
+		}
+		if !named {
+			doubts = append(doubts, runtime.WithoutImage()...)
+		}
+		for i := range doubts {
+			doubts[i].Position = held.Position(doubts[i].Path)
+		}
+		found = append(found, j.in.Rate(doubts)...)
+	}
+	return found
 }

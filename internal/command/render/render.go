@@ -26,8 +26,8 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
 --output-dir, findings to standard error. If a finding is an error, no object is written.
 
-Exit status: 0 done; 1 a finding is an error; 2 usage, input or output failed; 130 and 143 interrupted by SIGINT
-and SIGTERM, with nothing written to --output-dir.`,
+Exit status: 0 done; 1 a finding is an error, or with --exit-code a file changes; 2 usage, input or output
+failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		Example: `  # One TrainJob, its runtime from another file
   trainweld render -f job.yaml -r runtime.yaml
 
@@ -62,6 +62,9 @@ and SIGTERM, with nothing written to --output-dir.`,
 			if flags.Prune && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
+			if flags.ExitCode && flags.OutputDir == "" {
+				return exit.Usage(errors.New("--exit-code tells whether files of --output-dir change: name a directory with it"))
+			}
 			return run(p, flags)
 		},
 	}
@@ -71,6 +74,7 @@ and SIGTERM, with nothing written to --output-dir.`,
 	f.StringVarP(&flags.Format, "output", "o", "yaml", "yaml, json, name, or, of Pods, table or wide")
 	f.StringVar(&flags.OutputDir, "output-dir", "", "write one file per TrainJob into this directory, all or none")
 	f.BoolVar(&flags.Prune, "prune", false, "with --output-dir: remove the files that an earlier run with --prune has written, that are no longer made, and that nobody has changed; "+output.OwnFilesName+" lists them")
+	f.BoolVar(&flags.ExitCode, "exit-code", false, "with --output-dir: name the files that are written or removed, or that git does not track, and end with status 1 if there is one")
 	f.StringVar(&flags.To, "to", "jobset", "what to render: jobset, with the ConfigMaps, Secrets and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")

@@ -1,16 +1,11 @@
 package render
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,7 +20,6 @@ import (
 	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/report"
-	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
@@ -101,10 +95,14 @@ func run(p *host.Program, flags option.Render) error {
 	}
 	all := slices.Concat(r.made[0], r.made[1])
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
-		edited, err := r.writeDir(all)
+		made, err := r.writeDir(all)
 		r.progress.End()
-		found = append(found, edited...)
-		return errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.Strict))
+		found = append(found, r.editedFiles(made.Edited)...)
+		err = errors.Join(report.WriteBeside(p.Stderr, found, shown), err, exit.For(found, flags.Strict))
+		if err == nil && flags.ExitCode {
+			err = r.tellChanges(made, all)
+		}
+		return err
 	}
 	r.progress.End()
 	if err := report.WriteBeside(p.Stderr, found, shown); err != nil {
@@ -329,47 +327,4 @@ func (r *renderRun) frame(out *output.Framing, m rendered) error {
 		}
 	}
 	return nil
-}
-
-// writeDir writes a file for each TrainJob, and returns findings on edited files, which --prune keeps.
-func (r *renderRun) writeDir(all []rendered) (finding.List, error) {
-	files := make([]transaction.File, len(all))
-	folders := foldersOf(all)
-	for i, m := range all {
-		files[i] = transaction.File{Name: path.Join(folders[m.build], outputname.Of(m.id, r.format)), Text: func() ([]byte, error) {
-			var b bytes.Buffer
-			out := output.Framing{W: &b, Format: r.format}
-			err := errors.Join(r.frame(&out, m), out.Close())
-			return b.Bytes(), err
-		}}
-	}
-	interrupted, end := r.p.Listen()
-	defer end()
-	dir := output.Dir{Path: r.flags.OutputDir, Listed: true, Prune: r.flags.Prune, Step: r.progress.Step}
-	edited, err := dir.Write(files, interrupted)
-	if err != nil {
-		err = fmt.Errorf("--output-dir: %w", err)
-	}
-	var found finding.List
-	for _, name := range edited {
-		found = append(found, finding.Finding{
-			Code: finding.CodeEditedOutput, Severity: finding.Warning, Position: fieldpath.Position{File: filepath.Join(r.flags.OutputDir, name)},
-			Message: "is made no longer, and is not what was written: somebody has changed it, so it stays",
-			Remedy:  finding.Remedy{Text: "remove it, or take its line out of " + filepath.Join(r.flags.OutputDir, output.OwnFilesName) + " to keep it"},
-		})
-	}
-	return found, err
-}
-
-// foldersOf returns the folder of each build: none for a single one, else the path of the directory.
-func foldersOf(all []rendered) map[string]string {
-	folders := map[string]string{}
-	for _, m := range all {
-		folder := strings.TrimPrefix(filepath.ToSlash(m.build), filepath.ToSlash(filepath.VolumeName(m.build)))
-		folders[m.build] = strings.ReplaceAll(strings.TrimPrefix(folder, "/"), "..", "__")
-	}
-	if len(folders) == 1 {
-		return nil
-	}
-	return folders
 }

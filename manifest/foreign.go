@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// isForeign reports whether an object with these keys has nothing of a Kubernetes object, as a workflow or the values of a chart.
+// Keys in the wrong case are still those of an object.
+func isForeign(keys []string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool {
+		switch strings.ToLower(key) {
+		case "apiversion", "kind", "metadata", "spec", "manager", "trainingruntimespec":
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// jsonKeys returns the keys of an object. It returns nil for invalid JSON.
+func jsonKeys(j []byte) []string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(j, &fields) != nil {
+		return nil
+	}
+	keys := make([]string, 0, len(fields))
+	for key := range fields {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// nodeKeys returns the keys of a mapping.
+func nodeKeys(n *yaml.Node) []string {
+	var keys []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		keys = append(keys, n.Content[i].Value)
+	}
+	return keys
+}
+
+// isToolFile reports whether a file is for another tool by its name: kustomize, Helm, GitHub, or one with a hidden file.
+func isToolFile(file string) bool {
+	if file == Stdin {
+		return false
+	}
+	file = path.Clean(filepath.ToSlash(file))
+	name, extension := path.Base(file), path.Ext(file)
+	if strings.HasPrefix(name, ".") || slices.Contains(strings.Split(file, "/"), ".github") {
+		return true
+	}
+	if extension == ".yaml" || extension == ".yml" {
+		name = strings.TrimSuffix(name, extension)
+	}
+	switch name {
+	case "kustomization", "Kustomization", "Chart", "values":
+		return true
+	default:
+		return strings.HasPrefix(name, "values.") || strings.HasPrefix(name, "values-")
+	}
+}

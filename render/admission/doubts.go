@@ -1,0 +1,77 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// Unlabeled returns a warning if no job of the runtime has the trainer's label. The cluster accepts such a runtime, and writes
+// the image, the command and the arguments of its TrainJobs into no job.
+func (r *Runtime) Unlabeled() *finding.Finding {
+	if r == nil {
+		return nil
+	}
+	jobs := r.spec.Template.Spec.ReplicatedJobs
+	if slices.ContainsFunc(jobs, isTrainer) {
+		return nil
+	}
+	path := fieldpath.Fields("spec", "template", "spec", "replicatedJobs")
+	if at := slices.IndexFunc(jobs, func(j jobset.ReplicatedJob) bool { return j.Name == policy.Node }); at >= 0 || len(jobs) == 1 {
+		path = path.Append(fieldpath.Item("name", jobs[max(at, 0)].Name))
+	}
+	return &finding.Finding{
+		Code: finding.CodeNoTrainerLabel, Severity: finding.Warning, Object: r.id, Path: path,
+		Message: "no job has the trainer's label: the image, the command and the arguments of a TrainJob reach none",
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("label the template of the job that trains with %s: %s", policy.Ancestor, policy.Trainer)},
+	}
+}
+
+// WithoutImage returns a finding on each container without an image. A TrainJob can set the image of the trainer's container only,
+// so any other one is an error.
+func (r *Runtime) WithoutImage() finding.List {
+	if r == nil {
+		return nil
+	}
+	var found finding.List
+	jobs := r.spec.Template.Spec.ReplicatedJobs
+	for i := range jobs {
+		job := &jobs[i]
+		pod := &job.Template.Spec.Template.Spec
+		at := fieldpath.Fields("spec", "template", "spec", "replicatedJobs").Append(fieldpath.Item("name", job.Name)).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+		found = append(found, r.withoutImage(pod.InitContainers, at.Append(fieldpath.Field("initContainers")), false)...)
+		found = append(found, r.withoutImage(pod.Containers, at.Append(fieldpath.Field("containers")), isTrainer(*job))...)
+	}
+	return found
+}
+
+func (r *Runtime) withoutImage(containers []corev1.Container, list fieldpath.Path, trainer bool) finding.List {
+	var found finding.List
+	for _, c := range containers {
+		if c.Image != "" {
+			continue
+		}
+		f := finding.Finding{
+			Code: finding.CodeRuntimeImage, Severity: finding.Error, Object: r.id, Path: list.Append(fieldpath.Item("name", c.Name), fieldpath.Field("image")),
+			Message: fmt.Sprintf("container %q has no image, and no TrainJob can set it", c.Name),
+			Remedy:  finding.Remedy{Text: "set the image in the runtime"},
+		}
+		if trainer && c.Name == policy.Node {
+			f.Severity = finding.Warning
+			f.Message = fmt.Sprintf("container %q has no image: a TrainJob without spec.trainer.image cannot run", c.Name)
+			f.Remedy.Text = "set a default image in the runtime"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func isTrainer(job jobset.ReplicatedJob) bool {
+	return job.Template.Labels[policy.Ancestor] == policy.Trainer
+}
