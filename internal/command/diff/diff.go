@@ -183,7 +183,7 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	if c.Differs() {
 		status = exitDiffers
 	}
-	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
+	switch external := strings.Fields(p.Getenv(externalVariable)); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
 	case flags.format == "markdown" && flags.rest != "":
