@@ -33,6 +33,7 @@ type checkFlags struct {
 	strict     bool
 	showValues bool
 	showNotes  bool
+	counted    *counted
 }
 
 // Command returns the command with its flags and its help.
