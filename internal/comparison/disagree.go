@@ -123,7 +123,7 @@ func (c *Comparison) todo(b *strings.Builder, d disagreements) {
 		if ids := blast.by[u]; len(ids) == 1 {
 			lines = append(lines, one+": "+codeSpan(firstNames(ids, 1)))
 		} else if len(ids) > 1 {
-			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+codeSpan(firstNames(ids, 10)))
+			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+codeSpan(firstNames(ids, 5)))
 		}
 	}
 	kind := c.noun

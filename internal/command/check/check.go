@@ -30,6 +30,9 @@ type checkFlags struct {
 	format     string
 	color      option.Color
 	all        bool
+
+	definitions []string // the paths of --crd
+	further     furtherKinds
 	strict     bool
 	showValues bool
 	showNotes  bool
@@ -53,7 +56,8 @@ objects appear once, with their number and the first three objects.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
-only if a TrainJob references it.
+only if a TrainJob references it. With --crd it also checks objects of the kinds that definitions define: their
+fields, types and rules, as on creation.
 
 A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
 TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
@@ -112,6 +116,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
 	option.AddColor(cmd, &flags.color)
@@ -184,5 +189,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

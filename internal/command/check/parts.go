@@ -30,6 +30,13 @@ type judgedPart struct {
 // judgeParts reads and judges the parts one after the other, so that only one is in memory.
 func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConflict render.OnConflict) (*judged, error) {
 	all := &judged{lines: workspace.New(flags.Flags)}
+	if len(flags.definitions) > 0 {
+		var in *workspace.Input
+		var found finding.List
+		flags, in, found = readFurther(p, flags)
+		all.parts = append(all.parts, judgedPart{found, in.Order})
+		all.lines.Gather(in)
+	}
 	forced := option.NewForced(flags.force)
 	failed := false
 	if flags.Builds() {
@@ -101,4 +108,5 @@ func (t *tally) add(other tally) {
 	t.jobs += other.jobs
 	t.runtimes += other.runtimes
 	t.jobSets += other.jobSets
+	t.others += other.others
 }

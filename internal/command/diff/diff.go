@@ -59,7 +59,7 @@ appears once, apart from names and indexes. JSON and --all have all of them.
 OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
 belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
-does. A path that one version lacks is empty there.
+does. A path that one version lacks is empty there. With -l, each version has its own labels.
 
 With -k or --build, the command builds both versions, and compares the builds of each directory. docs/builds.md
 has the details.
@@ -114,8 +114,8 @@ render.`,
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
@@ -192,7 +192,7 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	if c.Differs() {
 		status = exitDiffers
 	}
-	switch external := strings.Fields(p.Getenv("KUBECTL_EXTERNAL_DIFF")); {
+	switch external := strings.Fields(p.Getenv(externalVariable)); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
 	case flags.format == "markdown" && flags.rest != "":

@@ -33,12 +33,13 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 			return nil
 		}
 		before.Conflicts, after.Conflicts = conflictsOf(before.findings), conflictsOf(after.findings)
-		after.Fate = updates.fate
+		after.Fate, after.Whole = updates.fate, flags.whole(p)
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {
 			return err
 		}
 		all = all.With(c)
+		before.Jobs, after.Jobs = nil, nil // owners refer to the versions
 		return nil
 	})
 	if err == nil {
