@@ -31,7 +31,9 @@ type Comparison struct {
 	same     int
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
 
-	conflicts conflicts
+	conflicts, findings concern
+
+	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
 }
 
 // state is the change of a TrainJob or of an object.
@@ -80,6 +82,15 @@ func (n jobName) String() string {
 	name := fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()
 	if n.build != "" {
 		name += " (" + n.build + ")"
+	}
+	return name
+}
+
+// markdown returns "`team-a/llm`", or "`team-a/llm` (overlays/prod)" for a build.
+func (n jobName) markdown() string {
+	name := codeSpan(shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
+	if n.build != "" {
+		name += " (" + plain(shortened(n.build, longestName)) + ")"
 	}
 	return name
 }
@@ -154,7 +165,8 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 		}
 	}
 	c.judge()
-	c.disagree(old.Conflicts, new.Conflicts)
+	c.compact(c)
+	c.conflicts, c.findings = c.concern(old.Conflicts, new.Conflicts), c.concern(old.Findings, new.Findings)
 	return c, nil
 }
 
@@ -163,11 +175,34 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	if c == nil {
 		return part
 	}
+	c.compact(part)
 	if c.Jobs, c.same = append(c.Jobs, part.Jobs...), c.same+part.same; part.noun == finding.TrainJobKind {
 		c.noun = part.noun
 	}
 	c.conflicts.add(part.conflicts)
+	c.findings.add(part.findings)
 	return c
+}
+
+// compact drops what no report shows of a part: the objects and owners of TrainJobs that change like an earlier one, and of Pods
+// that change like an earlier one of their TrainJob. Their changes stay.
+func (c *Comparison) compact(part *Comparison) {
+	if part.new.Whole {
+		return
+	}
+	if c.shown == nil {
+		c.shown = map[string]bool{}
+	}
+	for _, j := range part.Jobs {
+		seen := map[string]bool{}
+		for _, o := range j.Objects {
+			if (c.shown[j.alike] || seen[o.alike]) && o.state == stateChanged {
+				o.Old, o.New, o.before, o.after = nil, nil, nil, nil
+			}
+			seen[o.alike] = true
+		}
+		c.shown[j.alike] = true
+	}
 }
 
 // identity tells the TrainJobs of a version apart.

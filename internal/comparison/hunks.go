@@ -130,7 +130,7 @@ func (a *annotator) of(l hunkLine) string {
 		}
 		return o.after
 	}
-	claim, ok := soleClaim(side(a.o), l.path)
+	claim, ok := soleClaim(side(a.o).of(l.path), l.path)
 	if !ok {
 		a.last = ""
 		return ""
@@ -143,7 +143,8 @@ func (a *annotator) of(l hunkLine) string {
 	text := claimText(claim)
 	var places []fieldpath.Position
 	for _, other := range a.others {
-		if c, ok := soleClaim(side(other), l.path); ok && c.Position != claim.Position && !slices.Contains(places, c.Position) {
+		claims, path := other.claimsOn(l.path, l.mark == '-')
+		if c, ok := soleClaim(claims, path); ok && c.Position != claim.Position && !slices.Contains(places, c.Position) {
 			places = append(places, c.Position)
 		}
 	}
@@ -151,17 +152,36 @@ func (a *annotator) of(l hunkLine) string {
 		text += fmt.Sprintf(" and %s", report.Count(len(places), "more place"))
 	}
 	if l.mark == '-' && a.o.state == stateChanged {
-		if c, ok := soleClaim(a.o.after, l.path); ok && c.Value == nil {
+		if c, ok := soleClaim(a.o.after.of(l.path), l.path); ok && c.Value == nil {
 			text += ", emptied by " + claimText(c)
 		}
 	}
 	return text
 }
 
+// claimsOn returns the claims on a line, or on the change that contains it if the owners are gone, with the path of the claims.
+func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]engine.Claim, fieldpath.Path) {
+	if of := o.after; !old && of != nil {
+		return of.of(line), line
+	}
+	if of := o.before; old && of != nil {
+		return of.of(line), line
+	}
+	var found diff.Change
+	for _, c := range o.changes {
+		if line.HasPrefix(c.Path) && len(c.Path) >= len(found.Path) {
+			found = c
+		}
+	}
+	if old {
+		return found.Before, found.Path
+	}
+	return found.After, found.Path
+}
+
 // soleClaim returns the only claim on a line. For an item or an element it is the claim on its presence. For a struct that a
 // null emptied it is the null.
-func soleClaim(o *owners, path fieldpath.Path) (engine.Claim, bool) {
-	claims := o.of(path)
+func soleClaim(claims []engine.Claim, path fieldpath.Path) (engine.Claim, bool) {
 	if len(claims) > 1 && len(path) > 0 {
 		last := path[len(path)-1]
 		_, _, isItem := last.Item()

@@ -18,8 +18,12 @@ type Version struct {
 	Reasons map[engine.Layer]Reason
 	// Notes follow the summary. The new version has them.
 	Notes []string
+	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
+	Whole bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
+	// Findings are further ones for a review.
+	Findings finding.List
 	// Fate returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
 	// concurrently.
 	Fate func(old, new *Job) Fate

@@ -17,6 +17,14 @@ import (
 	"github.com/trainweld/trainweld/manifest"
 )
 
+// externalVariable names the program that compares objects.
+const externalVariable = "KUBECTL_EXTERNAL_DIFF"
+
+// whole reports whether the report needs the objects of all TrainJobs.
+func (flags *diffFlags) whole(p *host.Program) bool {
+	return flags.all || p.Getenv(externalVariable) != ""
+}
+
 // externalDiff compares the differing objects with another program, like kubectl diff. The program gets two directories with a
 // file per object. Its exit status reports differences.
 func externalDiff(p *host.Program, command []string, c *comparison.Comparison) (status int, err error) {
