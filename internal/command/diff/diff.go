@@ -236,31 +236,31 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= finding.Error || isConflict(f) {
+		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) {
 			told = append(told, f)
 		}
 	}
 	return told.Distinct()
 }
 
-// isConflict reports whether managers disagree with one another or with a policy.
+// isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
+	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+}
+
+// isForReview reports whether a finding is about the patches that a policy or an overlay wants.
+func isForReview(f finding.Finding) bool {
 	switch f.Code {
-	case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+	case finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager, finding.CodeLostPatch:
 		return true
 	default:
 		return false
 	}
 }
 
-func conflictsOf(found finding.List) finding.List {
-	var conflicts finding.List
-	for _, f := range found.Distinct() {
-		if isConflict(f) {
-			conflicts = append(conflicts, f)
-		}
-	}
-	return conflicts
+// only returns the findings that are, each once.
+func only(found finding.List, are func(finding.Finding) bool) finding.List {
+	return slices.DeleteFunc(found.Distinct(), func(f finding.Finding) bool { return !are(f) })
 }
 
 // options parses the flags with a fixed set of values.
