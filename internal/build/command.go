@@ -140,9 +140,9 @@ func (b *Builder) template(dir, named string) string {
 	return ""
 }
 
-// limited keeps the first bytes that are written to it.
+// limited keeps the first bytes that are written to it. It is no bytes.Buffer, whose ReadFrom would read everything.
 type limited struct {
-	kept bytes.Buffer // not embedded: its ReadFrom knows no limit
+	kept bytes.Buffer
 	most int
 	over bool
 	full func() // called once there are more; nil to go on
@@ -150,12 +150,12 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	room := max(0, l.most-l.kept.Len())
-	if len(p) <= room {
-		return l.kept.Write(p)
+	if len(p) > room {
+		l.kept.Write(p[:room])
+		if l.over = true; l.full != nil {
+			l.full()
+		}
+		return len(p), nil
 	}
-	l.kept.Write(p[:room])
-	if l.over = true; l.full != nil {
-		l.full()
-	}
-	return len(p), nil
+	return l.kept.Write(p)
 }
