@@ -134,6 +134,11 @@ func (o *owners) located(claims []engine.Claim) []engine.Claim {
 // Differs reports whether anything differs.
 func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
 
+// Renders reports whether the new version renders a TrainJob.
+func (c *Comparison) Renders() bool {
+	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateRemoved && j.state != stateRefused })
+}
+
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
 // errors of owners and of JSON encodings.
 func Compare(old, new *Version, showValues bool) (*Comparison, error) {
@@ -235,7 +240,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
-	case old != nil && new != nil && old.Refused == nil && new.Refused != nil:
+	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
 		return j.refusal(stateRefused, new), nil
 	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
 		return j.refusal(stateAccepted, old), nil

@@ -2,7 +2,6 @@ package comparison
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
@@ -179,7 +178,7 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 // plain returns text that Markdown and HTML show as it is, and no longer than a remedy should be.
 func plain(text string) string {
 	var b strings.Builder
-	for _, r := range html.EscapeString(shortened(report.Printable(text), 500)) {
+	for _, r := range strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(shortened(report.Printable(text), 500)) {
 		if strings.ContainsRune("\\`*_{}[]|~", r) {
 			b.WriteByte('\\')
 		}

@@ -37,7 +37,9 @@ type version struct {
 
 	in       *workspace.Input
 	findings finding.List
-	misused  error // an error for flags that do not fit the object
+	misused  error        // an error for flags that do not fit the object
+	strays   finding.List // the errors of no TrainJob
+	merges   bool         // the version is an object of another kind
 }
 
 // versionOf returns the version of a side, before it is read.
@@ -49,7 +51,7 @@ func versionOf(side *revision.Side) *version {
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	opts, podOpts := v.asShown(flags, opts)
 	source, merges := merging.Applies(v.side.Program(p), v.flags, flags.Schema)
-	if merges && len(v.flags.Files) > 0 {
+	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
 		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
 		return
@@ -57,13 +59,15 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.in = workspace.Read(source, v.flags)
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
+	var spans []span
 	for _, j := range v.in.Jobs {
 		found, out := produce.TrainJob(v.in, j, opts)
+		from := len(v.findings)
 		v.findings = append(v.findings, found...)
-		if out.JobSet == nil || found.Err() != nil {
-			continue
+		if out.JobSet != nil && found.Err() == nil {
+			v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts))
 		}
-		v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts))
+		spans = append(spans, span{from, len(v.findings), j})
 	}
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
@@ -80,6 +84,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
+	v.refuse(spans)
 }
 
 // asShown returns the options for a JobSet and for its children in the form that the flags ask for.
