@@ -50,9 +50,10 @@ func TestArgoGenerate(t *testing.T) {
 		t.Errorf("init: exit status %d\n%s", r.status, r.stderr)
 	}
 	r := p.Spec.Generate.run(t, app, "ARGOCD_APP_NAMESPACE=team-a")
-	if got := objects(t, r.stdout); r.status != 0 || r.stderr != "" || !slices.Equal(got, []string{"JobSet team-a/llm"}) {
+	if got := objects(t, r.stdout); r.status != 0 || !slices.Equal(got, []string{"JobSet team-a/llm"}) {
 		t.Errorf("exit status %d, %q\n%s", r.status, got, r.stderr)
 	}
+	want(t, r.stderr, "warning TW457") // the JobSet has no TrainJob
 	if again := p.Spec.Generate.run(t, app, "ARGOCD_APP_NAMESPACE=team-a"); again != r {
 		t.Errorf("the second time it is\n%+v\nand not\n%+v", again, r)
 	}
@@ -115,7 +116,7 @@ func TestArgoDiscover(t *testing.T) {
 func TestArgoREADME(t *testing.T) {
 	need(t, "sh", "find", "grep")
 	dir := example(t, "argocd")
-	r := must(t, dir, nil, "sh", "-ec", strings.Join(commands(t, dir), "\n"))
+	r := must(t, dir, nil, "sh", "-ec", strings.Join(commands(t, dir)[:3], "\n"))
 	found, stream, _ := strings.Cut(r.stdout, "\n")
 	if found != "./jobs/llm.yaml" || !slices.Equal(objects(t, stream), []string{"JobSet team-a/llm"}) {
 		t.Errorf("it prints:\n%s", r.stdout)

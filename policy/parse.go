@@ -195,7 +195,13 @@ func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path {
 	rule, err := explain.Field(text)
 	switch {
 	case err != nil:
-		r.report(finding.CodeBadValue, at, help, "invalid path: %s", err)
+		problem, choices, several := strings.Cut(err.Error(), "\n")
+		if several {
+			problem, _, _ = strings.Cut(problem, ";")
+			r.report(finding.CodeBadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
+			return nil
+		}
+		r.report(finding.CodeBadValue, at, help, "invalid path: %s", problem)
 	case !rule.Patchable:
 		r.report(finding.CodeUnpatchable, at, help, "no patch may set %s", text)
 	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):

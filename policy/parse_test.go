@@ -58,6 +58,7 @@ func files() []fileCase {
 		{name: "for without required", text: "managers: [{name: a.b/c, for: {names: [a]}}]\n", found: []string{"1:26 TW502 .managers[0].for forbidden without required: true"}, beyond: true},
 		{name: "no paths", text: "managers: [{name: a.b/c, paths: []}]\n", found: []string{"1:26 TW500 .managers[0].paths required"}},
 		{name: "a path of nothing", text: "managers: [{name: a.b/c, paths: [.spec.replicatedJob]}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path"}, beyond: true},
+		{name: "a path of several fields", text: "managers: [{name: a.b/c, paths: [metadata.labels, labels]}]\n", found: []string{"1:51 TW501 .managers[0].paths[1] invalid path: 4 fields are called labels; name one of them: .metadata.labels, .spec.replicatedJobs[name].template.metadata.labels, "}, beyond: true},
 		{name: "a path that no patch sets", text: "managers: [{name: a.b/c, paths: ['containers[node].image']}]\n", found: []string{"1:34 TW104 .managers[0].paths[0] no patch may set"}, beyond: true},
 		{name: "an item of an atomic list", text: "managers: [{name: a.b/c, paths: ['tolerations[*]']}]\n", found: []string{"1:34 TW501 .managers[0].paths[0] invalid path: the list merges as a whole"}, beyond: true},
 		{name: "a patch without a file", text: "patches: [{for: {names: [a]}}]\n", found: []string{"1:11 TW500 .patches[0] file: required"}},
@@ -84,7 +85,7 @@ func TestParse(t *testing.T) {
 			}
 			for i, f := range found {
 				got := fmt.Sprintf("%d:%d %s %s %s; %s", f.Position.Line, f.Position.Column, f.Code, f.Path, f.Message, f.Remedy.Text)
-				if !strings.HasPrefix(got, tc.found[i]) || f.Position.File != "dir/trainweld.yaml" || f.Severity != finding.Error || f.Remedy.Text == "" {
+				if !strings.HasPrefix(got, tc.found[i]) || f.Position.File != "dir/trainweld.yaml" || strings.Contains(got, "\n") || f.Severity != finding.Error || f.Remedy.Text == "" {
 					t.Errorf("Parse finds %q, want %q", got, tc.found[i])
 				}
 			}
@@ -173,6 +174,9 @@ func FuzzParse(f *testing.F) {
 		for _, f := range found {
 			if f.Position.File == "" || f.Remedy.Text == "" || f.Message == "" {
 				t.Errorf("Parse(%q) finds %v without a place, a message or a remedy", data, f)
+			}
+			if strings.Contains(f.Message+f.Remedy.Text, "\n") {
+				t.Errorf("Parse(%q) finds %q on several lines", data, f.Message)
 			}
 		}
 		p.Check(job("a", "b", "c", nil), nil)

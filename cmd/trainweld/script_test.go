@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,41 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 // TestMain puts the program on the PATH, as this very binary, so that scripts and tests run it as a
 // process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
+	testscript.Main(m, map[string]func(){"builder": builder, "trainweld": main, "kubectl-trainweld": main, "kubectl_complete-trainweld": main})
+}
+
+// builder is a command for --build. builder print DIR prints the templates of a chart as helm does; the other words fail in their ways.
+func builder() {
+	print := func(text string) { fmt.Print(text) }
+	switch what, dir := os.Args[1], os.Args[2]; what {
+	case "print":
+		templates, err := filepath.Glob(filepath.Join(dir, "templates", "*"))
+		if err != nil || templates == nil {
+			print("no templates\n")
+			os.Exit(1)
+		}
+		for _, file := range templates {
+			text, _ := os.ReadFile(file)
+			print(fmt.Sprintf("---\n# Source: chart/templates/%s\n%s", filepath.Base(file), bytes.ReplaceAll(text, []byte("{{ .Values.nodes }}"), []byte("2"))))
+		}
+	case "fail":
+		fmt.Fprintln(os.Stderr, "error: template: job.yaml:3:5: nil pointer")
+		fmt.Fprintln(os.Stderr, "\x1b[31mpassword: hunter2\x1b[0m")
+		fmt.Fprintln(os.Stderr, "fetch https://user:hunter2@example.com/charts: Authorization: Bearer hunter2")
+		fmt.Fprint(os.Stderr, "kind: Secret\ndata:\n  key: aHVudGVyMg==\n", strings.Repeat("more\n", 10))
+		os.Exit(3)
+	case "prose":
+		print("Thank you for installing this chart.\n")
+	case "broken":
+		print("kind: TrainJob\n  apiVersion: [\n")
+	case "nothing":
+	case "write":
+		_ = os.WriteFile(filepath.Join(dir, "Chart.lock"), nil, 0o666)
+		print("# nothing\n")
+	case "above":
+		_ = os.WriteFile(filepath.Join(dir, "..", "written"), nil, 0o666)
+		print("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+	}
 }
 
 // TestScripts runs the scripts of testdata/script, one a feature. Each has the files of
@@ -37,6 +72,7 @@ func TestMain(m *testing.M) {
 //	atmost BYTES FILE          assert that the file is not larger
 //	withoutpath STATUS COMMAND... exits, with an empty PATH
 //	age FILE, aged FILE        make a file very old; assert that it still is
+//	empty DIR                  assert that a directory is empty
 func TestScripts(t *testing.T) {
 	// Each command of a script is a process, which starts slowly under the race detector: it sees those that
 	// read many files.
@@ -75,6 +111,7 @@ func TestScripts(t *testing.T) {
 			"withoutpath": withoutPath,
 			"age":         age,
 			"aged":        aged,
+			"empty":       empty,
 		},
 	})
 }
@@ -214,5 +251,14 @@ func aged(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if old := info.ModTime().Equal(long); old == neg {
 		ts.Fatalf("%s was written at %v", args[0], info.ModTime())
+	}
+}
+
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	arguments(ts, neg, args, 1)
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		ts.Fatalf("%s holds %s", args[0], e.Name())
 	}
 }

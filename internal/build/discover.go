@@ -61,7 +61,7 @@ func (b *Builder) nothing(name string) finding.Finding {
 	info, err := fs.Stat(b.tree, name)
 	switch {
 	case err != nil:
-		return failure(finding.CodeNothingToBuild, at, "does not exist", "check the path; it is relative to the working directory")
+		return failure(finding.CodeUnreadable, at, "does not exist", "check the path; it is relative to the working directory")
 	case !info.IsDir():
 		return failure(finding.CodeNothingToBuild, at, "is a file", "name the directory that holds it")
 	case b.command != nil:

@@ -34,7 +34,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		before.Close()
 		return err
 	}
-	if before.Builder == nil || after.Builder == nil {
+	if before.Builder == nil && after.Builder == nil {
 		return take(old.Flags, new.Flags)
 	}
 	keys := slices.Sorted(maps.Keys(before.dirs))
@@ -55,7 +55,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 	}, func(i int, made pair) {
 		progress.Step("built", i+1, len(keys))
 		if err == nil {
-			err = take(before.With(made.old), after.With(made.new))
+			err = take(before.with(made.old), after.with(made.new))
 		}
 	})
 	foundBefore, foundAfter := before.Close(), after.Close()
@@ -63,7 +63,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 		foundBefore, foundAfter = append(foundBefore, before.missing...), append(foundAfter, after.missing...)
 	}
 	if err == nil && len(foundBefore)+len(foundAfter) > 0 {
-		err = take(before.With(&workspace.Built{Findings: foundBefore}), after.With(&workspace.Built{Findings: foundAfter}))
+		err = take(before.with(&workspace.Built{Findings: foundBefore}), after.with(&workspace.Built{Findings: foundAfter}))
 	}
 	return err
 }
@@ -72,6 +72,7 @@ func Pairs(p *host.Program, old, new Version, take func(old, new workspace.Flags
 // those of the other version.
 type versionSide struct {
 	*Builder
+	flags   workspace.Flags
 	dirs    map[string]string
 	root    string
 	missing finding.List
@@ -79,7 +80,7 @@ type versionSide struct {
 
 func side(p *host.Program, v Version) (*versionSide, error) {
 	b, err := New(p, v.Files, v.Flags)
-	s := &versionSide{Builder: b, dirs: map[string]string{}, root: v.Root}
+	s := &versionSide{Builder: b, flags: v.Flags, dirs: map[string]string{}, root: v.Root}
 	if b == nil || err != nil {
 		return s, err
 	}
@@ -101,6 +102,16 @@ func (s *versionSide) key(dir string) string {
 		return dir
 	}
 	return below
+}
+
+// with returns the flags of a part. A version that lacks all paths to build has no builder.
+func (s *versionSide) with(built *workspace.Built) workspace.Flags {
+	if s.Builder != nil {
+		return s.With(built)
+	}
+	part := s.flags
+	part.Built = built
+	return part
 }
 
 // build builds a directory. It returns an empty build for a directory that only the other version has.

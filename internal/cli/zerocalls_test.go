@@ -90,9 +90,9 @@ var exported = []struct {
 		new(render.ChildOwners), new(render.Runtimes),
 	}},
 	{folder: "render/admission", all: []any{
-		admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Stamp, admission.Stricter,
+		admission.AdmitJobSet, admission.AdmitRuntime, admission.Check, admission.Encode, admission.Kinds, admission.Stamp, admission.Stricter,
 		admission.Update, admission.UpdateJobSet, admission.UpdateRuntime,
-		new(admission.Runtime),
+		new(admission.Kind), new(admission.Runtime),
 	}},
 	{folder: "render/blame", all: []any{
 		blame.JobType, blame.New, blame.PodType,

@@ -18,14 +18,18 @@ import (
 // definitionKind is the kind CustomResourceDefinition.
 var definitionKind = manifest.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", New: func() any { return new(engine.Object) }}
 
-// definitionOf returns the schema of an object's kind from the definitions in paths, or nil without paths.
-func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
-	if len(paths) == 0 {
-		return nil, nil
-	}
+// Definition is a CustomResourceDefinition of the inputs.
+type Definition struct {
+	Document    *manifest.Document
+	Fields      engine.Object
+	Group, Kind string // of the objects that it defines
+}
+
+// ReadDefinitions reads the definitions in paths. It reports no mistakes in objects of other kinds, and a directory may hold files
+// without objects.
+func ReadDefinitions(p *host.Program, in *workspace.Input, paths []string) ([]Definition, finding.List) {
 	files, found := manifest.Files(p.Files, paths, false)
-	group, version, _ := strings.Cut(of.APIVersion, "/")
-	var kinds []string
+	var definitions []Definition
 	for _, file := range files {
 		data, unreadable := in.Open(p, file)
 		if unreadable != nil {
@@ -33,25 +37,39 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 			continue
 		}
 		documents, more := manifest.DecodeKinds(file, data, []manifest.Kind{definitionKind})
-		if !slices.Contains(paths, file) {
-			more = manifest.Tolerate(more, finding.CodeNotAnObject)
-		}
-		found = append(found, more...)
+		named := slices.Contains(paths, file)
+		found = append(found, slices.DeleteFunc(more, func(f finding.Finding) bool {
+			return f.Object.Kind != "" && f.Object.Kind != definitionKind.Kind || f.Code == finding.CodeNotAnObject && !named
+		})...)
 		for _, d := range documents {
 			fields, err := d.Fields()
 			if err != nil || d.ID.Kind != definitionKind.Kind || d.Broken {
 				continue
 			}
-			name := definedBy(fields)
-			if kinds = append(kinds, name); name != group+" "+of.ID.Kind {
-				continue
-			}
-			t, err := parseDefinition(fields, version)
+			group, kind := definedBy(fields)
+			definitions = append(definitions, Definition{d, fields, group, kind})
+		}
+	}
+	return definitions, found
+}
+
+// definitionOf returns the schema of an object's kind from the definitions in paths, or nil without paths.
+func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *manifest.Document) (*schema.Type, finding.List) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	definitions, found := ReadDefinitions(p, in, paths)
+	group, version, _ := strings.Cut(of.APIVersion, "/")
+	var kinds []string
+	for _, d := range definitions {
+		if d.Group == group && d.Kind == of.ID.Kind {
+			t, err := parseDefinition(d.Fields, version)
 			if err != nil {
-				return nil, append(found, unusable(d, err)...)
+				return nil, append(found, d.Unusable(err)...)
 			}
 			return t, found
 		}
+		kinds = append(kinds, d.Group+" "+d.Kind)
 	}
 	if found.Err() == nil {
 		f := finding.Finding{
@@ -67,10 +85,10 @@ func definitionOf(p *host.Program, in *workspace.Input, paths []string, of *mani
 }
 
 // definedBy returns the group and kind that a definition defines.
-func definedBy(definition engine.Object) string {
+func definedBy(definition engine.Object) (group, kind string) {
 	spec, _ := definition["spec"].(map[string]any)
 	names, _ := spec["names"].(map[string]any)
-	return fmt.Sprint(spec["group"], " ", names["kind"])
+	return fmt.Sprint(spec["group"]), fmt.Sprint(names["kind"])
 }
 
 func parseDefinition(definition engine.Object, version string) (*schema.Type, error) {
@@ -81,8 +99,9 @@ func parseDefinition(definition engine.Object, version string) (*schema.Type, er
 	return schema.ParseOpenAPI(data, version)
 }
 
-// unusable reports each error in a definition.
-func unusable(d *manifest.Document, err error) finding.List {
+// Unusable reports each error in a definition.
+func (definition Definition) Unusable(err error) finding.List {
+	d := definition.Document
 	errs := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		errs = joined.Unwrap()

@@ -8,7 +8,7 @@ import (
 
 // AddBuilds adds the flags that build directories.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
-	f.VarP((*paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
+	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
 	f.StringVar(&flags.BuildCommand, "build", "", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
 }
 

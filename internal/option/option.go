@@ -96,13 +96,13 @@ func (r *Repeated) Set(value string) error {
 // Type returns the type in the help. It also tells the completion that the flag is repeatable.
 func (r *Repeated) Type() string { return "stringArray" }
 
-// paths is a repeatable flag of paths. It splits a value at commas, like kubectl, unless the value is a glob or the name of a
+// Paths is a repeatable flag of paths. It splits a value at commas, like kubectl, unless the value is a glob or the name of a
 // file.
-type paths []string
+type Paths []string
 
-func (p *paths) String() string { return (*Repeated)(p).String() }
+func (p *Paths) String() string { return (*Repeated)(p).String() }
 
-func (p *paths) Set(value string) error {
+func (p *Paths) Set(value string) error {
 	if _, err := os.Lstat(value); err == nil || strings.ContainsAny(value, "*?[") {
 		*p = append(*p, value)
 	} else {
@@ -112,15 +112,15 @@ func (p *paths) Set(value string) error {
 }
 
 // Type returns the type of Repeated.
-func (p *paths) Type() string { return (*Repeated)(p).Type() }
+func (p *Paths) Type() string { return (*Repeated)(p).Type() }
 
 // LaidOver is the help of --patch in commands that merge patches into TrainJobs.
 const LaidOver = "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own: a RuntimePatch, a list of them, or a TrainJob (repeatable)"
 
 // AddInputs adds the flags that select the input. filename and patch are the help of -f and --patch.
 func AddInputs(f *pflag.FlagSet, flags *workspace.Flags, filename, patch string) {
-	f.VarP((*paths)(&flags.Files), "filename", "f", filename)
-	f.VarP((*paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
+	f.VarP((*Paths)(&flags.Files), "filename", "f", filename)
+	f.VarP((*Paths)(&flags.Runtimes), "runtime", "r", "read runtimes, also <trainjob>-runtime-snapshot ConfigMaps, from a file, directory or glob (repeatable)")
 	f.Var((*Repeated)(&flags.Patches), "patch", patch)
 	AddPolicy(f, flags)
 	AddScope(f, flags)

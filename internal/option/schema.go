@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Schema holds the flags for merging patches into an object that is not a TrainJob.
@@ -18,9 +19,22 @@ type Schema struct {
 // Add adds the flags to a command.
 func (flags *Schema) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var((*Repeated)(&flags.Definitions), "crd", "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
+	AddDefinitions(f, &flags.Definitions, "read CustomResourceDefinitions from a file, directory or glob (repeatable)")
 	f.StringVar(&flags.MergeType, "type", "", "how patches merge: strategic, apply or merge (default by the kind)")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{StrategicType, ApplyType, JSONType}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// AddDefinitions adds the flag --crd.
+func AddDefinitions(f *pflag.FlagSet, paths *[]string, help string) {
+	f.Var((*Paths)(paths), "crd", help)
+}
+
+// CheckDefinitions returns an error for an empty path of --crd.
+func CheckDefinitions(paths []string) error {
+	if slices.Contains(paths, "") {
+		return errors.New("--crd: an empty path; name a file, a directory or a glob")
+	}
+	return nil
 }
 
 // Check returns an error for an unknown type or an empty path.
@@ -29,10 +43,7 @@ func (flags Schema) Check() error {
 	if flags.MergeType != "" && !slices.Contains(types, flags.MergeType) {
 		return fmt.Errorf("--type: %q is none of %s%s", flags.MergeType, strings.Join(types, ", "), DidYouMean(flags.MergeType, types))
 	}
-	if slices.Contains(flags.Definitions, "") {
-		return errors.New("--crd: an empty path; name a file, a directory or a glob")
-	}
-	return nil
+	return CheckDefinitions(flags.Definitions)
 }
 
 // The values of --type.

@@ -103,7 +103,14 @@ func compile(text []byte) (*compiled, error) {
 	if err := json.Unmarshal(text, crd); err != nil {
 		return nil, err
 	}
-	version := crd.Spec.Versions[0]
+	return compileVersion(crd, &crd.Spec.Versions[0])
+}
+
+// compileVersion compiles one version of a definition. It accepts the schema that an API server accepts.
+func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*compiled, error) {
+	if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return nil, fmt.Errorf("version %s has no schema", version.Name)
+	}
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 		return nil, err

@@ -30,9 +30,13 @@ type checkFlags struct {
 	format     string
 	color      option.Color
 	all        bool
+
+	definitions []string // the paths of --crd
+	further     furtherKinds
 	strict     bool
 	showValues bool
 	showNotes  bool
+	counted    *counted
 }
 
 // Command returns the command with its flags and its help.
@@ -52,7 +56,8 @@ objects appear once, with their number and the first three objects.
 
 A PATH is a file, a directory, a quoted glob or - for standard input. Files hold TrainJobs, runtimes, JobSets,
 PriorityClasses and RuntimeClasses as YAML or JSON. The command skips other kinds. It checks a runtime of -r
-only if a TrainJob references it.
+only if a TrainJob references it. With --crd it also checks objects of the kinds that definitions define: their
+fields, types and rules, as on creation.
 
 A policy file, trainweld.yaml or --policy FILE, lists the known managers and what each may set, adds patches to
 TrainJobs, and sets severities. A violation is an error. docs/policy.md describes the file.
@@ -60,6 +65,9 @@ TrainJobs, and sets severities. A violation is an error. docs/policy.md describe
 With --git REV, the command checks the paths in that revision and in the working tree, and reports only the
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
 count for the exit status. A finding lasts if its line moves, or its object moves to another file.
+
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
@@ -83,6 +91,10 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
 
+  # The overlays of a repository, and its charts
+  trainweld check -k overlays/ -r runtimes/
+  trainweld check --build 'helm template {}' charts/ -r runtimes/
+
   # From a pipe
   kustomize build . | trainweld check -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,6 +116,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddOnConflict(cmd, &flags.onConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
+	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
 	option.AddColor(cmd, &flags.color)
@@ -176,5 +189,5 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
 }

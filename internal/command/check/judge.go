@@ -45,11 +45,11 @@ type verdict func(ctx context.Context) finding.List
 type read struct{ file, kind, name string }
 
 // tally counts the judged objects.
-type tally struct{ documents, jobs, runtimes, jobSets int }
+type tally struct{ documents, jobs, runtimes, jobSets, others int }
 
-// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then runtimes do not count.
+// any reports whether any object was judged. A selector is for TrainJobs and JobSets: then others do not count.
 func (t tally) any(selected bool) bool {
-	return t.jobs+t.jobSets > 0 || !selected && t.runtimes > 0
+	return t.jobs+t.jobSets > 0 || !selected && t.runtimes+t.others > 0
 }
 
 // String returns a summary such as "checked 2 TrainJobs and 1 runtime in 5 documents".
@@ -58,7 +58,7 @@ func (t tally) String() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"}} {
+	}{{t.jobs, "TrainJob"}, {t.runtimes, "runtime"}, {t.jobSets, "JobSet"}, {t.others, "other object"}} {
 		if part.n > 0 {
 			parts = append(parts, report.Count(part.n, part.what))
 		}
@@ -107,7 +107,7 @@ func (j *judge) take(file workspace.Decoded, all bool) {
 		j.reading[key] = append(j.reading[key], f)
 	}
 	for _, d := range file.Documents {
-		j.count.documents++
+		j.countOnce(d, &j.count.documents, "")
 		j.document(d, all)
 		d.Object = nil
 	}
@@ -121,12 +121,17 @@ func (j *judge) document(d *manifest.Document, all bool) {
 	case kind == "RuntimeClass" && strings.HasPrefix(d.APIVersion, "node.k8s.io/"):
 		j.runClasses = append(j.runClasses, d.ID.Name)
 	case !known:
+	case j.furtherKind(d) != nil:
+		if all {
+			j.count.others++
+			j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
+		}
 	case kind == trainer.TrainJobKind && all:
-		j.count.jobs++
+		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
-		j.count.jobSets++
+		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	default:
 		j.runtime(d, all)
@@ -144,7 +149,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	})
 	for _, held := range j.aside {
 		if held.named.Load() {
-			j.count.runtimes++
+			j.countOnce(held.Document, &j.count.runtimes, held.Document.ID.Kind)
 			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}
@@ -152,7 +157,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = append(j.in.Rate(strict(j.in.Findings)), j.doubtful(ctx, found)...)
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.in.Findings)), j.doubtful(ctx, found)...))
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}

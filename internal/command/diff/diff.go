@@ -59,7 +59,10 @@ appears once, apart from names and indexes. JSON and --all have all of them.
 OLD and NEW are files, directories, quoted globs or - for standard input. The inputs of -f, -r and --patch
 belong to both. With --git REV, the command reads all paths in that revision and in the working tree.
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
-does. A path that one version lacks is empty there.
+does. A path that one version lacks is empty there. With -l, each version has its own labels.
+
+With -k or --build, the command builds both versions, and compares the builds of each directory. docs/builds.md
+has the details.
 
 With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A
 summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
@@ -86,6 +89,9 @@ render. The report then names the TrainJobs that do not render, and compares the
 		Example: `  # What the working tree changes over the main branch
   trainweld diff --git origin/main jobs/ -r runtimes/
 
+  # What it changes in the overlays of a repository
+  trainweld diff --git origin/main -k overlays/ -r runtimes/
+
   # What another version of a runtime does to the TrainJobs of a directory
   trainweld diff torch-1.yaml torch-2.yaml -f jobs/
 
@@ -108,8 +114,8 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
-	f.VarP((*option.Repeated)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
-	f.VarP((*option.Repeated)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
+	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
@@ -143,6 +149,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Usage(err)
 	}
 	if flags.from != "" || flags.until != "" {
+		if flags.Builds() {
+			return exit.Usage(errors.New("--from-version and --to-version have no builds: build first, and name the files"))
+		}
 		return runUpgrade(p, flags, opts, args, paint)
 	}
 	old, new, err := readVersions(p, flags, args)

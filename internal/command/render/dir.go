@@ -106,8 +106,15 @@ func (r *renderRun) editedFiles(edited []string) finding.List {
 func foldersOf(all []rendered) map[string]string {
 	folders := map[string]string{}
 	for _, m := range all {
-		folder := strings.TrimPrefix(filepath.ToSlash(m.build), filepath.ToSlash(filepath.VolumeName(m.build)))
-		folders[m.build] = strings.ReplaceAll(strings.TrimPrefix(folder, "/"), "..", "__")
+		below := strings.TrimPrefix(m.build, filepath.VolumeName(m.build))
+		var folder []string
+		for name := range strings.SplitSeq(filepath.ToSlash(below), "/") {
+			if strings.HasPrefix(name, ".") && name != "." {
+				name = "_" + name // not above the directory, and not hidden
+			}
+			folder = append(folder, name)
+		}
+		folders[m.build] = strings.TrimPrefix(path.Join(folder...), "/")
 	}
 	if len(folders) == 1 {
 		return nil

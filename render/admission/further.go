@@ -1,0 +1,108 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/release"
+)
+
+// Kind is a version of a kind that a CustomResourceDefinition defines. It is safe for concurrent use.
+type Kind struct {
+	Group, Version, Kind string
+	// Namespaced reports whether the objects of the kind have namespaces.
+	Namespaced bool
+
+	compiled func() (*compiled, error)
+}
+
+// Kinds returns the served versions of the kind that a CustomResourceDefinition of apiextensions.k8s.io/v1 defines. The fields are
+// as decoded from JSON or YAML. It returns an error for a definition that cannot be decoded. Errors in a schema are those of Admit,
+// since most kinds of a repository have no objects in it.
+func Kinds(fields map[string]any) ([]*Kind, error) {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := json.Unmarshal(text, crd); err != nil {
+		return nil, errors.New(unmarshalProblem(err))
+	}
+	var kinds []*Kind
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		kinds = append(kinds, &Kind{
+			Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind, Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+			compiled: sync.OnceValues(func() (*compiled, error) { return compileVersion(crd, version) }),
+		})
+	}
+	return kinds, nil
+}
+
+// Admit sends an object through admission on creation, as AdmitRuntime does. It runs no webhook. It returns an error for an invalid
+// definition.
+func (k *Kind) Admit(ctx context.Context, fields map[string]any, namespace string) (finding.List, error) {
+	if k == nil || k.compiled == nil {
+		return nil, errors.New("the kind has no definition")
+	}
+	c, err := k.compiled()
+	if err != nil {
+		return nil, err
+	}
+	found := &findings{}
+	d := &definition{compiled: c, release: *release.Latest()}
+	o := d.decode(fields, namespace, found)
+	o.validate(ctx, nil, found)
+	for i := range found.all {
+		o.suggest(&found.all[i])
+	}
+	return found.all, nil
+}
+
+// suggest names the field of the definition that an unknown field probably means.
+func (o *object) suggest(f *finding.Finding) {
+	last := len(f.Path) - 1
+	if f.Code != finding.CodeUnknownField || last < 0 {
+		return
+	}
+	name, _ := f.Path[last].Field()
+	if near := finding.Nearest(name, o.fieldsAt(f.Path[:last])); near != "" {
+		f.Remedy = finding.Remedy{Do: finding.Rename, Options: []string{near}, Text: fmt.Sprintf("did you mean %q?", near)}
+	}
+}
+
+// fieldsAt returns the names of the fields that the definition has at a path.
+func (o *object) fieldsAt(path fieldpath.Path) []string {
+	at := o.schema
+	for _, step := range path {
+		next := at.Items
+		if name, isField := step.Field(); isField {
+			next = nil
+			if property, ok := at.Properties[name]; ok {
+				next = &property
+			}
+		} else if _, isKey := step.Key(); isKey {
+			next = valuesOf(at)
+		}
+		if at = next; at == nil {
+			return nil
+		}
+	}
+	var names []string
+	for name := range at.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
