@@ -96,7 +96,7 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
 	for i, f := range first.refused {
-		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s %s %s: %s", f.Position, f.Code, f.Path, f.Message)}
+		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
 		if i == 0 && len(first.refusedBy) > 0 {
 			l.note = claimText(first.refusedBy[0])
 		}
