@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -60,15 +61,21 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
 	var spans []span
-	for _, j := range v.in.Jobs {
-		found, out := produce.TrainJob(v.in, j, opts)
-		from := len(v.findings)
-		v.findings = append(v.findings, found...)
-		if out.JobSet != nil && found.Err() == nil {
-			v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts))
+	type rendered struct {
+		found finding.List
+		out   produce.Made
+	}
+	parallel.Ordered(len(v.in.Jobs), func(i int) rendered {
+		found, out := produce.TrainJob(v.in, v.in.Jobs[i], opts)
+		return rendered{found, out}
+	}, func(i int, r rendered) {
+		from, j := len(v.findings), v.in.Jobs[i]
+		v.findings = append(v.findings, r.found...)
+		if r.out.JobSet != nil && r.found.Err() == nil {
+			v.Jobs = append(v.Jobs, v.made(j, r.out, flags, podOpts))
 		}
 		spans = append(spans, span{from, len(v.findings), j})
-	}
+	})
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
