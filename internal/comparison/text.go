@@ -71,14 +71,6 @@ func (g *group) title() string {
 	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), 10))
 }
 
-func (g *group) names() []jobName {
-	names := make([]jobName, len(g.jobs))
-	for i, j := range g.jobs {
-		names[i] = j.name()
-	}
-	return names
-}
-
 // when tells a TrainJob after its migration from the one before.
 func (j *JobDiff) when() string {
 	if j.migrated {
