@@ -22,7 +22,7 @@ import (
 
 // Comparison holds the differences between two versions for the reports.
 type Comparison struct {
-	// All shows each TrainJob by itself, also those that change alike.
+	// All shows each TrainJob by itself, even if several change alike.
 	All bool
 
 	old, new *Version
@@ -165,8 +165,8 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	return c
 }
 
-// compact drops what no report shows of a part: the objects and owners of TrainJobs that change like an earlier one, and of Pods
-// that change like an earlier one of their TrainJob. Their changes stay.
+// compact drops objects and owners of a part that no report shows. They belong to TrainJobs that change like an earlier one, or to
+// Pods that change like an earlier Pod of their TrainJob. The changes stay.
 func (c *Comparison) compact(part *Comparison) {
 	if part.new.Whole {
 		return

@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// WriteText writes the comparison for people: the blast radius, the causes if several TrainJobs differ or causes need reasons,
-// and a unified diff of each group. Otherwise it writes nothing without differences. It returns the errors of w and of the
-// encoding.
+// WriteText writes the comparison for people: the blast radius, and a unified diff of each group. The causes precede the diffs if
+// several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
+// and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
 	s, rows := c.summary(), c.blast().rows()

@@ -22,7 +22,7 @@ type span struct {
 	job      workspace.Job
 }
 
-// refuse gives each TrainJob its errors. It keeps the errors that belong to none in strays. The findings have their labels.
+// refuse gives each TrainJob its errors, and keeps the other errors in strays. Call it after label.
 func (v *version) refuse(spans []span) {
 	errs := map[fieldpath.Object]finding.List{}
 	made := make([]bool, len(v.findings)) // the findings of a rendering
@@ -71,8 +71,8 @@ func (v *version) refused(id fieldpath.Object, source workspace.Job, errs findin
 	}
 }
 
-// hide adds to a version the TrainJobs of the other one that its errors hide: those of a file that cannot be read as a whole, or
-// all if a build fails. They are not removed.
+// hide adds the TrainJobs of the other version that errors hide in this one. An unreadable file hides its TrainJobs, and a failed
+// build hides all. They are not removed.
 func (v *version) hide(other *version) {
 	if len(v.strays) == 0 {
 		return
