@@ -357,7 +357,7 @@ spec:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, text, "kind: JobSet", "name: eu-llm\n", "image: train:2", "name: eu-settings-")
+	want(t, text, "kind: JobSet", "name: eu-llm\n", "image: train:2", "name: eu-settings-", "kueue.x-k8s.io/queue-name: eu-queue")
 	wantNot(t, text, "kind: TrainJob\n", "internal.config.kubernetes.io")
 
 	edit(t, kustomization, "transformers: [../../kustomize/jobsets]\n", "")

@@ -100,6 +100,21 @@ func TestOnlyTheProgramLinksAdmission(t *testing.T) {
 	}
 }
 
+// TestOnlyTheProgramLinksKustomize keeps kustomize out of every package but the program's.
+func TestOnlyTheProgramLinksKustomize(t *testing.T) {
+	program := []string{"/cmd/trainweld", "/internal/cli", "/internal/build"}
+	links := 0
+	for _, pkg := range linking(t, "sigs.k8s.io/kustomize/api/krusty") {
+		name := strings.TrimPrefix(pkg, module)
+		if links++; !slices.Contains(program, name) && !strings.HasPrefix(name, "/internal/command/") {
+			t.Errorf("%s links kustomize; only the program may", pkg)
+		}
+	}
+	if links == 0 {
+		t.Error("nothing links kustomize; this test looks at the wrong things")
+	}
+}
+
 // TestOnlyTestsLinkTheirSupport keeps what only tests need out of the program and the library.
 func TestOnlyTestsLinkTheirSupport(t *testing.T) {
 	for _, support := range []string{module + "/internal/testenv", module + "/internal/turns", module + "/internal/casefile"} {

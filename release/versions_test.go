@@ -11,7 +11,7 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of docs/versions.md")
+var update = flag.Bool("update", false, "write docs/versions.md, and the files of kustomize/trainjobs that come from the definitions")
 
 // TestVersions wants the tables of docs/versions.md to say what the data of this package says.
 func TestVersions(t *testing.T) {

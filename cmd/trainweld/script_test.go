@@ -51,6 +51,12 @@ func builder() {
 	case "broken":
 		print("kind: TrainJob\n  apiVersion: [\n")
 	case "nothing":
+	case "endless":
+		for {
+			if _, err := fmt.Println(strings.Repeat("# more\n", 1000)); err != nil {
+				os.Exit(1)
+			}
+		}
 	case "write":
 		_ = os.WriteFile(filepath.Join(dir, "Chart.lock"), nil, 0o666)
 		print("# nothing\n")

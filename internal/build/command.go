@@ -59,11 +59,11 @@ func (b *Builder) runCommand(built *workspace.Built) {
 	case stdout.over:
 		fail(finding.CodeBuildOutput, fmt.Sprintf("%s %s", name, errLarge), "build fewer objects at once")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		fail(finding.CodeBuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.Bytes())), "try the command alone; it may wait for an input or for the network")
+		fail(finding.CodeBuildFailed, fmt.Sprintf("%s does not end within %s, and was stopped%s", name, b.limit, messages(stderr.kept.Bytes())), "try the command alone; it may wait for an input or for the network")
 	case err != nil:
-		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %s%s", name, failed(err), messages(stderr.Bytes())), "try the command alone in the directory that it is written for")
+		fail(finding.CodeBuildFailed, fmt.Sprintf("%s fails: %s%s", name, failed(err), messages(stderr.kept.Bytes())), "try the command alone in the directory that it is written for")
 	default:
-		b.takeOutput(built, name, stdout.Bytes(), fail)
+		b.takeOutput(built, name, stdout.kept.Bytes(), fail)
 	}
 	if written := b.copy.written(built.Dir); written != "" {
 		built.Text = nil
@@ -140,22 +140,22 @@ func (b *Builder) template(dir, named string) string {
 	return ""
 }
 
-// limited keeps the first bytes that are written to it.
+// limited keeps the first bytes that are written to it. It is no bytes.Buffer, whose ReadFrom would read everything.
 type limited struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 	over bool
 	full func() // called once there are more; nil to go on
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := max(0, l.most-l.Len())
+	room := max(0, l.most-l.kept.Len())
 	if len(p) > room {
-		l.Buffer.Write(p[:room])
+		l.kept.Write(p[:room])
 		if l.over = true; l.full != nil {
 			l.full()
 		}
 		return len(p), nil
 	}
-	return l.Buffer.Write(p)
+	return l.kept.Write(p)
 }

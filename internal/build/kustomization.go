@@ -181,9 +181,9 @@ func (k *kustomization) refuse(at, message, help string) {
 	}
 }
 
-// find returns the first scalar with a value.
+// find returns the first scalar with a value, or with a key and the value as in KEY=FILE.
 func find(n *yaml.Node, value string) *yaml.Node {
-	if n == nil || n.Kind == yaml.ScalarNode && n.Value == value {
+	if n == nil || n.Kind == yaml.ScalarNode && (n.Value == value || value != "" && strings.HasSuffix(n.Value, "="+value)) {
 		return n
 	}
 	for _, child := range n.Content {

@@ -156,7 +156,10 @@ func (b *blast) queue(j *JobDiff) {
 }
 
 // row is a line of the blast radius: its head, a text, names, and the fields that cannot change.
-type row struct{ head, text, names, frozen string }
+type row struct {
+	head, text, frozen string
+	names              []jobName
+}
 
 // The numbers of names and of fields in a row.
 const (
@@ -181,7 +184,7 @@ func (b *blast) rows() []row {
 	} {
 		if ids := b.by[r.of]; len(ids) > 0 {
 			add(string(r.of), report.Count(len(ids), r.what)+", "+r.text)
-			rows[len(rows)-1].names = firstNames(ids, mostBlast)
+			rows[len(rows)-1].names = ids
 			if r.of == Replaced {
 				rows[len(rows)-1].frozen = listed(b.frozen, mostFrozen)
 			}

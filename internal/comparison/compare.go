@@ -31,8 +31,9 @@ type Comparison struct {
 	same     int
 	noun     string // the compared kind: TrainJob, or JobSet if there are JobSets only
 
-	conflicts conflicts
-	shown     map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
+	conflicts, findings concern
+
+	shown map[string]bool // the TrainJobs whose changes a report shows, by what makes them alike
 }
 
 // state is the change of a TrainJob or of an object.
@@ -81,6 +82,15 @@ func (n jobName) String() string {
 	name := fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()
 	if n.build != "" {
 		name += " (" + n.build + ")"
+	}
+	return name
+}
+
+// markdown returns "`team-a/llm`", or "`team-a/llm` (overlays/prod)" for a build.
+func (n jobName) markdown() string {
+	name := codeSpan(shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
+	if n.build != "" {
+		name += " (" + plain(shortened(n.build, longestName)) + ")"
 	}
 	return name
 }
@@ -156,7 +166,7 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	}
 	c.judge()
 	c.compact(c)
-	c.disagree(old.Conflicts, new.Conflicts)
+	c.conflicts, c.findings = c.concern(old.Conflicts, new.Conflicts), c.concern(old.Findings, new.Findings)
 	return c, nil
 }
 
@@ -170,6 +180,7 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 		c.noun = part.noun
 	}
 	c.conflicts.add(part.conflicts)
+	c.findings.add(part.findings)
 	return c
 }
 

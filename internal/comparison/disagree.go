@@ -12,14 +12,15 @@ import (
 	"github.com/trainweld/trainweld/internal/revision"
 )
 
-// conflicts are those of the new version that the change brings, and those of TrainJobs that differ.
-type conflicts struct {
+// concern holds findings of one kind in the new version: those that the change brings, and those of TrainJobs that differ.
+type concern struct {
 	brought, stood finding.List
 	elsewhere      int // those that stood before, in TrainJobs that do not differ
 }
 
-// disagree sorts the conflicts of the new version.
-func (c *Comparison) disagree(before, after finding.List) {
+// concern sorts findings of the new version.
+func (c *Comparison) concern(before, after finding.List) concern {
+	var of concern
 	standing := revision.Standing{}
 	standing.Add(before)
 	differs := map[fieldpath.Object]bool{}
@@ -29,78 +30,97 @@ func (c *Comparison) disagree(before, after finding.List) {
 	for _, f := range after {
 		switch {
 		case !standing.Take(f):
-			c.conflicts.brought = append(c.conflicts.brought, f)
+			of.brought = append(of.brought, f)
 		case differs[f.Object]:
-			c.conflicts.stood = append(c.conflicts.stood, f)
+			of.stood = append(of.stood, f)
 		default:
-			c.conflicts.elsewhere++
+			of.elsewhere++
 		}
 	}
+	return of
 }
 
-func (c *conflicts) add(other conflicts) {
+func (c *concern) add(other concern) {
 	c.brought = append(c.brought, other.brought...)
 	c.stood = append(c.stood, other.stood...)
 	c.elsewhere += other.elsewhere
 }
 
-// disagreements are conflicts in groups, those that the change brings first.
-type disagreements struct {
-	conflicts
-	groups  []report.Group
-	brought int // the groups that the change brings
-	opts    report.Options
+// concernSection holds the groups of a concern, those that the change brings first.
+type concernSection struct {
+	concern
+	head, noun string
+	groups     []report.Group
+	new        int // the groups that the change brings
+	opts       report.Options
 }
 
-func (c *Comparison) disagreements() disagreements {
-	d := disagreements{conflicts: c.conflicts, opts: report.Options{ShowValues: !c.mask}}
-	d.groups = d.opts.Groups(d.conflicts.brought)
-	d.brought = len(d.groups)
-	d.groups = append(d.groups, d.opts.Groups(d.stood)...)
-	return d
+// concerns returns the conflicts and the other findings of the new version.
+func (c *Comparison) concerns() []concernSection {
+	sections := []concernSection{{concern: c.conflicts, head: "Who disagrees", noun: "conflict"}, {concern: c.findings, head: "Findings", noun: "finding"}}
+	for i := range sections {
+		s := &sections[i]
+		s.opts = report.Options{ShowValues: !c.mask}
+		s.groups = s.opts.Groups(s.brought)
+		s.new = len(s.groups)
+		s.groups = append(s.groups, s.opts.Groups(s.stood)...)
+	}
+	return sections
 }
 
-// markdown returns who disagrees, at most most bytes, and the number of groups that it shows.
-func (d disagreements) markdown(most int) (text string, shown int) {
-	if len(d.groups) == 0 {
-		return "", 0
+// markdown returns the section, at most most bytes, and whether it is complete.
+func (s *concernSection) markdown(most int) (text string, whole bool) {
+	if len(s.groups) == 0 {
+		return "", true
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n**Who disagrees**: %s", report.Count(len(d.conflicts.brought)+len(d.stood), "conflict"))
-	if n := len(d.conflicts.brought); n > 0 {
+	fmt.Fprintf(&b, "\n**%s**: %s", s.head, report.Count(len(s.brought)+len(s.stood), s.noun))
+	if n := len(s.brought); n > 0 {
 		fmt.Fprintf(&b, ", %d new", n)
 	}
-	if d.elsewhere > 0 {
-		fmt.Fprintf(&b, "; %d more in TrainJobs that do not change", d.elsewhere)
+	if s.elsewhere > 0 {
+		fmt.Fprintf(&b, "; %d more in TrainJobs that do not change", s.elsewhere)
 	}
 	b.WriteString("\n\n")
-	for i := range d.groups {
-		item := d.item(&d.groups[i], i < d.brought)
+	for i := range s.groups {
+		item := s.item(&s.groups[i], i < s.new)
 		if b.Len()+len(item) > most {
-			fmt.Fprintf(&b, "- and %s\n", report.Count(len(d.groups)-i, "more cause"))
-			return b.String(), i
+			fmt.Fprintf(&b, "- and %s\n", report.Count(len(s.groups)-i, "more cause"))
+			return b.String(), false
 		}
 		b.WriteString(item)
 	}
-	return b.String(), len(d.groups)
+	return b.String(), true
 }
 
-// item returns a conflict with its managers and their values.
-func (d disagreements) item(g *report.Group, isNew bool) string {
+// item returns a finding with its managers and their values.
+func (s *concernSection) item(g *report.Group, isNew bool) string {
 	f := g.First
-	mark := ""
-	if isNew {
-		mark = "**new** "
-	}
-	of := codeSpan(jobName{f.Object.Namespace, f.Object.Name, f.Build}.String())
-	if more := g.More(); more != "" {
-		of += " and " + more
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "- %s%s: %s of %s\n", mark, report.Title(f.Code), codeSpan(f.Path.String()), of)
-	claims := d.opts.Claims(f)
-	if len(claims) == 0 {
-		fmt.Fprintf(&b, "  - %s\n", plain(f.Message))
+	b.WriteString("- ")
+	if isNew {
+		b.WriteString("**new** ")
+	}
+	b.WriteString(report.Title(f.Code))
+	if len(f.Path) > 0 {
+		b.WriteString(": " + codeSpan(shortened(f.Path.String(), 500)))
+	}
+	if f.Object.Name != "" {
+		b.WriteString(" of " + jobName{f.Object.Namespace, f.Object.Name, f.Build}.markdown())
+	} else if f.Build != "" {
+		b.WriteString(" in " + codeSpan(f.Build))
+	}
+	if more := g.More(); more != "" {
+		b.WriteString(" and " + more)
+	}
+	b.WriteByte('\n')
+	claims := s.opts.Claims(f)
+	if f.Code != finding.CodeOverlap { // the claims of an overlap say what its message says
+		line := plain(f.Message)
+		if at := f.Position.String(); at != "" {
+			line += " at " + codeSpan(at)
+		}
+		fmt.Fprintf(&b, "  - %s\n", line)
 	}
 	for _, c := range claims {
 		line := codeSpan(string(c.Layer)) + " " + codeSpan(c.Value)
@@ -116,14 +136,14 @@ func (d disagreements) item(g *report.Group, isNew bool) string {
 }
 
 // todo writes what the reader has to do.
-func (c *Comparison) todo(b *strings.Builder, d disagreements) {
+func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 	blast := c.blast()
 	var lines []string
 	add := func(u Update, one, many string) {
 		if ids := blast.by[u]; len(ids) == 1 {
-			lines = append(lines, one+": "+codeSpan(firstNames(ids, 1)))
+			lines = append(lines, one+": "+markdownNames(ids, 1))
 		} else if len(ids) > 1 {
-			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+codeSpan(firstNames(ids, 5)))
+			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+markdownNames(ids, 5))
 		}
 	}
 	kind := c.noun
@@ -137,8 +157,10 @@ func (c *Comparison) todo(b *strings.Builder, d disagreements) {
 			}
 		}
 	}
-	for i := range d.groups {
-		lines = append(lines, string(d.groups[i].First.Code)+": "+plain(d.groups[i].First.Remedy.Text))
+	for _, s := range concerns {
+		for i := range s.groups {
+			lines = append(lines, string(s.groups[i].First.Code)+": "+plain(s.groups[i].First.Remedy.Text))
+		}
 	}
 	var known []string
 	for _, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/report"
 )
 
@@ -33,14 +34,16 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 		fmt.Fprintf(&b, "> %s\n", html.EscapeString(note))
 	}
 	s.markdown(&b)
-	conflicts := c.disagreements()
-	disagree, shown := conflicts.markdown(mostMarkdown / 6)
-	b.WriteString(disagree)
-	c.todo(&b, conflicts)
+	concerns := c.concerns()
 	l := leftOut{w: rest}
-	if shown < len(conflicts.groups) {
-		l.conflicts(conflicts)
+	for i := range concerns {
+		text, whole := concerns[i].markdown(mostMarkdown / 8)
+		b.WriteString(text)
+		if !whole {
+			l.concern(&concerns[i])
+		}
 	}
+	c.todo(&b, concerns)
 	for i, g := range c.groups() {
 		if i == 0 {
 			b.WriteString("\n**What changes**\n")
@@ -92,12 +95,12 @@ type leftOut struct {
 	w       io.Writer // may be nil
 	cut     bool      // a section is cut
 	jobs    int       // the TrainJobs without a section
-	causes  int       // the conflicts that are not shown
+	listed  bool      // a list of findings is cut
 	written bool
 	err     error
 }
 
-func (l *leftOut) missing() bool { return l.cut || l.jobs > 0 || l.causes > 0 }
+func (l *leftOut) missing() bool { return l.cut || l.jobs > 0 || l.listed }
 
 func (l *leftOut) write(text string) {
 	if l.w == nil || l.err != nil {
@@ -110,9 +113,9 @@ func (l *leftOut) write(text string) {
 	_, l.err = io.WriteString(l.w, text)
 }
 
-func (l *leftOut) conflicts(all disagreements) {
-	text, _ := all.markdown(1 << 30)
-	l.causes = len(all.groups)
+func (l *leftOut) concern(s *concernSection) {
+	text, _ := s.markdown(1 << 30)
+	l.listed = true
 	l.write(text)
 }
 
@@ -193,12 +196,34 @@ func backticks(text string) int {
 
 // htmlTitle returns the title for an HTML summary.
 func (g *group) htmlTitle() string {
+	const most = 10
 	first := g.jobs[0]
-	code := func(text string) string { return "<code>" + html.EscapeString(report.Printable(text)) + "</code>" }
-	if len(g.jobs) == 1 {
-		return fmt.Sprintf("%s %s is %s", html.EscapeString(first.ID.Kind), code(first.name().String())+first.when(), first.state)
+	var names []string
+	for _, j := range g.jobs[:min(most, len(g.jobs))] {
+		names = append(names, j.name().html())
 	}
-	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, code(firstNames(g.names(), 10)))
+	list := strings.Join(names, ", ")
+	if len(g.jobs) == 1 {
+		return fmt.Sprintf("%s %s%s is %s", html.EscapeString(first.ID.Kind), list, first.when(), first.state)
+	}
+	if n := len(g.jobs) - most; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%s%s are %s alike: %s", html.EscapeString(report.Count(len(g.jobs), first.ID.Kind)), first.when(), first.state, list)
+}
+
+// html returns the name as code, and the build behind it.
+func (n jobName) html() string {
+	name := "<code>" + escaped(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()) + "</code>"
+	if n.build != "" {
+		name += " (" + escaped(n.build) + ")"
+	}
+	return name
+}
+
+// escaped returns the start of text for HTML.
+func escaped(text string) string {
+	return html.EscapeString(report.Printable(shortened(text, longestName)))
 }
 
 // blastMarkdown writes the headline and the blast radius as a table.
@@ -209,18 +234,23 @@ func blastMarkdown(w io.Writer, headline string, rows []row) {
 			fmt.Fprint(w, "\n| | |\n| --- | --- |\n")
 		}
 		text := cell(r.text)
-		switch {
-		case r.names != "" && r.frozen != "":
-			text = fmt.Sprintf("%s: %s (%s cannot change)", html.EscapeString(r.text), cell(r.names), cell(r.frozen))
-		case r.names != "":
-			text = fmt.Sprintf("%s: %s", html.EscapeString(r.text), cell(r.names))
+		if r.names != nil {
+			text = html.EscapeString(r.text) + ": " + inCell(markdownNames(r.names, mostBlast))
+		}
+		if r.frozen != "" {
+			text += fmt.Sprintf(" (%s cannot change)", cell(r.frozen))
 		}
 		fmt.Fprintf(w, "| **%s** | %s |\n", r.head, text)
 	}
 }
 
-// cell returns a code span for a cell of a table, where a bar ends the cell even in code.
-func cell(text string) string { return strings.ReplaceAll(codeSpan(text), "|", `\|`) }
+// cell returns a code span for a cell of a table.
+func cell(text string) string { return inCell(codeSpan(text)) }
+
+// inCell escapes bars, which end a cell even in code.
+func inCell(markdown string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(markdown, `\|`, "|"), "|", `\|`)
+}
 
 // markdown writes the causes, and shortens them to leave space for sections.
 func (s summary) markdown(w io.Writer) {
@@ -261,7 +291,7 @@ func (c *cause) markdown(w io.Writer, noun string, most int) {
 		}
 		of := ""
 		if len(row.jobs) < len(c.jobs) {
-			of = " of " + codeSpan(firstNames(row.jobs, 5))
+			of = " of " + markdownNames(row.jobs, 5)
 		}
 		fmt.Fprintf(w, "  - %s%s\n", codeSpan(row.what), of)
 	}

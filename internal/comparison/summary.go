@@ -175,14 +175,29 @@ func firstNames(names []jobName, most int) string {
 
 // listed joins the first strings of a list, and shortens each.
 func listed(list []string, most int) string {
-	const longest = 330 // a namespace and a name
 	var first []string
 	for _, text := range list[:min(most, len(list))] {
-		first = append(first, shortened(text, longest))
+		first = append(first, shortened(text, longestName))
 	}
 	joined := strings.Join(first, ", ")
 	if len(list) > most {
 		joined += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return joined
+}
+
+// longestName is the longest name in a list: a namespace and a name.
+const longestName = 330
+
+// markdownNames lists the first names.
+func markdownNames(names []jobName, most int) string {
+	var list []string
+	for _, name := range names[:min(most, len(names))] {
+		list = append(list, name.markdown())
+	}
+	joined := strings.Join(list, ", ")
+	if len(names) > most {
+		joined += fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return joined
 }

@@ -24,6 +24,9 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 		blastText(out, rows)
 	}
 	if caused {
+		if len(rows) > 0 && len(s.causes) > 0 {
+			fmt.Fprintf(out, "\n%s\n", paint.Paint(host.Bold, "who causes it"))
+		}
 		s.text(out)
 	}
 	for _, note := range c.new.Notes {
@@ -49,8 +52,8 @@ func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 func blastText(w io.Writer, rows []row) {
 	for _, r := range rows {
 		text := r.text
-		if r.names != "" {
-			text += ": " + r.names
+		if r.names != nil {
+			text += ": " + firstNames(r.names, mostBlast)
 		}
 		if r.frozen != "" {
 			text += fmt.Sprintf(" (%s cannot change)", r.frozen)

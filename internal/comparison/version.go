@@ -22,6 +22,8 @@ type Version struct {
 	Whole bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
+	// Findings are further ones for a review.
+	Findings finding.List
 	// Fate returns the update of a TrainJob that exists. The new version has it, unless updates do not matter. It may be called
 	// concurrently.
 	Fate func(old, new *Job) Fate

@@ -36,15 +36,15 @@ func (in *Input) Build() string {
 	return in.flags.Built.Dir
 }
 
-// isBuilt reports whether a file is the output of the build.
-func (in *Input) isBuilt(file string) bool {
+// IsBuilt reports whether a file is the output of the build.
+func (in *Input) IsBuilt(file string) bool {
 	b := in.flags.Built
 	return b != nil && b.Text != nil && file == b.Name()
 }
 
 // load reads a file of the input.
 func (in *Input) load(fsys fs.FS, stdin io.Reader, file string) ([]byte, *finding.Finding) {
-	if in.isBuilt(file) {
+	if in.IsBuilt(file) {
 		return in.flags.Built.Text, nil
 	}
 	return manifest.Read(fsys, stdin, file)
@@ -98,7 +98,7 @@ func withoutLine(f *finding.Finding) {
 		f.Message, _, _ = strings.Cut(f.Message, " in line ")
 	case finding.CodeSyntax, finding.CodeNotAnObject:
 		f.Code, f.Severity = finding.CodeBuildOutput, finding.Error
-		f.Message = "the build prints no manifests: " + f.Message
+		f.Message = "a document of the build " + f.Message
 		f.Remedy.Text = "use a build that prints objects as YAML or JSON, and nothing else"
 	}
 }

@@ -107,7 +107,7 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 		return in.aliases.decode(in, files[i], data, slices.Contains(paths, files[i]))
 	}, func(i int, d Decoded) {
 		in.progress("read", i+1, len(files))
-		if d.data != nil && !in.isBuilt(files[i]) {
+		if d.data != nil && !in.IsBuilt(files[i]) {
 			in.opened(files[i], d.data)
 		}
 		take(in.aliases.take(d))
@@ -117,8 +117,8 @@ func (in *Input) ReadFiles(s Source, paths []string, take func(Decoded)) {
 // listFiles returns the files that paths name, without those listed before.
 func (in *Input) listFiles(fsys fs.FS, paths []string) []string {
 	in.takeBuilt()
-	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !in.isBuilt(path) })
-	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), in.isBuilt), in.flags.Recursive)
+	built := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !in.IsBuilt(path) })
+	files, findings := manifest.Files(fsys, slices.DeleteFunc(slices.Clone(paths), in.IsBuilt), in.flags.Recursive)
 	files = append(files, built...)
 	in.Findings = append(in.Findings, findings...)
 	return in.withoutConfigs(fsys, slices.DeleteFunc(files, func(file string) bool {
@@ -134,7 +134,7 @@ func (in *Input) decode(file string, data []byte, named bool) Decoded {
 	d := Decoded{file: file, data: data}
 	d.Documents, d.Findings, d.expanded = in.byFile[file].Decode(file, data, in.flags.Kinds)
 	d = in.flags.withoutOthers(d)
-	if in.isBuilt(file) {
+	if in.IsBuilt(file) {
 		in.flags.Built.trace(&d)
 	}
 	if !named {

@@ -265,7 +265,7 @@ func (in *Input) specOf(d *manifest.Document) *trainer.TrainingRuntimeSpec {
 // not keep it.
 func (in *Input) AddRuntime(d *manifest.Document) (source *RuntimeSource, kept bool) {
 	source = &RuntimeSource{Document: d}
-	if in.isBuilt(d.File) {
+	if in.IsBuilt(d.File) {
 		in.builtRuntimes[in.ID(d)] = true
 	}
 	version := versionOf(d)

@@ -86,14 +86,14 @@ func (o *object) suggest(f *finding.Finding) {
 func (o *object) fieldsAt(path fieldpath.Path) []string {
 	at := o.schema
 	for _, step := range path {
-		name, isField := step.Field()
 		next := at.Items
-		if isField {
+		if name, isField := step.Field(); isField {
+			next = nil
 			if property, ok := at.Properties[name]; ok {
 				next = &property
-			} else {
-				next = valuesOf(at)
 			}
+		} else if _, isKey := step.Key(); isKey {
+			next = valuesOf(at)
 		}
 		if at = next; at == nil {
 			return nil

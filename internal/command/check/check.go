@@ -36,6 +36,7 @@ type checkFlags struct {
 	strict     bool
 	showValues bool
 	showNotes  bool
+	counted    *counted
 }
 
 // Command returns the command with its flags and its help.
@@ -65,6 +66,9 @@ With --git REV, the command checks the paths in that revision and in the working
 findings that the revision lacks. REV..REV and REV...REV compare two revisions, as in diff. Only these findings
 count for the exit status. A finding lasts if its line moves, or its object moves to another file.
 
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
 With --old, an object in both states is an update of the old one, and an object that is only new is created.
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
 suspended counts as having active Pods.
@@ -86,6 +90,10 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
+
+  # The overlays of a repository, and its charts
+  trainweld check -k overlays/ -r runtimes/
+  trainweld check --build 'helm template {}' charts/ -r runtimes/
 
   # From a pipe
   kustomize build . | trainweld check -`,

@@ -107,7 +107,7 @@ func (j *judge) take(file workspace.Decoded, all bool) {
 		j.reading[key] = append(j.reading[key], f)
 	}
 	for _, d := range file.Documents {
-		j.count.documents++
+		j.countOnce(d, &j.count.documents, "")
 		j.document(d, all)
 		d.Object = nil
 	}
@@ -127,11 +127,11 @@ func (j *judge) document(d *manifest.Document, all bool) {
 			j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.furtherObject(ctx, j.furtherKind(d), d) })
 		}
 	case kind == trainer.TrainJobKind && all:
-		j.count.jobs++
+		j.countOnce(d, &j.count.jobs, d.ID.Kind)
 		j.in.AddName(d)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.trainJob(ctx, d) })
 	case kind == workspace.JobSetKind && all:
-		j.count.jobSets++
+		j.countOnce(d, &j.count.jobSets, d.ID.Kind)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.jobSet(ctx, d) })
 	default:
 		j.runtime(d, all)
@@ -149,7 +149,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	})
 	for _, held := range j.aside {
 		if held.named.Load() {
-			j.count.runtimes++
+			j.countOnce(held.Document, &j.count.runtimes, held.Document.ID.Kind)
 			found = append(found, j.in.Rate(strict(j.reading[read{held.Document.File, held.Document.ID.Kind, held.Document.ID.Name}]))...)
 			found = append(found, j.judgeRuntime(ctx, held)...)
 		}

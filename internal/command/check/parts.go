@@ -10,6 +10,7 @@ import (
 	"github.com/trainweld/trainweld/internal/option"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -38,6 +39,9 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	}
 	forced := option.NewForced(flags.force)
 	failed := false
+	if flags.Builds() {
+		flags.counted = &counted{objects: map[read]bool{}}
+	}
 	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		flags := flags
 		flags.Flags = part
@@ -50,6 +54,9 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		all.count.add(j.count)
 		all.lines.Gather(j.in)
 		failed = failed || found.Err() != nil
+		if flags.counted != nil {
+			flags.counted.later = true
+		}
 		return nil
 	})
 	if err == nil {
@@ -75,6 +82,24 @@ func (all *judged) ordered(pick func(finding.List) finding.List) finding.List {
 		found = append(found, report.InOrder(oncePerRuntime(pick(part.found)), part.order)...)
 	}
 	return found.Distinct()
+}
+
+// counted are the objects of shared files that earlier parts have counted. A nil one counts all, for a run of one part.
+type counted struct {
+	objects map[read]bool
+	later   bool // than the first part
+}
+
+// countOnce counts a document. The parts of a run count an object of a shared file once. kind is empty for any document.
+func (j *judge) countOnce(d *manifest.Document, count *int, kind string) {
+	c, key := j.flags.counted, read{d.File, kind, d.ID.String()}
+	switch {
+	case c == nil || j.in.IsBuilt(d.File):
+		*count++
+	case !c.later || kind != "" && !c.objects[key]:
+		c.objects[key] = true
+		*count++
+	}
 }
 
 // add adds another count.

@@ -68,7 +68,7 @@ func (j *judge) runtime(d *manifest.Document, all bool) {
 	}
 	judged := all && source.Snapshot == nil
 	if judged {
-		j.count.runtimes++
+		j.countOnce(d, &j.count.runtimes, d.ID.Kind)
 		j.own = append(j.own, held)
 		j.verdicts = append(j.verdicts, func(ctx context.Context) finding.List { return j.judgeRuntime(ctx, held) })
 	}

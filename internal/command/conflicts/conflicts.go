@@ -50,6 +50,9 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 or JSON. The command skips other kinds. It also reports why it cannot examine a TrainJob, such as an unreadable
 file or a missing runtime. The report goes to standard output, a summary to standard error.
 
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,

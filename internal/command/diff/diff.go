@@ -61,6 +61,9 @@ belong to both. With --git REV, the command reads all paths in that revision and
 REV..REV compares two revisions. REV...REV compares the second one with their merge base, as a pull request
 does. A path that one version lacks is empty there. With -l, each version has its own labels.
 
+With -k or --build, the command builds both versions, and compares the builds of each directory. docs/builds.md
+has the details.
+
 With --from-version and --to-version, the command renders the paths as two releases of the Trainer do. A
 summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
 accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
@@ -85,6 +88,9 @@ Exit status: 0 nothing differs; 1 something differs; 2 usage, input or output fa
 render.`,
 		Example: `  # What the working tree changes over the main branch
   trainweld diff --git origin/main jobs/ -r runtimes/
+
+  # What it changes in the overlays of a repository
+  trainweld diff --git origin/main -k overlays/ -r runtimes/
 
   # What another version of a runtime does to the TrainJobs of a directory
   trainweld diff torch-1.yaml torch-2.yaml -f jobs/
@@ -143,6 +149,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 		return exit.Usage(err)
 	}
 	if flags.from != "" || flags.until != "" {
+		if flags.Builds() {
+			return exit.Usage(errors.New("--from-version and --to-version have no builds: build first, and name the files"))
+		}
 		return runUpgrade(p, flags, opts, args, paint)
 	}
 	old, new, err := readVersions(p, flags, args)
@@ -227,31 +236,31 @@ func toldByDiff(old, new finding.List) finding.List {
 		}
 	}
 	for _, f := range new {
-		if f.Severity >= finding.Error || isConflict(f) {
+		if f.Severity >= finding.Error || isConflict(f) || isForReview(f) {
 			told = append(told, f)
 		}
 	}
 	return told.Distinct()
 }
 
-// isConflict reports whether managers disagree with one another or with a policy.
+// isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
+	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+}
+
+// isForReview reports whether a finding is about the patches that a policy or an overlay wants.
+func isForReview(f finding.Finding) bool {
 	switch f.Code {
-	case finding.CodeOverlap, finding.CodeForced, finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
+	case finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager, finding.CodeLostPatch:
 		return true
 	default:
 		return false
 	}
 }
 
-func conflictsOf(found finding.List) finding.List {
-	var conflicts finding.List
-	for _, f := range found.Distinct() {
-		if isConflict(f) {
-			conflicts = append(conflicts, f)
-		}
-	}
-	return conflicts
+// only returns the findings that are, each once.
+func only(found finding.List, are func(finding.Finding) bool) finding.List {
+	return slices.DeleteFunc(found.Distinct(), func(f finding.Finding) bool { return !are(f) })
 }
 
 // options parses the flags with a fixed set of values.

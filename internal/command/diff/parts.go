@@ -32,7 +32,9 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		if jobs += len(before.Jobs) + len(after.Jobs); told.Err() != nil {
 			return nil
 		}
-		before.Conflicts, after.Conflicts = conflictsOf(before.findings), conflictsOf(after.findings)
+		for _, v := range []*version{before, after} {
+			v.Conflicts, v.Findings = only(v.findings, isConflict), only(v.findings, isForReview)
+		}
 		after.Fate, after.Whole = updates.fate, flags.whole(p)
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)
 		if err != nil {

@@ -40,6 +40,7 @@ Options are the data of the functionConfig, a ConfigMap:
 
   to             jobset, jobs or pods
   as             applied or stored
+  for            review, or apply for JobSets that are applied instead of the TrainJobs: see render --help
   onConflict     fail or last
   forceManagers  managers that win all their conflicts, one a line, the first one first
   mode           replace or add
@@ -196,6 +197,9 @@ func (f *function) run() []*resourcelist.Item {
 		renamed.follow(j, f.in)
 		podOpts.Release = j.Release()
 		found, out := produce.TrainJob(f.in, j, opts)
+		if flags.For == option.ForApply && out.JobSet != nil {
+			found = produce.ForApply(f.in, j, out, found, false)
+		}
 		objects := output.Each(out.Objects())
 		if flags.To != "jobset" && out.JobSet != nil && found.Err() == nil {
 			family := produce.Children(out.JobSet, out.Companions, flags, podOpts)

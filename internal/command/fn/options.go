@@ -52,6 +52,7 @@ func fnOptionList() []fnOption {
 				o.as = render.Stored
 			}
 		}},
+		{"for", []string{option.ForReview, option.ForApply}, func(o *fnOptions, value string) { o.For = value }},
 		{"onConflict", []string{"fail", "last"}, func(o *fnOptions, value string) {
 			if value == "last" {
 				o.conflict = render.Last
@@ -125,6 +126,9 @@ func parseFnOptions(config *resourcelist.Item) (*fnOptions, []misuse) {
 		if o.Release, err = release.Parse(*o.version); err != nil {
 			wrong = append(wrong, misuse{".data.trainerVersion", err.Error()})
 		}
+	}
+	if o.For == option.ForApply && (o.add || o.To != "jobset") {
+		wrong = append(wrong, misuse{".data.for", "apply renders JobSets in place of their TrainJobs: leave mode and to out"})
 	}
 	if o.add && o.To == "pods" && o.as == render.Stored {
 		wrong = append(wrong, misuse{".data.mode", "Pods that the cluster stores are named by it, so that the next run would not find them; take them in place of their TrainJobs, or as: applied"})

@@ -26,6 +26,9 @@ A PATH is a file, a directory, a quoted glob or - for standard input. Files hold
 or JSON. The kind, namespace and name identify a TrainJob's runtime. Objects go to standard output or to
 --output-dir, findings to standard error. If a finding is an error, no object is written.
 
+With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
+the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
+
 Exit status: 0 done; 1 a finding is an error, or with --exit-code a file changes; 2 usage, input or output
 failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to --output-dir.`,
 		Example: `  # One TrainJob, its runtime from another file
@@ -51,6 +54,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 
   # Who runs where, at a glance
   trainweld render -f job.yaml -r runtime.yaml --to=pods -o table
+
+  # The overlays of a repository, one folder each
+  trainweld render -k overlays/ -r runtimes/ --output-dir rendered/
 
   # From a pipe
   kustomize build . | trainweld render -f -`,

@@ -1,11 +1,8 @@
-// Package kustomize holds the component for kustomize, which is data. Its tests make two files of it from the custom resource
-// definitions of the latest release.
-package kustomize
+package release_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -18,8 +15,6 @@ import (
 
 	"github.com/trainweld/trainweld/release"
 )
-
-var update = flag.Bool("update", false, "write the component's files that come from the definitions")
 
 // kinds are the kinds of the component's files.
 var kinds = []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet"}
@@ -54,7 +49,7 @@ func define(t *testing.T, name string) (d definition) {
 // same wants a file of the component to have a text.
 func same(t *testing.T, name, want string) {
 	t.Helper()
-	file := filepath.Join("trainjobs", name)
+	file := filepath.Join("../kustomize/trainjobs", name)
 	if *update {
 		if err := os.WriteFile(file, []byte(want), 0o666); err != nil {
 			t.Fatal(err)
@@ -117,7 +112,7 @@ func (n *node) merging() *node {
 
 // TestSchema wants the schema of the component to say what the definitions of the latest release say about lists, and which
 // kinds have no namespace. kustomize namespaces every kind that it does not know.
-func TestSchema(t *testing.T) {
+func TestComponentSchema(t *testing.T) {
 	definitions, paths := map[string]*node{}, map[string]any{}
 	for _, name := range kinds {
 		spec := define(t, name).Spec
@@ -188,7 +183,7 @@ func (r references) add(kind, path string) { r[kind] = append(r[kind], strings.T
 
 // TestNames wants the component to know each field of the definitions that names another object, so that kustomize changes it
 // with the name of that object.
-func TestNames(t *testing.T) {
+func TestComponentNames(t *testing.T) {
 	lines := map[string][]string{}
 	for _, name := range kinds {
 		found := references{}
