@@ -64,7 +64,7 @@ oracles:
 # and a release for this machine.
 test-hosts:
 	cd hosts && go test -count=1 ./...
-	cd examples/webhook && go vet ./... && go test -count=1 ./... && go mod tidy -diff
+	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	go test -count=1 -run TestRelease ./internal/release -build
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
