@@ -12,9 +12,10 @@ import (
 // set. It leaves out the fields that the template or another manager sets as wanted. The patch has the place of [Upsert]: that of
 // the manager's entry in the list, or the last one. Plan ignores the contents of that entry.
 //
-// The merge with the patch equals the merge of the other patches in every field that want does not set. Items keep their order
-// there. New items go in front of a list, as in the cluster, so call [Review] if want has a variable that refers to another one. If
-// there is nothing to set, the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
+// The merge with the patch equals the merge of the other patches in every field that want does not set. New items go in front of a
+// list, as in the cluster, so call [Review] if want has a variable that refers to another one. The other items keep their order if
+// the entry is the last one. An earlier entry may also bring forward an item that a later patch adds. If there is nothing to set,
+// the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
 //
 // If other managers set a wanted field differently, such as an atomic list, or another member of a union, the error is a
 // [conflict.Conflicts]. It names each such field with its managers and values. Any other error is that of Apply. There is then no
