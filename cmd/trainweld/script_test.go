@@ -51,6 +51,10 @@ func builder() {
 	case "broken":
 		print("kind: TrainJob\n  apiVersion: [\n")
 	case "nothing":
+	case "hang":
+		here, _ := os.Getwd()
+		_ = os.WriteFile(os.Getenv("STARTED"), []byte(here), 0o666)
+		time.Sleep(time.Minute)
 	case "endless":
 		for {
 			if _, err := fmt.Println(strings.Repeat("# more\n", 1000)); err != nil {

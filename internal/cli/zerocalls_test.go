@@ -72,7 +72,8 @@ var exported = []struct {
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
 	{folder: "merge", all: []any{
-		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review, merge.Upsert,
+		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review,
+		merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},
@@ -132,7 +133,7 @@ func TestZeroCalls(t *testing.T) {
 	for name := range packages(t) {
 		root, _, _ := strings.Cut(name, "/")
 		// No program can call the packages below a folder called internal, and nobody calls those of the tests.
-		private := slices.Contains([]string{"cmd", "conformance", "examples", "fuzz"}, root) || strings.Contains("/"+name, "/internal/")
+		private := slices.Contains([]string{"cmd", "conformance", "examples", "fuzz", "kustomize"}, root) || strings.Contains("/"+name, "/internal/")
 		if !private && name != "release/generate" && !slices.Contains(folders, name) {
 			t.Errorf("%s is not among the packages of this test", name)
 		}
