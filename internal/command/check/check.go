@@ -33,10 +33,10 @@ type checkFlags struct {
 
 	definitions []string // the paths of --crd
 	further     furtherKinds
-	strict     bool
-	showValues bool
-	showNotes  bool
-	counted    *counted
+	strict      bool
+	showValues  bool
+	showNotes   bool
+	counted     *counted
 }
 
 // Command returns the command with its flags and its help.
