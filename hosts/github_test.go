@@ -268,7 +268,7 @@ func TestGitHubFails(t *testing.T) {
 	want(t, read(t, r.comments), "team-a/llm")
 }
 
-// TestGitHubDoesNotRender runs it for one that does not render: the check says why, beside its line.
+// TestGitHubDoesNotRender runs it for one that does not render: the check says why, beside its line, and the comment names it.
 func TestGitHubDoesNotRender(t *testing.T) {
 	r := pull(t, func(dir string) {
 		edit(t, filepath.Join(dir, "jobs", "llm.yaml"), "    name: torch", "    name: toch")
@@ -277,9 +277,7 @@ func TestGitHubDoesNotRender(t *testing.T) {
 		t.Errorf("the workflow passes:\n%s", r.log.String())
 	}
 	want(t, r.log.String(), "::error file=jobs/llm.yaml,line=8,", "did you mean")
-	if _, err := os.Stat(r.comments); err == nil {
-		t.Errorf("it comments:\n%s", read(t, r.comments))
-	}
+	want(t, read(t, r.comments), "<code>team-a/llm</code> is refused", "TW400")
 }
 
 // TestGitHubREADME runs what the README says to do by hand.

@@ -276,9 +276,6 @@ func TestTolerate(t *testing.T) {
 		{"the rest of an object", "metadata: {name: a}\nspec: {}\n", []string{"1:1 warning TW107"}},
 		{"a manager's patch", "manager: a.io/b\n", []string{"1:1 warning TW107"}},
 		{"values", "image: {tag: a}\n", nil},
-		{"a JSON 6902 patch", "- op: add\n  path: /spec/a\n  value: {kind: A}\n", nil},
-		{"a JSON 6902 patch in JSON", `[{"op": "add", "path": "/spec/a", "value": 1}]`, nil},
-		{"a configuration of kustomize", "nameReference:\n- kind: TrainingRuntime\n", nil},
 		{"a workflow", "on: [push]\njobs: {}\n", nil},
 		{"a workflow with a duplicate key", "on: [push]\non: [push]\n", nil},
 		{"a list of words", "- a\n- b\n", nil},
@@ -298,7 +295,7 @@ func TestTolerate(t *testing.T) {
 	}
 }
 
-// TestDecodeFilesOfTools: a file that belongs to another tool by its name is no mistake, even if a path names it.
+// TestDecodeFilesOfTools: a file that belongs to another tool by its name or its content is no mistake, even if a path names it.
 func TestDecodeFilesOfTools(t *testing.T) {
 	for _, file := range []string{
 		"kustomization.yaml", "overlays/eu/kustomization.yml", "Kustomization", "chart/Chart.yaml", "values.yaml", "./values-eu.yaml",
@@ -306,6 +303,14 @@ func TestDecodeFilesOfTools(t *testing.T) {
 	} {
 		if documents, findings := manifest.Decode(file, []byte("apiVersion: v2\nresources: [a.yaml]\n")); len(documents) != 0 || len(findings) != 0 {
 			t.Errorf("Decode(%q) = %d documents, %q, want none", file, len(documents), brief(findings))
+		}
+	}
+	for _, in := range []string{
+		"- op: add\n  path: /spec/a\n  value: {kind: A}\n", `[{"op": "remove", "path": "/spec/a"}]`,
+		"nameReference:\n- kind: TrainingRuntime\n", "- source: {kind: TrainJob}\n  targets: []\n",
+	} {
+		if documents, findings := manifest.Decode("job.yaml", []byte(in)); len(documents) != 0 || len(findings) != 0 {
+			t.Errorf("Decode(%q) = %d documents, %q, want none", in, len(documents), brief(findings))
 		}
 	}
 	for _, file := range []string{"job.yaml", "my-values.yaml", "-", "charts/job.yaml", "./.cache/job.yaml"} {

@@ -23,6 +23,14 @@ func isForeign(keys []string) bool {
 	})
 }
 
+// isKustomize reports whether an object with these keys is a part of a file for kustomize: an operation of a JSON 6902 patch, a
+// replacement, or the configuration of a transformer.
+func isKustomize(keys []string) bool {
+	has := func(key string) bool { return slices.Contains(keys, key) }
+	return has("op") && has("path") || has("source") && has("targets") ||
+		slices.ContainsFunc([]string{"nameReference", "namePrefix", "nameSuffix", "varReference", "commonLabels", "commonAnnotations", "templateLabels"}, has)
+}
+
 // jsonKeys returns the keys of an object. It returns nil for invalid JSON.
 func jsonKeys(j []byte) []string {
 	var fields map[string]json.RawMessage

@@ -197,6 +197,8 @@ func (d *decoder) recognize(id *identity, manager string, keys func() []string) 
 	switch {
 	case manager != "" && len(missing) > len("apiVersion"):
 		f.Remedy.Do, f.Remedy.Options = finding.Provide, []string{patchKind}
+	case isKustomize(keys()):
+		return nil, nil
 	case isForeign(keys()):
 		f.Remedy.Do = finding.Omit
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/jsontext"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
-	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // json rewrites the members of a JSON object, and keeps the rest of the text.
@@ -17,19 +17,19 @@ func (w *rewriter) json() ([]Edit, error) {
 	at := 0
 	for _, step := range w.Parent {
 		name, _ := step.Field()
-		members := source.MembersAt(s.Text, at)
-		i := slices.IndexFunc(members, func(m source.Member) bool { return m.Name == name })
+		members, _ := jsontext.Members(s.Text, at) // the text was decoded
+		i := slices.IndexFunc(members, func(m jsontext.Member) bool { return m.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("%s is not there", w.Parent)
 		}
 		at = members[i].Value
 	}
-	members := source.MembersAt(s.Text, at)
+	members, _ := jsontext.Members(s.Text, at)
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%s is not there", w.Parent)
 	}
 	place := w.place(func(name string) bool {
-		return slices.ContainsFunc(members, func(m source.Member) bool { return m.Name == name })
+		return slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == name })
 	})
 	var out bytes.Buffer
 	for i, m := range members {
@@ -49,7 +49,7 @@ func (w *rewriter) json() ([]Edit, error) {
 }
 
 // jsonMember returns the new member on one line or on several, in the style of the object.
-func (w *rewriter) jsonMember(text []byte, object int, m source.Member) []byte {
+func (w *rewriter) jsonMember(text []byte, object int, m jsontext.Member) []byte {
 	var key, value, out bytes.Buffer
 	encode.Quoted(&key, w.Field)
 	encode.JSON(&value, w.value, 0)

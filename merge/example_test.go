@@ -69,6 +69,39 @@ func ExampleUpsert() {
 	// queue.example.com/admission map[pool:spot]
 }
 
+// A queue adds its patch when it admits a TrainJob, and keeps what the user asks for.
+func ExamplePlan() {
+	patches := []trainer.RuntimePatch{nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"})}
+	for _, pool := range []string{"reserved", "spot"} {
+		plan, err := merge.Plan(template(), patches, nodeSelector("queue.example.com/admission", map[string]string{"pool": pool, "zone": "a"}))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(plan.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.NodeSelector)
+	}
+	// Output:
+	// map[zone:a]
+	// .spec.replicatedJobs[name="node"].template.spec.template.spec.nodeSelector["pool"]: managers set different values: sdk.example.com/user sets "reserved", queue.example.com/admission sets "spot"
+}
+
+// A client of another release keeps the fields that its Go types lack.
+func ExamplePlanIn() {
+	job := []byte(`{"kind": "TrainJob", "spec": {"futureField": 1.0}}`)
+	patch := nodeSelector("queue.example.com/admission", map[string]string{"pool": "spot"})
+	patched, err := merge.PlanIn(template(), job, patch)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(patched))
+	removed, err := merge.RemoveIn(patched, patch.Manager)
+	fmt.Println(string(removed), err)
+	// Output:
+	// {"kind": "TrainJob", "spec": {"futureField": 1.0,"runtimePatches":[{"manager":"queue.example.com/admission","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"pool":"spot"}}}}}}]}}}}]}}
+	// {"kind": "TrainJob", "spec": {"futureField": 1.0}} <nil>
+}
+
 func ExampleOwnership_All() {
 	result, err := merge.Apply(template(), []trainer.RuntimePatch{
 		nodeSelector("sdk.example.com/user", map[string]string{"pool": "reserved"}),

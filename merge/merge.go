@@ -26,6 +26,12 @@
 //
 // A merge has no union rules: it keeps both sources of one volume, as the cluster does. Package check finds such patches before
 // the merge. Package conflict finds them between managers after it.
+//
+// # The patch of a controller
+//
+// [Plan] returns the patch that a controller adds, so that no other manager loses a field. [Upsert] and [Remove] put it into the
+// list and take it out. [PlanIn], [UpsertIn] and [RemoveIn] do so in a whole TrainJob that is an object or JSON, and keep the fields
+// that this release of the API lacks.
 package merge
 
 import (
@@ -171,15 +177,19 @@ func restoreOrder(merged, template []jobset.ReplicatedJob) {
 	}
 }
 
-// Upsert returns the patches with one manager's entry replaced in full. It appends the entry if the manager has none. It never
-// changes the given list. It does not merge the old entry with the new one: a manager that sends less withdraws the rest.
+// Upsert returns the patches with one manager's entry replaced in full, and without further entries of the manager. It appends the
+// entry if the manager has none. It never changes the given list. It does not merge the old entry with the new one: a manager that
+// sends less withdraws the rest.
 func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
-	patches = slices.Clone(patches)
 	entry = *entry.DeepCopy()
 	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager })
 	if at < 0 {
-		return append(patches, entry)
+		return append(slices.Clip(patches), entry)
 	}
-	patches[at] = entry
-	return patches
+	return slices.Insert(Remove(patches, entry.Manager), at, entry)
+}
+
+// Remove returns the patches without a manager's entries. It never changes the given list.
+func Remove(patches []trainer.RuntimePatch, manager string) []trainer.RuntimePatch {
+	return slices.DeleteFunc(slices.Clone(patches), func(p trainer.RuntimePatch) bool { return p.Manager == manager })
 }

@@ -72,7 +72,8 @@ var exported = []struct {
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
 	{folder: "merge", all: []any{
-		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review, merge.Upsert,
+		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review,
+		merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
-// Update is what the cluster does with an existing object when the new version is applied.
+// Update is the effect of the new version on an existing object.
 type Update string
 
 const (
@@ -53,8 +53,7 @@ type queueMove struct {
 	TrainJobs int    `json:"trainJobs"`
 }
 
-// judge sets what the TrainJobs that differ take, and asks for their fates. It asks once for those that change alike. Then the
-// inputs are needed no longer.
+// judge sets the loads of the differing TrainJobs, and asks for their fates. Then it drops the inputs, which take much memory.
 func (c *Comparison) judge() {
 	if c.new.Fate != nil {
 		c.askFates()
@@ -65,6 +64,7 @@ func (c *Comparison) judge() {
 	}
 }
 
+// askFates asks for one fate of TrainJobs that change alike.
 func (c *Comparison) askFates() {
 	var first []*JobDiff
 	number := map[string]int{}

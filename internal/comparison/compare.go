@@ -22,7 +22,7 @@ import (
 
 // Comparison holds the differences between two versions for the reports.
 type Comparison struct {
-	// All shows each TrainJob by itself, also those that change alike.
+	// All shows each TrainJob by itself, even if several change alike.
 	All bool
 
 	old, new *Version
@@ -71,30 +71,6 @@ type JobDiff struct {
 	loadBefore, loadAfter produce.Load
 }
 
-// name names the TrainJob in lists.
-func (j *JobDiff) name() jobName { return jobName{j.ID.Namespace, j.ID.Name, j.Build} }
-
-// jobName tells the TrainJobs of a comparison apart. Several builds may hold one of the same name.
-type jobName struct{ namespace, name, build string }
-
-// String returns "team-a/llm", or "team-a/llm (overlays/prod)" for a build.
-func (n jobName) String() string {
-	name := fieldpath.Object{Namespace: n.namespace, Name: n.name}.String()
-	if n.build != "" {
-		name += " (" + n.build + ")"
-	}
-	return name
-}
-
-// markdown returns "`team-a/llm`", or "`team-a/llm` (overlays/prod)" for a build.
-func (n jobName) markdown() string {
-	name := codeSpan(shortened(fieldpath.Object{Namespace: n.namespace, Name: n.name}.String(), longestName))
-	if n.build != "" {
-		name += " (" + plain(shortened(n.build, longestName)) + ")"
-	}
-	return name
-}
-
 // ObjectDiff is an object that differs. If it is created or removed, Old or New is nil.
 type ObjectDiff struct {
 	Key           Key
@@ -133,6 +109,11 @@ func (o *owners) located(claims []engine.Claim) []engine.Claim {
 
 // Differs reports whether anything differs.
 func (c *Comparison) Differs() bool { return len(c.Jobs) > 0 }
+
+// Renders reports whether the new version renders a TrainJob.
+func (c *Comparison) Renders() bool {
+	return c.same > 0 || slices.ContainsFunc(c.Jobs, func(j *JobDiff) bool { return j.state != stateRemoved && j.state != stateRefused })
+}
 
 // Compare matches the TrainJobs of two versions by namespace and name, and their objects by kind and name. It returns the
 // errors of owners and of JSON encodings.
@@ -184,8 +165,8 @@ func (c *Comparison) With(part *Comparison) *Comparison {
 	return c
 }
 
-// compact drops what no report shows of a part: the objects and owners of TrainJobs that change like an earlier one, and of Pods
-// that change like an earlier one of their TrainJob. Their changes stay.
+// compact drops objects and owners of a part that no report shows. They belong to TrainJobs that change like an earlier one, or to
+// Pods that change like an earlier Pod of their TrainJob. The changes stay.
 func (c *Comparison) compact(part *Comparison) {
 	if part.new.Whole {
 		return
@@ -235,7 +216,7 @@ func (c *Comparison) job(old, new *Job) (*JobDiff, error) {
 		j.migrated, j.existing = new.Migrated, new.Existing
 	}
 	switch {
-	case old != nil && new != nil && old.Refused == nil && new.Refused != nil:
+	case new != nil && new.Refused != nil && (old == nil || old.Refused == nil):
 		return j.refusal(stateRefused, new), nil
 	case old != nil && new != nil && old.Refused != nil && new.Refused == nil:
 		return j.refusal(stateAccepted, old), nil
@@ -422,39 +403,4 @@ func layersOf(claims []engine.Claim) []engine.Layer {
 		layers[i] = c.Layer
 	}
 	return layers
-}
-
-// group holds the TrainJobs with the same changes.
-type group struct {
-	jobs   []*JobDiff
-	blocks []block // of the first TrainJob
-}
-
-// block holds objects of one TrainJob with the same changes.
-type block struct{ objects []*ObjectDiff }
-
-// groups combines equal changes, in the order of the first of each.
-func (c *Comparison) groups() []*group {
-	var groups []*group
-	known := map[string]*group{}
-	for _, j := range c.Jobs {
-		g := known[j.alike]
-		if g == nil || c.All {
-			g = &group{}
-			known[j.alike] = g
-			groups = append(groups, g)
-			of := map[string]int{}
-			for _, o := range j.Objects {
-				i, ok := of[o.alike]
-				if !ok {
-					i = len(g.blocks)
-					of[o.alike] = i
-					g.blocks = append(g.blocks, block{})
-				}
-				g.blocks[i].objects = append(g.blocks[i].objects, o)
-			}
-		}
-		g.jobs = append(g.jobs, j)
-	}
-	return groups
 }

@@ -2,7 +2,6 @@ package comparison
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
@@ -12,10 +11,10 @@ import (
 	"github.com/trainweld/trainweld/internal/revision"
 )
 
-// concern holds findings of one kind in the new version: those that the change brings, and those of TrainJobs that differ.
+// concern holds findings of one kind in the new version. They are new, or belong to TrainJobs that differ.
 type concern struct {
 	brought, stood finding.List
-	elsewhere      int // those that stood before, in TrainJobs that do not differ
+	elsewhere      int // the old ones of TrainJobs that do not differ
 }
 
 // concern sorts findings of the new version.
@@ -46,7 +45,7 @@ func (c *concern) add(other concern) {
 	c.elsewhere += other.elsewhere
 }
 
-// concernSection holds the groups of a concern, those that the change brings first.
+// concernSection holds the groups of a concern, new ones first.
 type concernSection struct {
 	concern
 	head, noun string
@@ -135,7 +134,7 @@ func (s *concernSection) item(g *report.Group, isNew bool) string {
 	return b.String()
 }
 
-// todo writes what the reader has to do.
+// todo writes the remedies.
 func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 	blast := c.blast()
 	var lines []string
@@ -147,9 +146,9 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 		}
 	}
 	kind := c.noun
-	add(Replaced, "if the "+kind+" exists, delete it and create it again", "delete and create again those of the %d "+kind+"s that exist")
+	add(Replaced, "delete the "+kind+" if it exists, and create it again", "delete the %d "+kind+"s where they exist, and create them again")
 	add(Refused, "suspend the job, and apply the change once no Pods are active", "suspend the %d jobs, and apply the change once no Pods are active")
-	add(Kept, "to use the changed runtime in a TrainJob that exists, delete it and create it again", "to use the changed runtime in any of the %d TrainJobs that exist, delete it and create it again")
+	add(Kept, "to use the changed runtime, delete the TrainJob if it exists, and create it again", "to use the changed runtime, delete the %d TrainJobs where they exist, and create them again")
 	for _, j := range c.Jobs {
 		for _, f := range j.refused {
 			if j.state == stateRefused {
@@ -179,7 +178,7 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 // plain returns text that Markdown and HTML show as it is, and no longer than a remedy should be.
 func plain(text string) string {
 	var b strings.Builder
-	for _, r := range html.EscapeString(shortened(report.Printable(text), 500)) {
+	for _, r := range strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(shortened(report.Printable(text), 500)) {
 		if strings.ContainsRune("\\`*_{}[]|~", r) {
 			b.WriteByte('\\')
 		}

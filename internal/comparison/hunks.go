@@ -159,7 +159,7 @@ func (a *annotator) of(l hunkLine) string {
 	return text
 }
 
-// claimsOn returns the claims on a line, or on the change that contains it if the owners are gone, with the path of the claims.
+// claimsOn returns the claims on a line, and their path. Without owners, it returns the claims on the change that contains the line.
 func (o *ObjectDiff) claimsOn(line fieldpath.Path, old bool) ([]engine.Claim, fieldpath.Path) {
 	if of := o.after; !old && of != nil {
 		return of.of(line), line

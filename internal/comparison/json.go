@@ -3,6 +3,7 @@ package comparison
 import (
 	"io"
 	"math/big"
+	"slices"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -18,6 +19,18 @@ type (
 		Summary   jsonSummary `json:"summary"`
 		Blast     jsonBlast   `json:"blastRadius"`
 		TrainJobs []jsonJob   `json:"trainJobs"`
+		Conflicts []jsonFound `json:"conflicts,omitempty"`
+		Findings  []jsonFound `json:"findings,omitempty"`
+	}
+	jsonFound struct {
+		New       bool             `json:"new"`
+		Severity  finding.Severity `json:"severity"`
+		Kind      string           `json:"kind,omitempty"`
+		Namespace string           `json:"namespace,omitempty"`
+		Name      string           `json:"name,omitempty"`
+		Build     string           `json:"build,omitempty"`
+		jsonRefusal
+		Claims []jsonClaim `json:"claims,omitempty"`
 	}
 	jsonBlast struct {
 		Replaced int          `json:"replaced"`
@@ -117,6 +130,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		},
 		Blast:     c.blast().json(),
 		TrainJobs: []jsonJob{}, Notes: c.new.Notes,
+		Conflicts: c.conflicts.json(), Findings: c.findings.json(),
 	}
 	for _, by := range s.causes {
 		cause := jsonCause{Name: by.name, Files: by.files, TrainJobs: len(by.jobs), Reason: by.Text, Link: by.Link}
@@ -128,7 +142,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	for _, j := range c.Jobs {
 		job := jsonJob{Kind: j.ID.Kind, Namespace: j.ID.Namespace, Name: j.ID.Name, Build: j.Build, State: j.state, Objects: []jsonObject{}, Migrated: j.migrated, Causes: layersOf(j.refusedBy), Existing: j.comments(), Update: j.fate.Update, Frozen: j.fate.Frozen}
 		for _, f := range j.refused {
-			job.Refused = append(job.Refused, jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column})
+			job.Refused = append(job.Refused, refusalOf(f))
 		}
 		for _, o := range j.Objects {
 			object, err := c.jsonObject(o)
@@ -140,6 +154,22 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 		out.TrainJobs = append(out.TrainJobs, job)
 	}
 	return report.EncodeJSON(w, out)
+}
+
+func refusalOf(f finding.Finding) jsonRefusal {
+	return jsonRefusal{f.Code, f.Path.String(), f.Message, f.Position.File, f.Position.Line, f.Position.Column}
+}
+
+// json lists the findings, new ones first.
+func (c *concern) json() []jsonFound {
+	var out []jsonFound
+	for i, f := range slices.Concat(c.brought, c.stood) {
+		out = append(out, jsonFound{
+			New: i < len(c.brought), Severity: f.Severity, Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name, Build: f.Build,
+			jsonRefusal: refusalOf(f), Claims: jsonClaims(f.Claims),
+		})
+	}
+	return out
 }
 
 func (b *blast) json() jsonBlast {

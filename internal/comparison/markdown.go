@@ -15,14 +15,14 @@ const (
 	mostMarkdown = 60_000
 	// leastSection is the space that a shortened section needs.
 	leastSection = 2000
-	// lastLine is the space for the line that counts what is missing.
+	// lastLine is the space for the line that counts missing TrainJobs.
 	lastLine = 400
 )
 
-// WriteMarkdown writes the comparison as a comment on a pull request: the blast radius, who causes the changes, who disagrees,
-// what to do, and a collapsed section for each group of TrainJobs. It cuts a section that does not fit, and the last line counts
-// the missing TrainJobs. It writes to rest, unless that is nil, what the comment lacks; rest is the file restName. It returns the
-// errors of both writers and of the encoding.
+// WriteMarkdown writes the comparison as a comment on a pull request. The comment has the blast radius, the causes, the conflicts,
+// the remedies, and a collapsed section for each group of TrainJobs. A section that does not fit is cut, and the last line counts
+// the missing TrainJobs. The missing parts go to rest, the file restName; rest may be nil. It returns the errors of both writers
+// and of the encoding.
 func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	var b strings.Builder
 	s := c.summary()
@@ -62,7 +62,7 @@ func (c *Comparison) WriteMarkdown(w, rest io.Writer, restName string) error {
 	return err
 }
 
-// place writes the section of a group to the comment, as far as there is room, and a cut one to the rest.
+// place writes the section of a group to the comment while there is room. It writes a section that is cut to the rest.
 func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
 	room := mostMarkdown - lastLine - b.Len()
 	cut := l.cut || room < leastSection
@@ -90,7 +90,7 @@ func (c *Comparison) place(b *strings.Builder, g *group, l *leftOut) error {
 	return nil
 }
 
-// leftOut counts what a comment lacks, and writes it.
+// leftOut counts and writes the missing parts of a comment.
 type leftOut struct {
 	w       io.Writer // may be nil
 	cut     bool      // a section is cut
@@ -124,7 +124,7 @@ func (l *leftOut) section(g *group, lines []hunkLine) {
 	l.write(text)
 }
 
-// line says what is missing and where it is.
+// line counts the missing TrainJobs, and names the file of the rest.
 func (l *leftOut) line(noun, file string) string {
 	what := "A comment holds 60,000 characters"
 	if l.jobs > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/trainweld/trainweld/internal/report"
 )
 
-// WriteText writes the comparison for people: the blast radius, the causes if several TrainJobs differ or causes need reasons,
-// and a unified diff of each group. Otherwise it writes nothing without differences. It returns the errors of w and of the
-// encoding.
+// WriteText writes the comparison for people: the blast radius, and a unified diff of each group. The causes precede the diffs if
+// several TrainJobs differ, or if causes need reasons. Otherwise it writes nothing without differences. It returns the errors of w
+// and of the encoding.
 func (c *Comparison) WriteText(w io.Writer, paint host.Painter) error {
 	out := bufio.NewWriter(w)
 	s, rows := c.summary(), c.blast().rows()
@@ -71,14 +71,6 @@ func (g *group) title() string {
 	return fmt.Sprintf("%s%s are %s alike: %s", report.Count(len(g.jobs), first.ID.Kind), first.when(), first.state, firstNames(g.names(), 10))
 }
 
-func (g *group) names() []jobName {
-	names := make([]jobName, len(g.jobs))
-	for i, j := range g.jobs {
-		names[i] = j.name()
-	}
-	return names
-}
-
 // when tells a TrainJob after its migration from the one before.
 func (j *JobDiff) when() string {
 	if j.migrated {
@@ -96,7 +88,7 @@ func (c *Comparison) lines(g *group) ([]hunkLine, error) {
 		lines = append(lines, hunkLine{mark: '#', text: " " + text})
 	}
 	for i, f := range first.refused {
-		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s %s %s: %s", f.Position, f.Code, f.Path, f.Message)}
+		l := hunkLine{mark: '!', text: fmt.Sprintf(" %s: %s", strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Position, f.Code, f.Path)), f.Message)}
 		if i == 0 && len(first.refusedBy) > 0 {
 			l.note = claimText(first.refusedBy[0])
 		}

@@ -46,7 +46,7 @@ type Job struct {
 	// Refused are the errors with which this version refuses the TrainJob, and RefusedBy are their causes.
 	Refused   finding.List
 	RefusedBy []engine.Claim
-	// Queue is Kueue's queue; it may be empty. Load returns what the Pods take; nil stands for nothing.
+	// Queue is Kueue's queue; it may be empty. Load returns the load of the Pods; nil stands for none.
 	Queue string
 	Load  func() produce.Load
 	// Input and Source are the input of the object. For a JobSet of the input, Source has no TrainJob.

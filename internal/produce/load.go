@@ -15,15 +15,15 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// Load is what the Pods of JobSets take, once no JobSet is suspended. Quantities have no limit.
+// Load counts the Pods of JobSets and their accelerators, as if no JobSet was suspended. Numbers have no limit.
 type Load struct {
 	Pods *big.Int
 	// Devices are the requested accelerators by their resources, see IsDevice.
 	Devices map[string]*big.Int
 }
 
-// LoadOf returns the load of a JobSet: the Pods with which its Jobs start, and their requests by the scheduler's rule. A JobSet
-// that cannot have Pods has no load.
+// LoadOf returns the load of a JobSet. It counts the Pods with which the Jobs start, and their requests by the scheduler's rule. A
+// JobSet that cannot have Pods has no load.
 func LoadOf(js *jobset.JobSet, companions []runtime.Object, opts render.PodsOptions) Load {
 	load := Load{Pods: new(big.Int), Devices: map[string]*big.Int{}}
 	opts.Companions = companions
@@ -50,7 +50,7 @@ func (l *Load) add(device string, n *big.Int) {
 	l.Devices[device].Add(l.Devices[device], n)
 }
 
-// Add adds the load of another JobSet. The zero value is no load.
+// Add adds the load of another JobSet. The zero value is empty.
 func (l *Load) Add(other Load) {
 	if other.Pods == nil {
 		return
@@ -75,7 +75,7 @@ func devices(pod *corev1.Pod) map[string]*big.Int {
 	return all
 }
 
-// IsDevice reports whether a resource counts accelerators: an extended resource with a part such as gpu, tpu, npu, gaudi or
+// IsDevice reports whether a resource counts accelerators. It is an extended resource with a part such as gpu, tpu, npu, gaudi or
 // neuron in its name. Examples are nvidia.com/gpu, nvidia.com/mig-1g.5gb, gpu.intel.com/i915, google.com/tpu and
 // aws.amazon.com/neuroncore.
 func IsDevice(resource string) bool {

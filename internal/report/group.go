@@ -142,8 +142,8 @@ func (g *Group) More() string {
 // Unnamed returns the number of findings that the group does not name.
 func (g *Group) Unnamed() int { return g.Count - 1 - len(g.Others) }
 
-// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word, or is followed by a dash or a
-// dot, like the name of a TrainJob in those of its children.
+// Nameless returns text with a NUL byte for each occurrence of a name. An occurrence is a word, or a dash or a dot follows it, as in
+// the names of a TrainJob's children.
 func Nameless(text, name string) string {
 	if name == "" || !strings.Contains(text, name) {
 		return text

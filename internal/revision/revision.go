@@ -30,7 +30,7 @@ type Side struct {
 	Files fs.FS
 	// Flags select the input. They omit paths that only the other version has.
 	Flags workspace.Flags
-	// Prefix tells the files of a revision from those of the working tree. It is empty for the working tree.
+	// Prefix precedes names of files in reports. It is empty for the working tree.
 	Prefix string
 
 	done func() error // may be nil

@@ -5,7 +5,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 )
 
-// Standing counts the findings on the old version. A change brings those that it lacks.
+// Standing counts the findings on the old version. A change brings the other findings.
 type Standing map[finding.Key]int
 
 // Add adds findings of the old version, each once.

@@ -8,7 +8,7 @@ import (
 	"github.com/trainweld/trainweld/internal/revision"
 )
 
-// TestStanding tells the findings that a change brings from those that last.
+// TestStanding distinguishes new findings from lasting ones.
 func TestStanding(t *testing.T) {
 	old := finding.Finding{
 		Code: finding.CodeUnknownField, Severity: finding.Error, Message: "m", Path: fieldpath.Fields("spec", "a"),
@@ -39,7 +39,7 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s: Take = %t, want %t", tc.reason, got, tc.want)
 		}
 		if s.Take(f) {
-			t.Errorf("%s: a second finding stood before, too", tc.reason)
+			t.Errorf("%s: Take returns true for a second finding", tc.reason)
 		}
 	}
 }

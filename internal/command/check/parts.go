@@ -65,9 +65,10 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 	if err != nil {
 		return nil, err
 	}
-	if !all.count.any(flags.Selector != nil) && !failed && (len(all.lines.Order) > 0 || flags.Builds()) {
+	selected := flags.Selector != nil
+	if !all.count.any(selected) && (selected || !failed) && (len(all.lines.Order) > 0 || flags.Builds()) {
 		none := flags.NoTrainJob("the inputs hold no TrainJob, runtime or JobSet", "name files that hold some; -r is for runtimes that TrainJobs name, and -R descends into directories")
-		if len(all.lines.Order) > 0 {
+		if !selected && len(all.lines.Order) > 0 {
 			none.Position = fieldpath.Position{File: all.lines.Order[0]}
 		}
 		all.parts = append(all.parts, judgedPart{found: finding.List{none}})

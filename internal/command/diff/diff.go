@@ -85,7 +85,7 @@ With -o text, the program in KUBECTL_EXTERNAL_DIFF compares two directories of o
 It runs without a shell. Spaces separate its words.
 
 Exit status: 0 nothing differs; 1 something differs; 2 usage, input or output failed, or an input does not
-render.`,
+render. The report then names the TrainJobs that do not render, and compares the others.`,
 		Example: `  # What the working tree changes over the main branch
   trainweld diff --git origin/main jobs/ -r runtimes/
 
@@ -167,17 +167,27 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	if err := report.WriteBeside(p.Stderr, findings, flags.shown(p)); err != nil {
 		return err
 	}
-	if findings.Err() != nil {
+	failed := findings.Err() != nil
+	if c == nil || failed && (!reportsErrors(c, findings) || p.Getenv(externalVariable) != "") {
 		return exit.Status(exit.Failed)
 	}
 	status, err := writeDiff(p, c, flags, paint)
 	if err != nil {
 		return err
 	}
+	if failed {
+		return exit.Status(exit.Failed)
+	}
 	if status != exit.Done && !flags.exitZero {
 		return exit.Status(status)
 	}
 	return nil
+}
+
+// reportsErrors reports whether a comparison with errors says more than the errors: the new version renders other TrainJobs, and no
+// path of the command line is wrong.
+func reportsErrors(c *comparison.Comparison, found finding.List) bool {
+	return c.Renders() && !slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == finding.CodeUnreadable })
 }
 
 // shown returns the options for the findings beside the report.

@@ -13,7 +13,7 @@ import (
 )
 
 // compareParts renders and compares two versions, one build after the other. Without builds it compares them as a whole. It returns
-// the findings to show, and no comparison if one of them is an error.
+// the findings to show. A TrainJob with errors is refused. Without any TrainJob there is no comparison.
 func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, new *version) (*comparison.Comparison, finding.List, error) {
 	var all *comparison.Comparison
 	var told finding.List
@@ -29,11 +29,15 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 		forced.Take(before.in)
 		forced.Take(after.in)
 		told = append(told, toldByDiff(before.findings, after.findings)...)
-		if jobs += len(before.Jobs) + len(after.Jobs); told.Err() != nil {
+		jobs += len(before.Jobs) + len(after.Jobs)
+		if (before.merges || after.merges) && told.Err() != nil {
 			return nil
 		}
+		before.hide(after)
+		after.hide(before)
 		for _, v := range []*version{before, after} {
-			v.Conflicts, v.Findings = only(v.findings, isConflict), only(v.findings, isForReview)
+			v.Conflicts = only(v.findings, isConflict)
+			v.Findings = append(only(v.findings, isForReview), v.strays.Distinct()...)
 		}
 		after.Fate, after.Whole = updates.fate, flags.whole(p)
 		c, err := comparison.Compare(&before.Version, &after.Version, flags.showValues)

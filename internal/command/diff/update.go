@@ -15,12 +15,12 @@ import (
 	"github.com/trainweld/trainweld/render/admission"
 )
 
-// This file says what the cluster does with TrainJobs that exist when the new version is applied.
+// This file predicts the update of existing TrainJobs to the new version.
 //
-// The API server rejects a change of immutable fields of a TrainJob, and the Trainer's webhook one of the patches of a job that
-// runs (Trainer v2.3.0 pkg/apis/trainer/v1alpha1, pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only
-// while the TrainJob or the JobSet is suspended, with the runtime of its snapshot. JobSet's webhook then rejects most changes of
-// its jobs (JobSet v0.12.0 pkg/webhooks). Nothing replaces a JobSet except a new TrainJob.
+// The API server rejects changes of a TrainJob's immutable fields (Trainer v2.3.0 pkg/apis/trainer/v1alpha1). The Trainer's webhook
+// rejects changed patches of a running job (pkg/runtime/framework/plugins/jobset). The Trainer applies a JobSet again only while
+// the TrainJob or the JobSet is suspended. It uses the runtime of its snapshot. JobSet's webhook then rejects most changes of its
+// jobs (JobSet v0.12.0 pkg/webhooks). Only a new TrainJob replaces a JobSet.
 
 // updates asks admission for the fates of TrainJobs.
 type updates struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/parallel"
 	"github.com/trainweld/trainweld/internal/produce"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -37,7 +38,9 @@ type version struct {
 
 	in       *workspace.Input
 	findings finding.List
-	misused  error // an error for flags that do not fit the object
+	misused  error        // an error for flags that do not fit the object
+	strays   finding.List // the errors of no TrainJob
+	merges   bool         // the version is an object of another kind
 }
 
 // versionOf returns the version of a side, before it is read.
@@ -49,7 +52,7 @@ func versionOf(side *revision.Side) *version {
 func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) {
 	opts, podOpts := v.asShown(flags, opts)
 	source, merges := merging.Applies(v.side.Program(p), v.flags, flags.Schema)
-	if merges && len(v.flags.Files) > 0 {
+	if v.merges = merges && len(v.flags.Files) > 0; v.merges {
 		v.merge(source, flags.Schema, opts.OnConflict)
 		v.label()
 		return
@@ -57,14 +60,22 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 	v.in = workspace.Read(source, v.flags)
 	v.TrainJobs = len(v.in.Jobs)
 	v.findings = v.in.Findings
-	for _, j := range v.in.Jobs {
-		found, out := produce.TrainJob(v.in, j, opts)
-		v.findings = append(v.findings, found...)
-		if out.JobSet == nil || found.Err() != nil {
-			continue
-		}
-		v.Jobs = append(v.Jobs, v.made(j, out, flags, podOpts))
+	var spans []span
+	type rendered struct {
+		found finding.List
+		out   produce.Made
 	}
+	parallel.Ordered(len(v.in.Jobs), func(i int) rendered {
+		found, out := produce.TrainJob(v.in, v.in.Jobs[i], opts)
+		return rendered{found, out}
+	}, func(i int, r rendered) {
+		from, j := len(v.findings), v.in.Jobs[i]
+		v.findings = append(v.findings, r.found...)
+		if r.out.JobSet != nil && r.found.Err() == nil {
+			v.Jobs = append(v.Jobs, v.made(j, r.out, flags, podOpts))
+		}
+		spans = append(spans, span{from, len(v.findings), j})
+	})
 	if flags.to != "jobset" {
 		for _, js := range v.in.JobSets {
 			j := workspace.Job{TrainJob: js.AsTrainJob(), Document: js.Document}
@@ -80,6 +91,7 @@ func (v *version) render(p *host.Program, flags diffFlags, opts render.Options) 
 		v.Jobs[i].Build = v.in.Build()
 	}
 	v.label()
+	v.refuse(spans)
 }
 
 // asShown returns the options for a JobSet and for its children in the form that the flags ask for.

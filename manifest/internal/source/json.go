@@ -296,38 +296,3 @@ func jsonDepth(text []byte) int {
 	}
 	return deepest
 }
-
-// Member is the range of an object's member in a text, from its key to the end of its value.
-type Member struct {
-	Name              string
-	Start, Value, End int
-}
-
-// MembersAt returns the members of the first object at or behind the offset of a checked text.
-func MembersAt(text []byte, offset int) (members []Member) {
-	r := newJSONReader(text, false)
-	r.pos = offset
-	if !r.take('{') || r.take('}') {
-		return nil
-	}
-	for {
-		var m Member
-		r.space()
-		m.Start = r.pos
-		if _, err := r.str(); err != nil {
-			return nil
-		}
-		if json.Unmarshal(text[m.Start:r.pos], &m.Name) != nil || !r.take(':') {
-			return nil
-		}
-		r.space()
-		m.Value = r.pos
-		if _, err := r.value(0); err != nil {
-			return nil
-		}
-		m.End = r.pos
-		if members = append(members, m); !r.take(',') {
-			return members
-		}
-	}
-}

@@ -1,0 +1,49 @@
+package merge
+
+import (
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/conflict"
+)
+
+// Plan returns the smallest patch of want's manager that gives each field of want and keeps each field that the other managers
+// set. It leaves out the fields that the template or another manager sets as wanted. The patch has the place of [Upsert]: that of
+// the manager's entry in the list, or the last one. Plan ignores the contents of that entry.
+//
+// The merge with the patch equals the merge of the other patches in every field that want does not set. Items keep their order
+// there. New items go in front of a list, as in the cluster, so call [Review] if want has a variable that refers to another one. If
+// there is nothing to set, the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
+//
+// If other managers set a wanted field differently, such as an atomic list, or another member of a union, the error is a
+// [conflict.Conflicts]. It names each such field with its managers and values. Any other error is that of Apply. There is then no
+// patch. Plan does not judge want: call check.Patches with the result.
+func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch) (trainer.RuntimePatch, error) {
+	others, err := Apply(template, Remove(patches, want.Manager), Options{})
+	if err != nil {
+		return trainer.RuntimePatch{}, err
+	}
+	if _, err := Apply(template, Upsert(patches, want), Options{}); err != nil {
+		return trainer.RuntimePatch{}, err
+	}
+	planned := trainer.RuntimePatch{Manager: want.Manager, Time: want.Time.DeepCopy()}
+	if spec := want.TrainingRuntimeSpec; spec != nil && spec.Template != nil {
+		if missing := missingFields(&others.Template, spec.Template); missing != nil {
+			planned.TrainingRuntimeSpec = &trainer.TrainingRuntimeSpecPatch{Template: missing}
+		}
+	}
+	result, err := Apply(template, Upsert(patches, planned), Options{Owners: true})
+	if err != nil {
+		return trainer.RuntimePatch{}, err
+	}
+	if err := opposition(conflict.Find(result.Owners), want.Manager).Err(); err != nil {
+		return trainer.RuntimePatch{}, err
+	}
+	return planned, nil
+}
+
+// opposition returns the conflicts in which a manager takes part. Each prevents its plan.
+func opposition(found conflict.Conflicts, manager string) conflict.Conflicts {
+	return slices.DeleteFunc(found, func(c conflict.Conflict) bool { return !slices.Contains(c.Managers(), manager) })
+}
