@@ -98,6 +98,7 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 				if s := b.flags.Selector; s != nil && !s.Matches(now[i].labels) {
 					continue
 				}
+				now[i].id = b.flags.InNamespace(now[i].id)
 				found = append(found, before[i].lost(now[i], texts, *at)...)
 			}
 		}
