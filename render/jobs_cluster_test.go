@@ -20,7 +20,7 @@ import (
 // it with the Service, Jobs, claims and Pods that a real control plane made.
 func TestChildrenEqualTheCluster(t *testing.T) {
 	count := tally{}
-	for _, dir := range caseFolders(t, casefile.Unpack(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster), "want/jobset.yaml") {
 		compareWithCluster(t, dir, count)
 	}
 	count.log(t)

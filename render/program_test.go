@@ -30,7 +30,7 @@ func TestProgramEqualsTheCluster(t *testing.T) {
 	}
 	count := tally{}
 	features := map[string]int{}
-	for _, dir := range caseFolders(t, casefile.Unpack(t, cluster), "want/jobset.yaml") {
+	for _, dir := range caseFolders(t, casefile.UnpackGroups(t, cluster), "want/jobset.yaml") {
 		outcome := strings.Fields(readText(t, filepath.Join(dir, "want/outcome.txt")))[0]
 		if outcome != "accepted" && outcome != "suspended" {
 			continue

@@ -228,10 +228,11 @@ func TestBuild_SameAsKustomize(t *testing.T) {
 		"transformations": "resources: [../base]\nbuildMetadata: [transformerAnnotations]\nnamePrefix: a-\n",
 		"generator":       "configMapGenerator: [{name: b, literals: [c=d]}]\ncommonAnnotations: {a: b}\n",
 		"json":            `{"resources": ["../base"], "namespace": "a"}`,
+		"data":            "configMapGenerator: [{name: b, files: [script.sh]}]\n",
 		"empty":           "resources: []\nconfigMapGenerator: []\nnamespace: a\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			write(t, map[string]string{"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n", "top/kustomization.yaml": text})
+			write(t, map[string]string{"base/a.yaml": base, "base/kustomization.yaml": "resources: [a.yaml]\n", "top/kustomization.yaml": text, "top/script.sh": "#!/bin/sh\necho: builtin \\ {\n"})
 			built := newBuilder(t, workspace.Flags{Kustomize: []string{"top"}}).Build("top")
 			if want := kustomized(t, "top"); asYAML(t, built.Text) != want || built.Findings != nil {
 				t.Errorf("Build() = %s, %v, want %s", asYAML(t, built.Text), built.Findings, want)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -196,10 +197,15 @@ func find(n *yaml.Node, value string) *yaml.Node {
 
 // plugin inspects a file that may configure a generator or a transformer of kustomize. It returns nil for other files.
 func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
-	if !bytes.Contains(data, []byte("builtin")) {
+	// Escapes and tags may hide the word.
+	if !slices.ContainsFunc([]string{"builtin", `\`, "!"}, func(sign string) bool { return bytes.Contains(data, []byte(sign)) }) {
 		return nil
 	}
 	k := &kustomization{file: file, data: data}
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) == nil {
+		k.root = &document
+	}
 	k.plugins(data, "")
 	return k
 }
@@ -207,21 +213,24 @@ func (ks *kustomizations) plugin(file string, data []byte) *kustomization {
 // plugins inspects the configurations of generators and transformers in a text. The text may stand in a value of the file.
 func (k *kustomization) plugins(text []byte, within string) {
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var document yaml.Node
-		if decoder.Decode(&document) != nil {
-			return // the end, or an error that kustomize reports
+		var object any
+		switch err := decoder.Decode(&object); {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			if isObject(text) {
+				k.refuse(within, "cannot be inspected: "+strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), "fix the file")
+			}
+			return
 		}
-		fields := fieldsOf(&document)
-		if v := fields["apiversion"]; v == nil || v.Value != "builtin" {
+		fields := fieldsOf(object)
+		if fields["apiversion"] != "builtin" {
 			continue
 		}
-		if within == "" {
-			k.root = &document
+		if kind, _ := fields["kind"].(string); strings.HasPrefix(kind, "HelmChart") {
+			k.refuse(cmp.Or(within, kind), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
 		}
-		if kind := fields["kind"]; kind != nil && strings.HasPrefix(kind.Value, "HelmChart") {
-			k.refuse(cmp.Or(within, kind.Value), "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
-		}
-		for _, named := range (&pathFinder{}).paths(&document, "") {
+		for _, named := range paths(object, "") {
 			if named = withoutKey(named); isURL(named) {
 				k.refuse(cmp.Or(within, named), fmt.Sprintf("%q is remote, and a build fetches nothing", named), "copy the file into the repository, and name it by its path")
 			}
@@ -229,53 +238,59 @@ func (k *kustomization) plugins(text []byte, within string) {
 	}
 }
 
-// fieldsOf returns the fields of a document's map by their names in lower case, as kustomize ignores case.
-func fieldsOf(n *yaml.Node) map[string]*yaml.Node {
-	fields := map[string]*yaml.Node{}
-	for n != nil && n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
+// isObject reports whether a text that cannot be decoded may still be an object for kustomize, which takes duplicate keys.
+func isObject(text []byte) bool {
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return false
+		}
+		for _, n := range document.Content {
+			for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+				if strings.EqualFold(n.Content[i].Value, "apiVersion") {
+					return true
+				}
+			}
+		}
 	}
-	if n == nil || n.Kind != yaml.MappingNode {
-		return fields
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		fields[strings.ToLower(n.Content[i].Value)] = n.Content[i+1]
+}
+
+// fieldsOf returns the fields of an object by their names in lower case, as kustomize ignores case. Other values have none.
+func fieldsOf(object any) map[string]any {
+	fields := map[string]any{}
+	switch object := object.(type) {
+	case map[string]any:
+		for name, value := range object {
+			fields[strings.ToLower(name)] = value
+		}
+	case map[any]any: // with a key that is no string
+		for name, value := range object {
+			if name, ok := name.(string); ok {
+				fields[strings.ToLower(name)] = value
+			}
+		}
 	}
 	return fields
 }
 
-// pathFinder collects the strings of fields that name files. It follows each alias once.
-type pathFinder struct{ seen map[alias]bool }
-
-type alias struct {
-	of  *yaml.Node
-	key string
-}
-
-func (p *pathFinder) paths(n *yaml.Node, key string) []string {
+// paths returns the strings of fields that name files, sorted.
+func paths(value any, key string) []string {
 	var found []string
-	switch n.Kind {
-	case yaml.ScalarNode:
+	switch v := value.(type) {
+	case string:
 		if slices.Contains([]string{"path", "paths", "file", "files", "env", "envs"}, key) {
-			found = append(found, n.Value)
+			found = append(found, v)
 		}
-	case yaml.AliasNode:
-		if a := (alias{n.Alias, key}); !p.seen[a] {
-			if p.seen == nil {
-				p.seen = map[alias]bool{}
-			}
-			p.seen[a] = true
-			found = p.paths(n.Alias, key)
-		}
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			found = append(found, p.paths(n.Content[i+1], strings.ToLower(n.Content[i].Value))...)
+	case []any:
+		for _, item := range v {
+			found = append(found, paths(item, key)...)
 		}
 	default:
-		for _, child := range n.Content {
-			found = append(found, p.paths(child, key)...)
+		for name, field := range fieldsOf(value) {
+			found = append(found, paths(field, name)...)
 		}
 	}
+	slices.Sort(found)
 	return found
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -23,6 +24,7 @@ import (
 // patched is a TrainJob of a build with the managers of its patches.
 type patched struct {
 	id       fieldpath.Object
+	labels   labels.Set
 	managers []string
 }
 
@@ -36,7 +38,7 @@ func patchedIn(dir string, made resmap.ResMap) patchedJobs {
 		if r.GetKind() != finding.TrainJobKind {
 			continue
 		}
-		job := patched{id: fieldpath.Object{Kind: finding.TrainJobKind, Namespace: r.GetNamespace(), Name: r.GetName()}}
+		job := patched{id: fieldpath.Object{Kind: finding.TrainJobKind, Namespace: r.GetNamespace(), Name: r.GetName()}, labels: r.GetLabels()}
 		patches, err := r.Pipe(kyaml.Lookup("spec", "runtimePatches"))
 		if err == nil && patches != nil {
 			job.managers, _ = patches.ElementValues("manager") // decoding reports an entry without one
@@ -93,6 +95,10 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 				continue // the overlay removes one
 			}
 			for i := range before {
+				if s := b.flags.Selector; s != nil && !s.Matches(now[i].labels) {
+					continue
+				}
+				now[i].id = b.flags.InNamespace(now[i].id)
 				found = append(found, before[i].lost(now[i], texts, *at)...)
 			}
 		}

@@ -94,7 +94,7 @@ func (o *origins) annotated(d *manifest.Document) string {
 func (o *origins) generator(file, kind string) fieldpath.Position {
 	at := fieldpath.Position{File: file}
 	for _, k := range o.closure {
-		if below(o.dir, o.real, k.file) != file {
+		if kind == "" || below(o.dir, o.real, k.file) != file {
 			continue
 		}
 		if key := k.key(strings.ToLower(kind[:1]) + kind[1:] + "Generator"); key != nil {
@@ -187,6 +187,16 @@ func (k *kustomization) key(name string) *yaml.Node {
 	return nil
 }
 
+// keyOf returns the value of a key of a map, or nil.
+func keyOf(n *yaml.Node, name string) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
 // sources holds the files that positions lie in. Builds share it.
 type sources struct {
 	tree  host.Tree
@@ -272,7 +282,7 @@ func newSource(name string, data []byte) *source {
 		var document yaml.Node
 		if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
 			for _, change := range document.Content[0].Content {
-				if path := fieldsOf(change)["path"]; path != nil {
+				if path := keyOf(change, "path"); path != nil {
 					s.changes = append(s.changes, jsonChange{path.Value, fieldpath.Position{File: name, Line: path.Line, Column: path.Column}})
 				}
 			}

@@ -24,9 +24,15 @@ func Unpack(t testing.TB, dir string, only ...string) string {
 }
 
 // UnpackGroups is Unpack for archives of several cases each, whose files have the name of their case in front.
-func UnpackGroups(t testing.TB, dir string) string {
+func UnpackGroups(t testing.TB, dir string, only ...string) string {
 	t.Helper()
-	return unpack(t, dir, func(string, *txtar.Archive) string { return "." })
+	return unpack(t, dir, func(_ string, archive *txtar.Archive) string {
+		archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
+			_, name, _ := strings.Cut(f.Name, "/")
+			return len(only) > 0 && !slices.Contains(only, name)
+		})
+		return "."
+	})
 }
 
 // unpack extracts each archive to the folder that into returns for its name.

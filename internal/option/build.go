@@ -1,6 +1,7 @@
 package option
 
 import (
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -10,6 +11,7 @@ import (
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
 	f.StringVar(&flags.BuildCommand, "build", "", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
+	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
 }
 
 // Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a manager.
