@@ -50,7 +50,7 @@ func (s podSet) patchOf(pod *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 	return &trainer.PodTemplatePatch{Metadata: metadata, Spec: spec}
 }
 
-// union returns the tolerations of the Pods and those of the flavors that they lack. The list is atomic: a patch with the flavors'
+// union returns the tolerations of the Pods, and then the flavors' tolerations that they lack. The list is atomic: a patch with the flavors'
 // tolerations alone drops all others. A toleration of the Pods keeps its seconds.
 func union(pods, flavors []corev1.Toleration) []corev1.Toleration {
 	all := slices.Clone(pods)

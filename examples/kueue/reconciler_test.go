@@ -229,8 +229,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestTolerations_Runtime is issue 15161 of Kueue: a patch with the flavor's tolerations drops those of the runtime. The plan keeps
-// them with their seconds.
+// TestTolerations_Runtime is issue 15161 of Kueue: a patch with the flavor's tolerations drops the runtime's. The plan keeps them
+// with their seconds.
 func TestTolerations_Runtime(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
@@ -251,7 +251,7 @@ func TestTolerations_Runtime(t *testing.T) {
 }
 
 // TestTolerations_Stale is a case of Kueue's change 15162: the patch of an earlier admission is still there. A union over all patches
-// keeps its tolerations for ever. The plan ignores the old entry.
+// never loses its tolerations. The plan ignores the old entry.
 func TestTolerations_Stale(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
