@@ -55,8 +55,7 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 			return comparison.Fate{Update: comparison.Replaced, Frozen: frozen}
 		}
 	}
-	runs := !old.IsSuspended() && !new.IsSuspended()
-	if runs {
+	if !old.IsSuspended() || !new.IsSuspended() {
 		found = admission.Update(ctx, before, after)
 	}
 	switch {
@@ -64,7 +63,7 @@ func (u *updates) fate(old, new *comparison.Job) comparison.Fate {
 		return comparison.Fate{Update: comparison.Refused}
 	case hasCode(found, finding.CodeUpdateIgnored) && isSameSpec(before, after):
 		return comparison.Fate{Update: comparison.Kept}
-	case runs:
+	case !old.IsSuspended() && !new.IsSuspended():
 		return comparison.Fate{Update: comparison.Delayed}
 	default:
 		return comparison.Fate{Update: comparison.Updated}
