@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -17,7 +18,7 @@ import (
 const chartFile = "Chart.yaml"
 
 // Find returns the directories to build: the named ones, or those found below them. It skips components, directories that
-// another one uses, and charts within a chart. From then on, the builder's shared files are those that are not built.
+// another one uses, charts within a chart, and library charts. From then on, the builder's shared files are those that are not built.
 func (b *Builder) Find() ([]string, finding.List) {
 	named := b.flags.Kustomize
 	if b.command != nil {
@@ -104,7 +105,9 @@ func (b *Builder) search(dir string, found *[]string) {
 		}
 		below := filepath.Join(dir, e.Name())
 		if b.isChart(below) {
-			*found = append(*found, below)
+			if !b.isLibrary(below) {
+				*found = append(*found, below)
+			}
 			continue // charts within it belong to it
 		}
 		if b.kustomizationIn(below) != nil {
@@ -120,6 +123,16 @@ func (b *Builder) isChart(dir string) bool {
 	}
 	info, err := fs.Stat(b.tree, filepath.Join(dir, chartFile))
 	return err == nil && !info.IsDir()
+}
+
+// isLibrary reports whether a chart only holds templates for other charts. Helm cannot render such a chart alone.
+func (b *Builder) isLibrary(dir string) bool {
+	data, err := fs.ReadFile(b.tree, filepath.Join(dir, chartFile))
+	if err != nil {
+		return false
+	}
+	var chart struct{ Type string }
+	return yaml.Unmarshal(data, &chart) == nil && chart.Type == "library"
 }
 
 func (b *Builder) kustomizationIn(dir string) *kustomization {

@@ -161,10 +161,10 @@ func settersOf(path fieldpath.Path) []string {
 		return []string{"namePrefix", "nameSuffix"}
 	case has("metadata", "namespace"):
 		return []string{"namespace"}
-	case has("metadata", "labels"):
-		return []string{"labels", "commonLabels"}
-	case has("metadata", "annotations"):
-		return []string{"commonAnnotations"}
+	case within(path, "labels"):
+		return []string{"labels", "commonLabels", "replacements"}
+	case within(path, "annotations"):
+		return []string{"commonAnnotations", "replacements"}
 	case last == "image":
 		return []string{"images", "imageTags", "replacements"}
 	case last == "name":
@@ -172,6 +172,16 @@ func settersOf(path fieldpath.Path) []string {
 	default:
 		return []string{"replacements"}
 	}
+}
+
+// within reports whether a path leads into such a field of metadata: of the object, or of a template in it.
+func within(path fieldpath.Path, field string) bool {
+	for i := range path {
+		if path[i:].HasPrefix(fieldpath.Fields("metadata", field)) {
+			return true
+		}
+	}
+	return false
 }
 
 // key returns the node of a key of the kustomization, or nil.

@@ -4,6 +4,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"slices"
 	"strings"
@@ -219,10 +221,20 @@ func flagError(cmd *cobra.Command, err error) error {
 	return exit.Usage(err)
 }
 
+// silenceLibraries discards what libraries write to the standard error of the process: kustomize writes its deprecations there, in
+// any order and without the directory. The program keeps the stream that host.New has read.
+func silenceLibraries() {
+	log.SetOutput(io.Discard)
+	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = nowhere
+	}
+}
+
 // Run runs the command line of this process and returns its exit status. tag and revision identify the build.
 func Run(tag, revision string) int {
 	p := host.New()
 	p.Tag, p.Revision = tag, revision
+	silenceLibraries()
 	postponeCollection()
 	var args []string
 	p.Name, args = invoked(os.Args[0], os.Args[1:])

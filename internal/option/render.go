@@ -112,7 +112,7 @@ func (flags Render) checkFor() error {
 	case flags.For != "" && flags.For != ForReview && flags.For != ForApply:
 		return fmt.Errorf("--for: %q is neither %s nor %s", flags.For, ForReview, ForApply)
 	case flags.For == ForApply && flags.To != "jobset":
-		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; leave --to out", strings.ToUpper(flags.To[:1])+flags.To[1:])
+		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
 	}
 	return nil
 }
