@@ -22,6 +22,11 @@
 // encodings are. Both laws hold for patches that check.Patches accepts. Property tests hold them against the controller's own
 // merge.
 //
+// # The order of the patches
+//
+// [OrderDependence] shows what the order of the patches changes: for each field two orders and their values. No field means that
+// all orders give the same value.
+//
 // # Resolving a conflict
 //
 // The cluster lets the last patch win an overlap, and rejects the object of a union. [Force] lets a manager win instead: it

@@ -58,14 +58,15 @@ const (
 
 // Codes of the merge.
 const (
-	CodeOverlap  Code = "TW300" // two managers set one field to different values
-	CodeUnion    Code = "TW301" // two managers set different members of one union
-	CodeOverride Code = "TW302" // a patch changes a value of the runtime
-	CodeShadowed Code = "TW303" // a later layer replaces the value of an earlier one
-	CodeNoMerge  Code = "TW304" // a patch that the cluster cannot merge, so that it rejects the TrainJob
-	CodeForced   Code = "TW305" // a claim lost to a manager that wins by force
-	CodeNoSchema Code = "TW306" // an object whose definition is missing, or does not describe how it merges
-	CodeSameKey  Code = "TW307" // items of the base with one merge key, in a list that a patch merges with
+	CodeOverlap     Code = "TW300" // two managers set one field to different values
+	CodeUnion       Code = "TW301" // two managers set different members of one union
+	CodeOverride    Code = "TW302" // a patch changes a value of the runtime
+	CodeShadowed    Code = "TW303" // a later layer replaces the value of an earlier one
+	CodeNoMerge     Code = "TW304" // a patch that the cluster cannot merge, so that it rejects the TrainJob
+	CodeForced      Code = "TW305" // a claim lost to a manager that wins by force
+	CodeNoSchema    Code = "TW306" // an object whose definition is missing, or does not describe how it merges
+	CodeSameKey     Code = "TW307" // items of the base with one merge key, in a list that a patch merges with
+	CodePolicyOrder Code = "TW308" // a variable that the cluster expands in some orders of its policies only
 )
 
 // Codes of rendering.

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,16 +102,28 @@ func envOrderIn(found finding.List, job, list string, containers, before []corev
 func tooEarly(env []corev1.EnvVar) [][2]string {
 	var pairs [][2]string
 	for i := range env {
-		e := &env[i]
-		if !strings.Contains(e.Value, "$(") {
-			continue
-		}
-		for _, match := range reference.FindAllStringSubmatch(e.Value, -1) {
-			defines := func(other corev1.EnvVar) bool { return other.Name == match[3] }
-			if slices.ContainsFunc(env[i+1:], defines) && !slices.ContainsFunc(env[:i], defines) {
-				pairs = append(pairs, [2]string{e.Name, match[3]})
+		for name, expands := range references(env, i) {
+			if !expands {
+				pairs = append(pairs, [2]string{env[i].Name, name})
 			}
 		}
 	}
 	return pairs
+}
+
+// references yields the variables of the list that the i-th one refers to, and whether the reference is expanded: an earlier one
+// has the name.
+func references(env []corev1.EnvVar, i int) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		if !strings.Contains(env[i].Value, "$(") {
+			return
+		}
+		for _, match := range reference.FindAllStringSubmatch(env[i].Value, -1) {
+			defines := func(other corev1.EnvVar) bool { return other.Name == match[3] }
+			isEarlier := slices.ContainsFunc(env[:i], defines)
+			if (isEarlier || slices.ContainsFunc(env[i+1:], defines)) && !yield(match[3], isEarlier) {
+				return
+			}
+		}
+	}
 }

@@ -53,7 +53,7 @@ func (r *renderer) build(merged *merge.Result, left []trainer.RuntimePatch, reco
 func (r *renderer) enforce(merged *merge.Result, recorded bool, opts Options) (*policy.Job, bool) {
 	in := policy.Input{
 		Release: r.release, Earlier: r.in.Earlier,
-		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template,
+		TrainJob: r.in.TrainJob, Runtime: r.in.Runtime, Template: &merged.Template, Order: r.order,
 		TrainJobID: r.trainJob(), RuntimeID: r.runtime(),
 	}
 	if recorded {

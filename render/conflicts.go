@@ -25,7 +25,22 @@ func Conflicts(in Input, opts Options) finding.List {
 	if !ok {
 		return r.out.Findings
 	}
-	merged, err := merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
+	merged, _, decisions := r.mergeable(left, decisions, opts)
+	if merged == nil {
+		return r.out.Findings
+	}
+	r.decided(decisions)
+	r.conflicts(merged, opts.OnConflict)
+	return r.out.Findings
+}
+
+// mergeable merges the patches without those that fail to merge, and reports these. It returns the merge, nil if none succeeds,
+// the merged patches, and the decisions of force.
+func (r *renderer) mergeable(left []trainer.RuntimePatch, decisions []conflict.Decision, opts Options) (*merge.Result, []trainer.RuntimePatch, []conflict.Decision) {
+	apply := func() (*merge.Result, error) {
+		return merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
+	}
+	merged, err := apply()
 	for range mostUnmergeable {
 		failed := (*merge.PatchError)(nil)
 		if !errors.As(err, &failed) {
@@ -33,15 +48,13 @@ func Conflicts(in Input, opts Options) finding.List {
 		}
 		r.report(r.noMerge(err))
 		left, decisions = r.force(slices.DeleteFunc(slices.Clone(left), func(p trainer.RuntimePatch) bool { return p.Manager == failed.Manager }), opts.ForceManagers)
-		merged, err = merge.Apply(&r.in.Runtime.Template, Reached(r.release, &r.in.Runtime.Template, left), merge.Options{Owners: true})
+		merged, err = apply()
 	}
 	if err != nil {
 		r.report(r.noMerge(err))
-		return r.out.Findings
+		return nil, nil, nil
 	}
-	r.decided(decisions)
-	r.conflicts(merged, opts.OnConflict)
-	return r.out.Findings
+	return merged, left, decisions
 }
 
 // mostUnmergeable is the maximum number of managers whose patches Conflicts skips. Each costs one more merge.

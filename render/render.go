@@ -175,6 +175,7 @@ func (r *renderer) forgetUnknown() {
 type renderer struct {
 	in      Input
 	release *release.Release
+	order   []string // of the policies; nil for the usual one
 	out     *Output
 }
 

@@ -285,11 +285,16 @@ func apply(m *merging, o engine.Options) (result *engine.Result[any], err error)
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, strings.Join(regexp.MustCompile(`engine/\w+\.go:\d+`).FindAllString(string(debug.Stack()), 5), " "))
 		}
 	}()
-	layered := make([]engine.Layered[any], len(m.patches))
+	return plans()[m.typ].Apply(&m.base, layered(m), o)
+}
+
+// layered is each patch as the patch of a manager of its own.
+func layered(m *merging) []engine.Layered[any] {
+	layers := make([]engine.Layered[any], len(m.patches))
 	for i := range m.patches {
-		layered[i] = engine.Layered[any]{Layer: engine.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
+		layers[i] = engine.Layered[any]{Layer: engine.Manager(fmt.Sprint(i)), Patch: &m.patches[i]}
 	}
-	return plans()[m.typ].Apply(&m.base, layered, o)
+	return layers
 }
 
 // upstream is the API machinery's result, or which patch it refuses and why.

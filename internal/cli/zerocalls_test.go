@@ -40,8 +40,8 @@ var exported = []struct {
 }{
 	{folder: "check", all: []any{check.Patches}},
 	{folder: "conflict", all: []any{
-		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod],
-		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Kind),
+		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderDependence[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
+		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Dependence), new(conflict.Kind),
 	}},
 	{folder: "docs", all: []any{docs.Codes, docs.Of}},
 	{folder: "engine", all: []any{
@@ -55,7 +55,7 @@ var exported = []struct {
 	}},
 	{folder: "finding", all: []any{
 		finding.FormatValue, finding.HideSecrets, finding.IsSecret, finding.Nearest, finding.StricterCodes,
-		new(finding.Finding), new(finding.List), new(finding.Set), new(finding.Severity),
+		new(finding.Finding), new(finding.List), new(finding.Order), new(finding.Set), new(finding.Severity),
 	}},
 	{folder: "legacy", all: []any{
 		legacy.Fields, legacy.Layer,
@@ -72,7 +72,7 @@ var exported = []struct {
 		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
 	}},
 	{folder: "merge", all: []any{
-		merge.Apply, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.Review,
+		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Review, merge.SequenceDependence,
 		merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
@@ -85,7 +85,7 @@ var exported = []struct {
 	{folder: "render", all: []any{
 		render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
-		render.Migrate, render.ObjectOf, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
+		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,
 		render.RuntimeOf,
 		new(render.ChildOwners), new(render.Runtimes),
@@ -109,7 +109,7 @@ var exported = []struct {
 		new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
 	}},
 	{folder: "render/policy", all: []any{
-		mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
+		mlpolicy.Acting, mlpolicy.Companions, mlpolicy.Computed, mlpolicy.Copied, mlpolicy.Enforce, mlpolicy.Env, mlpolicy.NewJob,
 		mlpolicy.Schedule,
 		new(mlpolicy.Job), new(mlpolicy.Place), new(mlpolicy.PodSet),
 	}},

@@ -294,14 +294,9 @@ func (m *Object) Apply(reading finding.List) (*Result, finding.List) {
 }
 
 func (m *Object) applyStrategic() (out Result, ignored []engine.Ignored, duplicates []fieldpath.Path, err error) {
-	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
+	plan, patches, err := m.strategic()
 	if err != nil {
 		return Result{}, nil, nil, err
-	}
-	patches := make([]engine.Layered[any], len(m.patches))
-	for i, p := range m.patches {
-		patch := any(p.fields)
-		patches[i] = engine.Layered[any]{Layer: engine.Manager(p.manager), Patch: &patch}
 	}
 	result, err := plan.Apply(&m.base.Object, patches, engine.Options{Owners: true})
 	if err != nil {
@@ -311,10 +306,31 @@ func (m *Object) applyStrategic() (out Result, ignored []engine.Ignored, duplica
 }
 
 func (m *Object) applyObjects() (Result, error) {
-	base, err := m.base.Fields()
+	plan, base, patches, err := m.objects()
 	if err != nil {
 		return Result{}, err
 	}
+	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{result.Value, plan.Type(), result.Owners}, nil
+}
+
+// strategic returns the plan of a strategic merge and its patches.
+func (m *Object) strategic() (*engine.Plan[any, any], []engine.Layered[any], error) {
+	plan, err := engine.ForAny(m.goType, schema.Rules{Unions: unions.All()})
+	patches := make([]engine.Layered[any], len(m.patches))
+	for i, p := range m.patches {
+		patch := any(p.fields)
+		patches[i] = engine.Layered[any]{Layer: engine.Manager(p.manager), Patch: &patch}
+	}
+	return plan, patches, err
+}
+
+// objects returns the plan of another merge, its base and its patches.
+func (m *Object) objects() (*engine.Plan[engine.Object, engine.Object], engine.Object, []engine.Layered[engine.Object], error) {
+	base, err := m.base.Fields()
 	plan := engine.ForJSON()
 	if m.typ == option.ApplyType {
 		plan = engine.ForObject(m.schema)
@@ -323,11 +339,7 @@ func (m *Object) applyObjects() (Result, error) {
 	for i := range m.patches {
 		patches[i] = engine.Layered[engine.Object]{Layer: engine.Manager(m.patches[i].manager), Patch: &m.patches[i].fields}
 	}
-	result, err := plan.Apply(&base, patches, engine.Options{Owners: true})
-	if err != nil {
-		return Result{}, err
-	}
-	return Result{result.Value, plan.Type(), result.Owners}, nil
+	return plan, base, patches, err
 }
 
 // refused returns the error of a merge as a finding.
@@ -360,23 +372,62 @@ func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Pos
 func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
 	var found finding.List
 	for _, c := range conflict.Find(owners) {
-		f := c.Finding(m.ID)
-		for i := range f.Claims {
-			if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
-				f.Claims[i].Value = "***"
-			}
-			f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
-		}
-		f.Position = workspace.LastPlace(f.Claims)
-		f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
-		if c.Kind == conflict.Overlap {
-			last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
-			f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
-			if rule == render.Last {
-				f.Severity = finding.Warning
-			}
+		f := m.located(c)
+		if c.Kind == conflict.Overlap && rule == render.Last {
+			f.Severity = finding.Warning
 		}
 		found = append(found, f)
 	}
 	return found
+}
+
+// OrderDependence returns the fields that depend on the order of the patches, each with two orders.
+func (m *Object) OrderDependence() finding.List {
+	var found []conflict.Dependence
+	var err error
+	if m.typ == option.StrategicType {
+		var plan *engine.Plan[any, any]
+		var patches []engine.Layered[any]
+		if plan, patches, err = m.strategic(); err == nil {
+			found, err = conflict.OrderDependence(plan, &m.base.Object, patches)
+		}
+	} else {
+		plan, base, patches, failed := m.objects()
+		if err = failed; err == nil {
+			found, err = conflict.OrderDependence(plan, &base, patches)
+		}
+	}
+	if err != nil {
+		return finding.List{m.refused(err)}
+	}
+	var findings finding.List
+	for _, d := range found {
+		f := m.located(d.Conflict)
+		f.Orders = d.Orders
+		for i := range f.Orders {
+			if m.ID.Kind == "Secret" && f.Orders[i].Value != nil {
+				f.Orders[i].Value = "***"
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// located returns a conflict with the positions of its claims, and without the values of a Secret.
+func (m *Object) located(c conflict.Conflict) finding.Finding {
+	f := c.Finding(m.ID)
+	for i := range f.Claims {
+		if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
+			f.Claims[i].Value = "***"
+		}
+		f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
+	}
+	f.Position = workspace.LastPlace(f.Claims)
+	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
+	if c.Kind == conflict.Overlap && len(c.Claims) > 0 {
+		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
+		f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
+	}
+	return f
 }

@@ -23,6 +23,7 @@ type jsonFinding struct {
 	Message  string           `json:"message"`
 	Help     string           `json:"help"`
 	Claims   []jsonClaim      `json:"claims"`
+	Orders   []jsonOrder      `json:"orders,omitempty"`
 	Build    string           `json:"build,omitempty"`
 	jsonPosition
 }
@@ -39,6 +40,18 @@ type jsonClaim struct {
 	jsonPosition
 }
 
+// jsonOrder is an order of the writers. Unset is set if the field is missing in this order. Effect states an outcome that is not a
+// value.
+type jsonOrder struct {
+	Writers []string `json:"writers"`
+	Value   any      `json:"value"`
+	Unset   bool     `json:"unset,omitempty"`
+	Masked  bool     `json:"masked,omitempty"`
+	Field   string   `json:"field,omitempty"`
+	Manager string   `json:"manager,omitempty"`
+	Effect  string   `json:"effect,omitempty"`
+}
+
 type jsonPosition struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -53,7 +66,7 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, f.Build, jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`
@@ -85,6 +98,25 @@ func (o Options) jsonClaim(f finding.Finding, c engine.Claim) jsonClaim {
 		claim.Value = finding.HideSecrets(path, c.Value)
 	}
 	return claim
+}
+
+func (o Options) jsonOrders(f finding.Finding) []jsonOrder {
+	var orders []jsonOrder
+	for _, order := range f.Orders {
+		j := jsonOrder{Writers: order.Writers, Value: order.Value, Unset: !order.IsSet && order.Effect == "", Manager: order.Manager, Effect: order.Effect}
+		if tail := below(f.Path, order.Path); len(tail) > 0 {
+			j.Field = tail.String()
+		}
+		switch {
+		case o.ShowValues || !order.IsSet:
+		case order.Value != nil && finding.IsSecret(order.Path):
+			j.Value, j.Masked = order.Outcome(false), true
+		default:
+			j.Value = finding.HideSecrets(order.Path, order.Value)
+		}
+		orders = append(orders, j)
+	}
+	return orders
 }
 
 // encodeJSON writes a value as indented JSON. It escapes characters that a terminal interprets, and keeps all others.

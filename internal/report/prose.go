@@ -25,6 +25,9 @@ func (o Options) prose(f finding.Finding) []string {
 		}
 		lines = append(lines, line)
 	}
+	for _, order := range o.orders(f) {
+		lines = append(lines, printable(order[0])+": "+printable(order[1]))
+	}
 	if help := o.help(f); help != "" {
 		lines = append(lines, "help: "+printable(help))
 	}

@@ -92,6 +92,10 @@ func findings(t *testing.T) finding.List {
 				{Layer: engine.Manager("a.example.com/sdk"), Value: "a100-reserved", Source: patch("a.example.com/sdk", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: llm, Line: 15, Column: 11}},
 				{Layer: engine.Manager("queue.example.com/日本"), Value: "一二", Source: patch("queue.example.com/日本", pod+`.nodeSelector["pool"]`), Position: fieldpath.Position{File: größe, Line: 2, Column: 13}},
 			},
+			Orders: []finding.Order{
+				{Writers: []string{"a.example.com/sdk", "queue.example.com/日本"}, Path: path(t, pod+`.nodeSelector["pool"]`), Value: "一二", IsSet: true, Manager: "queue.example.com/日本"},
+				{Writers: []string{"queue.example.com/日本", "a.example.com/sdk"}, Path: path(t, pod+`.nodeSelector["pool"]`)},
+			},
 			Message: "managers set different values: a.example.com/sdk, queue.example.com/日本", Remedy: finding.Remedy{Text: "agree on one value"},
 		},
 		{
@@ -100,6 +104,10 @@ func findings(t *testing.T) finding.List {
 			Claims: []engine.Claim{
 				{Layer: engine.Manager("a.example.com/sdk"), Value: secret, Source: patch("a.example.com/sdk", env+`.value`), Position: fieldpath.Position{File: llm, Line: 8, Column: 14}},
 				{Layer: engine.Manager("b.example.com/x"), Value: "key", Source: patch("b.example.com/x", env+`.valueFrom.secretKeyRef.key`)},
+			},
+			Orders: []finding.Order{
+				{Writers: []string{"a.example.com/sdk", "b.example.com/x"}, Path: path(t, env+`.value`), Value: secret, IsSet: true},
+				{Writers: []string{"b.example.com/x", "a.example.com/sdk"}, Path: path(t, env), Effect: "the merge fails: an item without a key"},
 			},
 			Message: "managers set different members of one union", Remedy: finding.Remedy{Text: "keep the one member that is meant"},
 		},
@@ -144,6 +152,7 @@ func findings(t *testing.T) finding.List {
 			Code: finding.CodeUnreadable, Severity: finding.Error, Object: fieldpath.Object{Kind: "TrainJob", Name: hostile},
 			Path: fieldpath.Fields("metadata", "labels").Append(fieldpath.Key(hostile)), Position: fieldpath.Position{File: hostile, Line: 3, Column: 4},
 			Claims:  []engine.Claim{{Layer: engine.Manager(hostile), Value: hostile, Source: fieldpath.Fields("metadata", "name"), Position: fieldpath.Position{File: hostile, Line: 9, Column: 9}}},
+			Orders:  []finding.Order{{Writers: []string{hostile}, Path: fieldpath.Fields("metadata", "name"), Value: hostile, IsSet: true, Manager: hostile}, {Writers: []string{hostile}, Effect: hostile}},
 			Message: hostile, Remedy: finding.Remedy{Text: hostile},
 		},
 	}

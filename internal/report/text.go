@@ -54,6 +54,7 @@ func (t text) finding(f finding.Finding) {
 	}
 	t.snippet(f)
 	t.claims(f)
+	t.orders(f)
 	if help := t.opts.help(f); help != "" {
 		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(help))
 	}
@@ -81,6 +82,17 @@ func (t text) claims(f finding.Finding) {
 	rows := make([][]string, len(all))
 	for i, c := range all {
 		rows[i] = []string{printable(string(c.Layer)), printable(c.Value), printable(c.Place), c.Mark}
+	}
+	t.table(rows)
+}
+
+// orders writes a table of the orders of the writers and their outcomes.
+func (t text) orders(f finding.Finding) {
+	rows := t.opts.orders(f)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = printable(row[i])
+		}
 	}
 	t.table(rows)
 }

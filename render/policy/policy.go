@@ -16,7 +16,8 @@
 // # Order
 //
 // The controller runs its plugins in the random order of a Go map. This affects only the order of environment
-// variables, if two plugins write to the same container. Here the order is fixed. It is plain (the variables of
+// variables, if two plugins write to the same container. So it decides whether a variable of spec.trainer that refers to
+// a plugin's variable is expanded. Here the order is fixed, unless Input.Order changes it. It is plain (the variables of
 // spec.trainer), then torch, mpi, jax, xgboost or flux, then the feature gate TrainJobStatus. A cluster may have the
 // same variables in another order.
 package policy
@@ -68,6 +69,8 @@ type Input struct {
 	// StatusServer is the server that Pods report their progress to under the feature gate TrainJobStatus. It is nil
 	// if the gate is off.
 	StatusServer *StatusServer
+	// Order names the policies that act, as Acting returns them, in the order in which they run; nil means Acting's order.
+	Order []string
 	// Record receives every write, unless it is nil. Its arguments are the layer, the origin of the value in the
 	// input, the field, and both values. Values have the field's Go type, without a pointer; nil means a missing
 	// field. The value for a list that merges by key is the whole item.
@@ -201,8 +204,8 @@ func NewJob(in Input) *Job {
 func Enforce(j *Job) bool {
 	j = j.filled()
 	j.fillSets()
-	for _, enforce := range []func(*Job) bool{plain, torch, mpi, jax, xgboost, flux, status} {
-		if !enforce(j) {
+	for _, name := range j.order() {
+		if enforce := enforcer(name); enforce != nil && !enforce(j) {
 			return false
 		}
 	}
@@ -241,7 +244,7 @@ func (j *Job) policyName() string {
 	case p.Flux != nil:
 		return "flux"
 	}
-	return "plain"
+	return plainName
 }
 
 // Layer returns the layer of the runtime's policy.

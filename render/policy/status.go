@@ -37,7 +37,7 @@ func status(j *Job) bool {
 	if j.StatusServer == nil || set == nil {
 		return true
 	}
-	by := Writer{Layer: merge.PolicyLayer("trainjobstatus")}
+	by := Writer{Layer: merge.PolicyLayer(statusName)}
 	url := cmp.Or(j.StatusServer.URL, stockStatusServer)
 	for i := range set.Containers() {
 		c := set.In("containers", &set.Containers()[i])

@@ -27,6 +27,8 @@ type conflictsFlags struct {
 	workspace.Flags
 	option.Schema
 	force      []string
+	permute    bool
+	gates      string
 	format     string
 	color      option.Color
 	all        bool
@@ -53,6 +55,11 @@ file or a missing runtime. The report goes to standard output, a summary to stan
 With -k or --build, each kustomization or chart in or below a directory is an input of its own, together with
 the other files. A finding names the build, and its place in the sources. docs/builds.md has the details.
 
+With --permute, the command lists only what depends on an order, each with two orders and their outcomes: fields
+for which the order of the patches decides, and variables for which the order of the controller's policies does,
+which is random. Nothing found means that all orders give the same JobSet. The order inside lists does not count
+unless it carries meaning: a warning names init containers and variables whose order changes.
+
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
@@ -65,6 +72,9 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
   # What is left to settle when Kueue wins where it takes part
   trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
 
+  # Does any order of the patches, or of the controller's policies, change the result?
+  trainweld conflicts jobs/ -r runtimes/ --permute
+
   # Beside the lines of a pull request on GitHub
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -76,6 +86,8 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	f.BoolVar(&flags.permute, "permute", false, "list what depends on the order of the patches or policies, with two orders and their outcomes")
+	f.StringVar(&flags.gates, "feature-gates", "", "with --permute: feature gates of the Trainer's controller: TrainJobStatus=true")
 	option.AddTrainerVersion(cmd, &flags.Release)
 	flags.Schema.Add(cmd)
 	option.AddReportFormat(cmd, &flags.format)
@@ -129,7 +141,9 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 		return err
 	}
 	merged, more := m.Apply(found)
-	if found = append(found, more...); merged != nil {
+	if found = append(found, more...); merged != nil && flags.permute {
+		found = append(found, m.OrderDependence()...)
+	} else if merged != nil {
 		found = append(found, m.Conflicts(merged.Owners, render.Fail)...)
 	}
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity < finding.Error })
@@ -144,7 +158,11 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "no conflict"))
+	none := "no conflict"
+	if flags.permute {
+		none = "no order matters"
+	}
+	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))
 	return exit.For(found, false)
 }
 
@@ -152,6 +170,12 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 func (flags conflictsFlags) check() error {
 	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
+	}
+	if flags.gates != "" && !flags.permute {
+		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
+	}
+	if _, err := render.ParseFeatureGates(flags.gates); err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
 	}
 	if err := option.KnownFormat(flags.format); err != nil {
 		return err
@@ -171,11 +195,11 @@ func conflictsIn(in *workspace.Input, flags conflictsFlags) finding.List {
 		}
 	}
 	for _, j := range in.Jobs {
-		found = append(found, conflictsOf(in, j, flags.force)...)
+		found = append(found, conflictsOf(in, j, flags)...)
 	}
 	for _, d := range in.Refused {
 		if job := salvaged(in, d, flags.NamespaceOf("")); job != nil {
-			found = append(found, disagreements(conflictsOf(in, *job, flags.force))...)
+			found = append(found, disagreements(conflictsOf(in, *job, flags))...)
 		}
 	}
 	return found
@@ -195,14 +219,20 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 
 // conflictsOf returns the conflicts of one TrainJob. It also returns errors that may hide others: a missing runtime, or a
 // patch that fails to merge. Disagreements do not depend on the runtime, so an empty one replaces a missing one.
-func conflictsOf(in *workspace.Input, j workspace.Job, force []string) finding.List {
+func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) finding.List {
 	spec, missing := in.RuntimeOf(j)
 	hasRuntime := spec != nil
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
 	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
-	found := render.Conflicts(input, render.Options{Release: j.Release(), ForceManagers: force})
+	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
+	find := render.Conflicts
+	if flags.permute {
+		opts.FeatureGates, _ = render.ParseFeatureGates(flags.gates) // checked
+		find = render.OrderDependence
+	}
+	found := find(input, opts)
 	if !hasRuntime {
 		found = disagreements(found)
 	}
@@ -218,6 +248,6 @@ func conflictsOf(in *workspace.Input, j workspace.Job, force []string) finding.L
 // disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced
+		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
 	})
 }

@@ -1,0 +1,245 @@
+package conflict
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// difference is a field that two merges leave different. A value is missing if its merge leaves the field out.
+type difference struct {
+	path       fieldpath.Path
+	one, other part
+}
+
+// part is a part of a value, as JSON.
+type part struct {
+	value any
+	isSet bool
+}
+
+// either returns the value, or the other part's if there is none.
+func (p part) either(other part) any {
+	if p.value == nil {
+		return other.value
+	}
+	return p.value
+}
+
+// bothAs returns two values of one kind. A missing or null value counts as empty beside one that is not.
+func bothAs[T map[string]any | []any](one, other part) (x, y T, ok bool) {
+	x, isX := one.value.(T)
+	y, isY := other.value.(T)
+	switch {
+	case isX && isY:
+		return x, y, true
+	case isX:
+		return x, nil, other.value == nil && len(x) > 0
+	default:
+		return nil, y, isY && one.value == nil && len(y) > 0
+	}
+}
+
+// orders returns the outcomes of two orders.
+func (d difference) orders(one, other []string) []finding.Order {
+	return []finding.Order{
+		{Writers: one, Path: d.path, Value: d.one.value, IsSet: d.one.isSet},
+		{Writers: other, Path: d.path, Value: d.other.value, IsSet: d.other.isSet},
+	}
+}
+
+// jsonOf returns a merged value as JSON. Numbers keep their digits.
+func jsonOf(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// differencesOf returns the fields in which two values of a type differ, the outermost of each branch, sorted by name. It
+// ignores the order inside list-maps and sets.
+func differencesOf(t *schema.Type, one, other any) []difference {
+	var c comparison
+	c.compare(t, nil, part{one, true}, part{other, true})
+	return c.found
+}
+
+type comparison struct{ found []difference }
+
+func (c *comparison) compare(t *schema.Type, path fieldpath.Path, one, other part) {
+	if one.isSet == other.isSet && reflect.DeepEqual(one.value, other.value) {
+		return
+	}
+	if x, y, ok := bothAs[map[string]any](one, other); ok && merges(typeFor(t, one.either(other))) {
+		c.objects(typeFor(t, one.either(other)), path, x, y)
+		return
+	}
+	if x, y, ok := bothAs[[]any](one, other); ok && merges(typeFor(t, one.either(other))) {
+		c.lists(typeFor(t, one.either(other)), path, x, y)
+		return
+	}
+	c.found = append(c.found, difference{path, one, other})
+}
+
+// typeFor returns how a value merges, if its type depends on the value.
+func typeFor(t *schema.Type, value any) *schema.Type {
+	if t == nil || t.Kind != schema.Untyped {
+		return t
+	}
+	switch value.(type) {
+	case map[string]any:
+		return t.Object
+	case []any:
+		return t.List
+	default:
+		return t
+	}
+}
+
+// merges reports whether the parts of a value merge, so that managers share the value.
+func merges(t *schema.Type) bool {
+	return t != nil && t.Kind >= schema.Struct && t.Kind <= schema.Set
+}
+
+func (c *comparison) objects(t *schema.Type, path fieldpath.Path, one, other map[string]any) {
+	for _, name := range keysOf(one, other) {
+		within, step := t.Elem, t.Step(name)
+		if f := t.Field(name); f != nil {
+			within = f.Type
+		}
+		x, isInOne := one[name]
+		y, isInOther := other[name]
+		c.compare(within, path.Append(step), part{x, isInOne}, part{y, isInOther})
+	}
+}
+
+// lists compares two lists without their order. Items of one merge key are compared as a group if there are several.
+func (c *comparison) lists(t *schema.Type, path fieldpath.Path, one, other []any) {
+	x, y := groups(t, one), groups(t, other)
+	if t.Kind != schema.ListMap || t.Key == "" || x == nil || y == nil {
+		if !slices.Equal(texts(t.Elem, one), texts(t.Elem, other)) {
+			c.found = append(c.found, difference{path, part{one, true}, part{other, true}})
+		}
+		return
+	}
+	for _, key := range keysOf(x, y) {
+		item, from, to := path.Append(fieldpath.Item(t.Key, key)), x[key], y[key]
+		switch {
+		case len(from) == 1 && len(to) == 1:
+			c.compare(t.Elem, item, part{from[0], true}, part{to[0], true})
+		case !slices.Equal(texts(t.Elem, from), texts(t.Elem, to)):
+			c.found = append(c.found, difference{item, together(from), together(to)})
+		}
+	}
+}
+
+// keysOf returns the keys of two maps, sorted.
+func keysOf[V any](one, other map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(one)), maps.Keys(other))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// groups returns the items of a list-map by their keys, or nil if one has no key.
+func groups(t *schema.Type, list []any) map[string][]any {
+	found := map[string][]any{}
+	for _, item := range list {
+		object, _ := item.(engine.Object)
+		key, ok := keyOf(object[t.Key])
+		if !ok {
+			return nil
+		}
+		found[key] = append(found[key], item)
+	}
+	return found
+}
+
+// keyOf returns a merge key as paths show it.
+func keyOf(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return map[bool]string{true: "true", false: "false"}[v], true
+	default:
+		return "", false
+	}
+}
+
+// together returns the items of one key: the only item, or all of them.
+func together(items []any) part {
+	if len(items) == 1 {
+		return part{items[0], true}
+	}
+	return part{items, items != nil}
+}
+
+// texts returns the items of a list as text, sorted, without the order inside their own lists.
+func texts(t *schema.Type, list []any) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		text, _ := json.Marshal(unordered(t, item)) // of JSON
+		all[i] = string(text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unordered returns a value with its list-maps and sets sorted.
+func unordered(t *schema.Type, value any) any {
+	t = typeFor(t, value)
+	if !merges(t) {
+		return value
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		sorted := make(map[string]any, len(v))
+		for name, value := range v {
+			within := t.Elem
+			if f := t.Field(name); f != nil {
+				within = f.Type
+			}
+			sorted[name] = unordered(within, value)
+		}
+		return sorted
+	case []any:
+		return texts(t.Elem, v)
+	default:
+		return value
+	}
+}
+
+// failedAt returns the field at which a merge failed, and whether it failed.
+func failedAt(err error) (fieldpath.Path, bool) {
+	var failed *engine.PatchError
+	if errors.As(err, &failed) {
+		return failed.Path, true
+	}
+	return nil, err != nil
+}
+
+// reasonOf returns the problem of a failed merge without its place.
+func reasonOf(err error) string {
+	var failed *engine.PatchError
+	if errors.As(err, &failed) {
+		return failed.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,133 @@
+package conflict_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/schema"
+)
+
+// counted counts how often a merge copies it.
+type counted struct {
+	Labels map[string]string `json:"labels,omitempty"`
+	merges *int
+}
+
+func (c *counted) DeepCopyInto(out *counted) {
+	*c.merges++
+	*out = counted{Labels: maps.Clone(c.Labels), merges: c.merges}
+}
+
+func TestOrderDependence_Merges(t *testing.T) {
+	plan, err := engine.For[counted, engine.Object](schema.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 2, 3, 5, 50} {
+		var patches []engine.Layered[engine.Object]
+		for i := range n {
+			name := fmt.Sprintf("m%d", i)
+			patches = append(patches, engine.Layered[engine.Object]{
+				Layer: engine.Manager(name), Patch: &engine.Object{"labels": map[string]any{"own-" + name: "x", "shared": name}},
+			})
+		}
+		merges := 0
+		found, err := conflict.OrderDependence(plan, &counted{Labels: map[string]string{"a": "b"}, merges: &merges}, patches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merges > 2*n+1 {
+			t.Errorf("%d managers took %d merges, want at most %d", n, merges, 2*n+1)
+		}
+		if want := min(n-1, 1); len(found) != want {
+			t.Errorf("%d managers: %d dependences, want %d", n, len(found), want)
+		}
+	}
+}
+
+// TestOrderDependence_Cases holds the orders and outcomes that show a dependence.
+func TestOrderDependence_Cases(t *testing.T) {
+	type object = engine.Object
+	plan, err := engine.For[podLike, engine.Object](schema.Rules{Twins: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		base    podLike
+		patches []object
+		want    []string
+	}{
+		{"one label with two values", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}},
+			[]string{`.labels["a"]: m0 m1 = "y", m1 m0 = "x"`}},
+		{"one label with one value", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "x"}}}, nil},
+		{"an atomic list", podLike{}, []object{{"args": []any{"x"}}, {"args": []any{"y"}}},
+			[]string{`.args: m0 m1 = ["y"], m1 m0 = ["x"]`}},
+		{"new items of a list by key", podLike{}, []object{{"ports": []any{object{"port": int64(1)}}}, {"ports": []any{object{"port": int64(2)}}}}, nil},
+		{"a null and a label", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": nil}, {"labels": object{"a": "x"}}},
+			[]string{`.labels["a"]: m0 m1 = "x", m1 m0 = not set`}},
+		{"two nulls", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": nil}, {"labels": nil}}, nil},
+		{"$patch: replace and a label", podLike{Labels: map[string]string{"b": "z"}}, []object{{"labels": object{"$patch": "replace", "c": "x"}}, {"labels": object{"a": "x"}}},
+			[]string{`.labels["a"]: m0 m1 = "x", m1 m0 = not set`}},
+		{"$retainKeys and another field", podLike{Args: []string{"b"}}, []object{{"$retainKeys": []any{"labels"}, "labels": object{"a": "x"}}, {"args": []any{"y"}}},
+			[]string{`.args: m0 m1 = ["y"], m1 m0 = not set`}},
+		{"a deleted item and the same item", podLike{Ports: []portLike{{Port: 1, Name: "old"}}},
+			[]object{{"ports": []any{object{"$patch": "delete", "port": int64(1)}}}, {"ports": []any{object{"port": int64(1), "name": "new"}}}},
+			[]string{`.ports[port="1"]: m0 m1 = {"name":"new","port":1}, m1 m0 = not set`}},
+		{"two ports of one number, and a name for it", podLike{},
+			[]object{{"ports": []any{object{"port": int64(53), "protocol": "TCP"}, object{"port": int64(53), "protocol": "UDP"}}}, {"ports": []any{object{"port": int64(53), "name": "dns"}}}},
+			[]string{`.ports[port="53"]: m0 m1 = [{"name":"dns","port":53,"protocol":"TCP"},{"port":53,"protocol…, m1 m0 = {"name":"dns","port":53,"protocol":"UDP"}`}},
+		{"three managers, one of which agrees", podLike{}, []object{{"labels": object{"a": "x"}}, {"labels": object{"a": "x"}}, {"labels": object{"a": "y"}}},
+			[]string{`.labels["a"]: m0 m1 m2 = "y", m1 m2 m0 = "x"`}},
+		{"an order that cannot be merged", podLike{}, []object{{"labels": object{"$setElementOrder/b": "c"}}, {"labels": object{"a": "x"}}},
+			[]string{`.labels: m0 m1 = the patches merge, m1 m0 = the merge fails: "$setElementOrder/b" is a directive whose value must be a list; no label, annotation or selector may be called so`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var patches []engine.Layered[engine.Object]
+			for i := range c.patches {
+				patches = append(patches, engine.Layered[engine.Object]{Layer: engine.Manager(fmt.Sprintf("m%d", i)), Patch: &c.patches[i]})
+			}
+			found, err := conflict.OrderDependence(plan, &c.base, patches)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range found {
+				got = append(got, shown(d))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("OrderDependence() = %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// shown returns the field of a dependence, and the outcome of each order.
+func shown(d conflict.Dependence) string {
+	var b strings.Builder
+	for i, order := range d.Orders {
+		separator := ", "
+		if i == 0 {
+			separator = order.Path.String() + ": "
+		}
+		b.WriteString(separator + strings.Join(order.Writers, " ") + " = " + order.Outcome(false))
+	}
+	return b.String()
+}
+
+type podLike struct {
+	Labels map[string]string `json:"labels,omitempty"`
+	Args   []string          `json:"args,omitempty"`
+	Ports  []portLike        `json:"ports,omitempty" patchStrategy:"merge" patchMergeKey:"port"`
+}
+
+type portLike struct {
+	Port     int    `json:"port"`
+	Name     string `json:"name,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
+}

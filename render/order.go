@@ -1,0 +1,114 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/policy"
+)
+
+// OrderDependence returns a finding for each field of a JobSet that depends on the order of the managers or of the policies.
+// Finding.Orders holds two orders and their outcomes. No finding means that every order gives the same
+// JobSet, up to the order inside list-maps and sets.
+//
+// An error marks a field with two outcomes. It also marks a variable that the cluster expands or not, as its policies run in a
+// random order. A warning marks a list of the patches whose order carries meaning: init containers, and variables that refer to
+// others. OrderDependence reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
+// Conflicts.
+func OrderDependence(in Input, opts Options) finding.List {
+	in = in.filled()
+	r := renderer{in: in, release: opts.Release.Or(), out: &Output{}}
+	r.forgetUnknown()
+	_, left, decisions, ok := r.laid(opts)
+	if !ok {
+		return r.out.Findings
+	}
+	merged, left, decisions := r.mergeable(left, decisions, opts)
+	if merged == nil {
+		return r.out.Findings
+	}
+	r.decided(decisions)
+	left = Reached(r.release, &r.in.Runtime.Template, left)
+	if r.in.Layers == nil { // layers have one author and a documented order
+		r.patchOrder(left)
+	}
+	r.policyOrder(left, opts)
+	return r.out.Findings
+}
+
+func (r *renderer) patchOrder(patches []trainer.RuntimePatch) {
+	found, err := merge.OrderDependence(&r.in.Runtime.Template, patches)
+	if err != nil {
+		r.report(r.noMerge(err))
+		return
+	}
+	for _, d := range found {
+		r.report(d.Finding(r.trainJob()))
+	}
+	for _, f := range merge.SequenceDependence(&r.in.Runtime.Template, patches) {
+		f.Object = r.trainJob()
+		r.report(f)
+	}
+}
+
+// policyOrder reports variables that the cluster expands only if its policies run in one of two orders. Policies write to
+// different fields, so only the order of the variables depends on theirs.
+func (r *renderer) policyOrder(patches []trainer.RuntimePatch, opts Options) {
+	given, names := r.enforced(patches, nil, opts)
+	var seen finding.Set
+	for i := range names {
+		for j := range i {
+			// The i-th policy runs before the j-th one.
+			order := slices.Insert(slices.Delete(slices.Clone(names), i, i+1), j, names[i])
+			other, _ := r.enforced(patches, order, opts)
+			if given == nil || other == nil {
+				return // a policy fails in any order
+			}
+			for _, e := range merge.Expansions(given, other, names, order) {
+				if f := r.randomExpansion(e); !seen.Has(f.Key()) {
+					seen.Add(f)
+					r.report(f)
+				}
+			}
+		}
+	}
+}
+
+// enforced returns the template after the policies in an order, and the names of the policies. Without an order it is Acting's.
+// The template is nil if a policy fails.
+func (r *renderer) enforced(patches []trainer.RuntimePatch, order []string, opts Options) (*trainer.JobSetTemplateSpec, []string) {
+	merged, err := merge.Apply(&r.in.Runtime.Template, patches, merge.Options{})
+	if err != nil {
+		return nil, nil // reported before
+	}
+	aside := renderer{in: r.in, release: r.release, order: order, out: &Output{}}
+	j, ok := aside.enforce(merged, false, opts)
+	if !ok {
+		return nil, nil
+	}
+	return &merged.Template, policy.Acting(j.Input)
+}
+
+// randomExpansion returns the finding on a variable that the cluster expands in some orders of its policies only.
+func (r *renderer) randomExpansion(e merge.Expansion) finding.Finding {
+	f := finding.Finding{
+		Code: finding.CodePolicyOrder, Severity: finding.Error, Object: r.trainJob(), Path: e.Path, Orders: e.Orders,
+		Message: fmt.Sprintf("%s refers to $(%s), which the cluster expands in some orders of the policies only, and their order is random", e.From, e.To),
+		Remedy:  finding.Remedy{Text: fmt.Sprintf("remove $(%s) from the value, and combine the two variables in the command", e.To)},
+	}
+	if spec := r.in.TrainJob.Spec.Trainer; spec != nil {
+		for _, v := range spec.Env {
+			if v.Name == e.From {
+				source := fieldpath.Fields("spec", "trainer", "env").Append(fieldpath.Item("name", v.Name), fieldpath.Field("value"))
+				f.Claims = []engine.Claim{{Layer: merge.TrainJobLayer, Value: v.Value, Source: source}}
+			}
+		}
+	}
+	return f
+}
