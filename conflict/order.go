@@ -19,6 +19,10 @@ type Dependence struct {
 // Finding returns the dependence as a finding on the rendered object: the overlap with its two orders.
 func (d Dependence) Finding(object fieldpath.Object) finding.Finding {
 	f := d.Conflict.Finding(object)
+	if len(d.Conflict.Managers()) < 2 { // a directive acts on another patch without a claim
+		f.Message = "the order of the patches decides"
+		f.Remedy = finding.Remedy{Text: "remove the directive or the duplicate item from the patch"}
+	}
 	f.Orders = d.Orders
 	return f
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/schema"
 )
 
@@ -99,6 +100,9 @@ func TestOrderDependence_Cases(t *testing.T) {
 			var got []string
 			for _, d := range found {
 				got = append(got, shown(d))
+				if f := d.Finding(fieldpath.Object{}); f.Message == "" || f.Remedy.Text == "" || len(f.Orders) != 2 || strings.HasSuffix(f.Message, ": ") {
+					t.Errorf("Finding() = %+v, want a message, a remedy and two orders", f)
+				}
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("OrderDependence() = %q, want %q", got, c.want)

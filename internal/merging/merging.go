@@ -372,7 +372,7 @@ func (m *Object) Position(layer engine.Layer, path fieldpath.Path) fieldpath.Pos
 func (m *Object) Conflicts(owners *engine.Ownership, rule render.OnConflict) finding.List {
 	var found finding.List
 	for _, c := range conflict.Find(owners) {
-		f := m.located(c)
+		f := m.located(c.Finding(m.ID), c)
 		if c.Kind == conflict.Overlap && rule == render.Last {
 			f.Severity = finding.Warning
 		}
@@ -402,8 +402,7 @@ func (m *Object) OrderDependence() finding.List {
 	}
 	var findings finding.List
 	for _, d := range found {
-		f := m.located(d.Conflict)
-		f.Orders = d.Orders
+		f := m.located(d.Finding(m.ID), d.Conflict)
 		for i := range f.Orders {
 			if m.ID.Kind == "Secret" && f.Orders[i].Value != nil {
 				f.Orders[i].Value = "***"
@@ -415,8 +414,7 @@ func (m *Object) OrderDependence() finding.List {
 }
 
 // located returns a conflict with the positions of its claims, and without the values of a Secret.
-func (m *Object) located(c conflict.Conflict) finding.Finding {
-	f := c.Finding(m.ID)
+func (m *Object) located(f finding.Finding, c conflict.Conflict) finding.Finding {
 	for i := range f.Claims {
 		if m.ID.Kind == "Secret" && f.Claims[i].Value != nil {
 			f.Claims[i].Value = "***"
@@ -424,8 +422,11 @@ func (m *Object) located(c conflict.Conflict) finding.Finding {
 		f.Claims[i].Position = m.Position(f.Claims[i].Layer, f.Claims[i].Source)
 	}
 	f.Position = workspace.LastPlace(f.Claims)
+	if len(c.Managers()) < 2 {
+		return f
+	}
 	f.Remedy = finding.Remedy{Do: finding.ChooseOne, Text: "keep the one member that is meant, and remove the other from its patch"}
-	if c.Kind == conflict.Overlap && len(c.Claims) > 0 {
+	if c.Kind == conflict.Overlap {
 		last, _ := c.Claims[len(c.Claims)-1].Layer.Manager()
 		f.Remedy = finding.Remedy{Text: fmt.Sprintf("set the field in one patch only, or set the same value in all; to let %s win, as in the cluster, use trainweld merge --on-conflict=last", last)}
 	}

@@ -57,8 +57,8 @@ the other files. A finding names the build, and its place in the sources. docs/b
 
 With --permute, the command lists only what depends on an order, each with two orders and their outcomes: fields
 for which the order of the patches decides, and variables for which the order of the controller's policies does,
-which is random. Nothing found means that all orders give the same JobSet. The order inside lists does not count
-unless it carries meaning: a warning names init containers and variables whose order changes.
+which is random. Nothing found means that all orders give the same JobSet. A union is the same in all orders. The
+order inside lists counts only if it carries meaning: a warning names init containers and variables.
 
 With --patch, one object of another kind merges as in the command merge.
 
