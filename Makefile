@@ -35,7 +35,7 @@ release:
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -timeout 20m ./...
-	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
 	cd fuzz/upstream && go test -vet=off -count=1 ./...
@@ -64,7 +64,7 @@ oracles:
 # and a release for this machine.
 test-hosts:
 	cd hosts && go test -count=1 ./...
-	cd examples/webhook && go vet ./... && go test -count=1 ./... && go mod tidy -diff
+	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	go test -count=1 -run TestRelease ./internal/release -build
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
@@ -117,7 +117,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 
 fuzz:
-	for folder in fuzz fuzz/strategic render render/golden internal/report; do \
+	for folder in fuzz fuzz/strategic policy render render/golden internal/report; do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
 			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \

@@ -8,27 +8,26 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/check"
-	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/merge"
 )
 
 // A controller lays its own patch over a TrainJob on every reconciliation, and never takes over a field that
 // another manager set to something else.
 func Example_reconcile() {
-	// reconcile makes the patch part of the TrainJob, and tells whether there is something to write.
-	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob, patch trainer.RuntimePatch) (bool, error) {
-		patches := merge.Upsert(job.Spec.RuntimePatches, patch)
+	// reconcile gives the TrainJob the wanted fields, and reports whether there is something to write.
+	reconcile := func(template *trainer.JobSetTemplateSpec, job *trainer.TrainJob, want trainer.RuntimePatch) (bool, error) {
+		plan, err := merge.Plan(template, job.Spec.RuntimePatches, want)
+		if err != nil {
+			return false, err
+		}
+		patches := merge.Remove(job.Spec.RuntimePatches, want.Manager)
+		if plan.TrainingRuntimeSpec != nil {
+			patches = merge.Upsert(job.Spec.RuntimePatches, plan)
+		}
 		if equality.Semantic.DeepEqual(patches, job.Spec.RuntimePatches) {
 			return false, nil
 		}
 		if err := check.Patches(template, patches).Err(); err != nil {
-			return false, err
-		}
-		result, err := merge.Apply(template, patches, merge.Options{Owners: true})
-		if err != nil {
-			return false, err
-		}
-		if err := conflict.Find(result.Owners).Err(); err != nil {
 			return false, err
 		}
 		job.Spec.RuntimePatches = patches

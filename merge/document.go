@@ -41,9 +41,10 @@ func RemoveIn[D Document](trainJob D, manager string) (D, error) {
 	return d.remove(manager)
 }
 
-// PlanIn returns a TrainJob with the entry that [Plan] returns for its other patches, and keeps everything else as [UpsertIn] does.
-// If the plan sets nothing, PlanIn removes the manager's entry. The errors are those of Plan and UpsertIn. Fields that the API of
-// this release lacks take no part in the plan.
+// PlanIn returns a TrainJob with the patch of [Plan] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
+// sets nothing, PlanIn removes the entry. Fields that the API of this release lacks take no part in the plan.
+//
+// The error is one of Plan or of UpsertIn.
 func PlanIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch) (D, error) {
 	d, err := open(trainJob)
 	if err != nil {
@@ -131,7 +132,7 @@ func (d *document[D]) written(places []int, new int, entry []byte) (D, error) {
 	return whole.(D), nil
 }
 
-// places returns the places of a manager's entries, and those of the others.
+// places returns the places of a manager's entries, and the places of all others.
 func (d *document[D]) places(manager string) (own, others []int) {
 	for i := range d.patches {
 		if d.patches[i].Manager == manager {

@@ -158,7 +158,7 @@ func (j *jsonText) styled(value []byte, at int) []byte {
 
 func (j *jsonText) isIndented() bool { return bytes.IndexByte(bytes.TrimSpace(j.text), '\n') >= 0 }
 
-// unit returns the indentation of one level: that of the fields of spec within the line of spec.
+// unit returns the indentation of one level: the fields of spec stand one level below spec.
 func (j *jsonText) unit() string {
 	if len(j.fields) > 0 {
 		if unit, ok := bytes.CutPrefix([]byte(j.indentOf(j.fields[0].Start)), []byte(j.indentOf(j.spec))); ok && len(unit) > 0 {

@@ -179,12 +179,15 @@ func restoreOrder(merged, template []jobset.ReplicatedJob) {
 
 // Upsert returns the patches with one manager's entry replaced in full, and without further entries of the manager. It appends the
 // entry if the manager has none. It never changes the given list. It does not merge the old entry with the new one: a manager that
-// sends less withdraws the rest.
+// sends less withdraws the rest. An entry without a time takes the time of an old entry that is equal otherwise: the cluster sets it.
 func Upsert(patches []trainer.RuntimePatch, entry trainer.RuntimePatch) []trainer.RuntimePatch {
 	entry = *entry.DeepCopy()
 	at := slices.IndexFunc(patches, func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager })
 	if at < 0 {
 		return append(slices.Clip(patches), entry)
+	}
+	if entry.Time == nil && engine.SameValue(patches[at].TrainingRuntimeSpec, entry.TrainingRuntimeSpec) {
+		entry.Time = patches[at].Time.DeepCopy()
 	}
 	return slices.Insert(Remove(patches, entry.Manager), at, entry)
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/engine"
@@ -101,6 +103,12 @@ func labels(manager string, keysAndValues ...string) trainer.RuntimePatch {
 	return p
 }
 
+// at returns a patch with a time.
+func at(patch trainer.RuntimePatch, seconds int64) trainer.RuntimePatch {
+	patch.Time = &metav1.Time{Time: time.Unix(seconds, 0)}
+	return patch
+}
+
 func TestUpsert(t *testing.T) {
 	a, b, c := labels("a", "x", "1", "y", "2"), labels("b", "x", "1"), labels("c")
 	for _, tc := range []struct {
@@ -115,6 +123,10 @@ func TestUpsert(t *testing.T) {
 		{"in the first place", []trainer.RuntimePatch{a, b}, labels("a", "z", "3"), []trainer.RuntimePatch{labels("a", "z", "3"), b}, "its order among the managers stays, and what it sends no longer is gone"},
 		{"in the last place", []trainer.RuntimePatch{a, b}, labels("b"), []trainer.RuntimePatch{a, labels("b")}, "an empty entry replaces as well"},
 		{"the same once more", []trainer.RuntimePatch{a, b}, a, []trainer.RuntimePatch{a, b}, "nothing changes"},
+		{"the same without a time", []trainer.RuntimePatch{at(a, 1), b}, a, []trainer.RuntimePatch{at(a, 1), b}, "the cluster sets the time"},
+		{"the same at a later time", []trainer.RuntimePatch{at(a, 1), b}, at(a, 2), []trainer.RuntimePatch{at(a, 2), b}, "a given time counts"},
+		{"another one without a time", []trainer.RuntimePatch{at(a, 1), b}, labels("a"), []trainer.RuntimePatch{labels("a"), b}, "the time is that of the old entry"},
+		{"duplicates", []trainer.RuntimePatch{a, b, labels("a")}, a, []trainer.RuntimePatch{a, b}, "a manager has one entry"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var before []trainer.RuntimePatch

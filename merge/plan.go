@@ -8,17 +8,18 @@ import (
 	"github.com/trainweld/trainweld/conflict"
 )
 
-// Plan returns the smallest patch of want's manager that gives each field of want and keeps each field that the other managers
-// set. It leaves out the fields that the template or another manager sets as wanted. The patch has the place of [Upsert]: that of
-// the manager's entry in the list, or the last one. Plan ignores the contents of that entry.
+// Plan returns the smallest patch that gives each field of want and keeps each field of the other managers. It omits fields that
+// the template or another manager sets as wanted. [Upsert] puts the patch in the place of the manager's entry, or in the last one.
+// Plan ignores the old contents of that entry.
 //
-// The merge with the patch equals the merge of the other patches in every field that want does not set. Items keep their order
-// there. New items go in front of a list, as in the cluster, so call [Review] if want has a variable that refers to another one. If
-// there is nothing to set, the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
+// The merge with the patch equals the merge of the other patches in every field that want does not set. New items go in front of a
+// list, as in the cluster. Call [Review] if want has a variable that refers to another one. The other items keep their order if
+// the entry is the last one. An earlier entry may also bring forward an item that a later patch adds. If there is nothing to set,
+// the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
 //
-// If other managers set a wanted field differently, such as an atomic list, or another member of a union, the error is a
-// [conflict.Conflicts]. It names each such field with its managers and values. Any other error is that of Apply. There is then no
-// patch. Plan does not judge want: call check.Patches with the result.
+// The error is a [conflict.Conflicts] if other managers set a wanted field differently, such as an atomic list. It names each such
+// field with its managers and values. A different member of a union also conflicts. Plan also returns the errors of Apply. It
+// does not judge want: call check.Patches with the result.
 func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch) (trainer.RuntimePatch, error) {
 	others, err := Apply(template, Remove(patches, want.Manager), Options{})
 	if err != nil {

@@ -74,9 +74,15 @@ func TestPlan(t *testing.T) {
 			"order of items", []trainer.RuntimePatch{pods(sdk, env("A", "B"))},
 			pods(queue, env("NEW", "B", "A")), pods(queue, env("NEW")), "the other manager's variables keep their order",
 		},
+		{
+			"order of the runtime", nil, pods(queue, env("NEW", "SECOND", "FIRST")), pods(queue, env("NEW", "FIRST", "SECOND")),
+			"the plan changes the runtime's variables in their order",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			plan, err := merge.Plan(template(), tc.patches, tc.want)
+			base := template()
+			base.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FIRST"}, {Name: "SECOND"}}
+			plan, err := merge.Plan(base, tc.patches, tc.want)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -94,7 +94,7 @@ func (o *origins) annotated(d *manifest.Document) string {
 func (o *origins) generator(file, kind string) fieldpath.Position {
 	at := fieldpath.Position{File: file}
 	for _, k := range o.closure {
-		if below(o.dir, o.real, k.file) != file {
+		if kind == "" || below(o.dir, o.real, k.file) != file {
 			continue
 		}
 		if key := k.key(strings.ToLower(kind[:1]) + kind[1:] + "Generator"); key != nil {

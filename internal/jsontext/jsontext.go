@@ -1,5 +1,4 @@
-// Package jsontext finds the members of an object and the elements of an array in a JSON text, so that an edit keeps every other
-// byte.
+// Package jsontext finds the members of objects and the elements of arrays in a JSON text. An edit can then keep every other byte.
 //
 //	members, err := jsontext.Members(text, 0)
 //	for _, m := range members {
@@ -20,8 +19,8 @@ type Member struct {
 	Start, Value, End int
 }
 
-// Members returns the members of the object at an offset of a text. White space may precede the object. The error is that of
-// encoding/json for a text that is not JSON, or says that the value is not an object.
+// Members returns the members of the object at an offset of a text. White space may precede the object. Members
+// returns an error if the text is not JSON, or the value is not an object.
 func Members(text []byte, at int) ([]Member, error) { return read(text, at, '{') }
 
 // Elements returns the elements of the array at an offset of a text, as Members does for an object.
