@@ -149,7 +149,7 @@ func (o *origins) patch(k *kustomization, file, text string, d *manifest.Documen
 	return at, ok
 }
 
-// replaces reports whether a replacement of the kustomization may write a field: its target ends with a step of the path.
+// replaces reports whether a replacement of the kustomization may write a field. The end of its target must be a step of the path.
 func (o *origins) replaces(k *kustomization, path fieldpath.Path) bool {
 	replacements := keyOf(k.root, "replacements")
 	if replacements == nil {
@@ -213,7 +213,7 @@ func settersOf(path fieldpath.Path) []string {
 	}
 }
 
-// within reports whether a path leads into such a field of metadata: of the object, or of a template in it.
+// within reports whether a path leads into this field of metadata, of the object or of a template.
 func within(path fieldpath.Path, field string) bool {
 	for i := range path {
 		if path[i:].HasPrefix(fieldpath.Fields("metadata", field)) {
