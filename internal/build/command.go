@@ -22,10 +22,7 @@ const place = "{}"
 // words splits a command at spaces. No shell reads it.
 func words(command string) ([]string, error) {
 	words := strings.Fields(command)
-	switch {
-	case len(words) == 0:
-		return nil, errors.New("--build: an empty command")
-	case !strings.Contains(strings.Join(words[1:], " "), place):
+	if len(words) == 0 || !strings.Contains(strings.Join(words[1:], " "), place) {
 		return nil, fmt.Errorf("--build: %q does not say where the directory goes: write %s for it, as in 'helm template %s'", command, place, place)
 	}
 	return words, nil

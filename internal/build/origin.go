@@ -119,7 +119,7 @@ func (o *origins) setter(d *manifest.Document, path fieldpath.Path) (fieldpath.P
 			}
 		}
 		for _, name := range settersOf(path) {
-			if key := k.key(name); key != nil {
+			if key := k.key(name); key != nil && (name != "replacements" || o.replaces(k, path)) {
 				return fieldpath.Position{File: file, Line: key.Line, Column: key.Column}, true
 			}
 		}
@@ -149,6 +149,45 @@ func (o *origins) patch(k *kustomization, file, text string, d *manifest.Documen
 	return at, ok
 }
 
+// replaces reports whether a replacement of the kustomization may write a field. The end of its target must be a step of the path.
+func (o *origins) replaces(k *kustomization, path fieldpath.Path) bool {
+	replacements := keyOf(k.root, "replacements")
+	if replacements == nil {
+		return false
+	}
+	for _, r := range replacements.Content {
+		if file := keyOf(r, "path"); file != nil {
+			var document yaml.Node
+			name := filepath.Join(filepath.Dir(below(o.dir, o.real, k.file)), filepath.FromSlash(file.Value))
+			if data, ok := o.sources.read(name); !ok || yaml.Unmarshal(data, &document) != nil {
+				continue
+			}
+			r = &document
+		}
+		if targets(r, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// targets reports whether a field path within n ends with a step of the path.
+func targets(n *yaml.Node, path fieldpath.Path) bool {
+	if fields := keyOf(n, "fieldPaths"); fields != nil {
+		return slices.ContainsFunc(fields.Content, func(f *yaml.Node) bool {
+			end := strings.TrimSuffix(strings.ReplaceAll(f.Value, `\`, ""), "]")
+			return slices.ContainsFunc(path, func(s fieldpath.Step) bool {
+				name, ok := s.Field()
+				if !ok {
+					name, ok = s.Key()
+				}
+				return ok && strings.HasSuffix(end, name)
+			})
+		})
+	}
+	return slices.ContainsFunc(n.Content, func(child *yaml.Node) bool { return targets(child, path) })
+}
+
 // settersOf returns the keys of a kustomization that set a field.
 func settersOf(path fieldpath.Path) []string {
 	has := func(names ...string) bool { return path.HasPrefix(fieldpath.Fields(names...)) }
@@ -174,7 +213,7 @@ func settersOf(path fieldpath.Path) []string {
 	}
 }
 
-// within reports whether a path leads into such a field of metadata: of the object, or of a template in it.
+// within reports whether a path leads into this field of metadata, of the object or of a template.
 func within(path fieldpath.Path, field string) bool {
 	for i := range path {
 		if path[i:].HasPrefix(fieldpath.Fields("metadata", field)) {

@@ -80,7 +80,16 @@ func (c *Comparison) askFates() {
 		if j.isUpdate() {
 			j.fate = fates[number[j.fateKey()]]
 		}
+		if j.movesQueue() && j.fate.Update != Replaced {
+			j.fate = Fate{Update: Refused}
+		}
 	}
+}
+
+// movesQueue reports whether the new version moves a TrainJob that runs to another queue. Kueue's webhook rejects that
+// (Kueue v0.15.0 pkg/controller/jobframework/validation.go).
+func (j *JobDiff) movesQueue() bool {
+	return j.state == stateChanged && !j.migrated && j.oldQueue != j.newQueue && j.new.Source.TrainJob != nil && !j.new.IsSuspended()
 }
 
 // isUpdate reports whether the new version changes objects of a TrainJob that both versions have.

@@ -61,8 +61,23 @@ func (c *Comparison) summary() summary {
 			}
 		}
 	}
+	for _, by := range s.causes {
+		by.files = c.withoutOld(by.files)
+	}
 	slices.SortStableFunc(s.causes, func(a, b *cause) int { return len(b.jobs) - len(a.jobs) })
 	return s
+}
+
+// withoutOld removes the files of the old revision that the list also names in the new one.
+func (c *Comparison) withoutOld(files []string) []string {
+	listed := map[string]bool{}
+	for _, file := range files {
+		listed[file] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		path, isOld := strings.CutPrefix(file, c.old.Prefix)
+		return isOld && c.old.Prefix != c.new.Prefix && listed[c.new.Prefix+path]
+	})
 }
 
 // owning returns the owners of the new object, or of the old one if it is removed.

@@ -12,6 +12,7 @@ import (
 // Version is one of the two compared renderings.
 type Version struct {
 	Name      string // its name in the report
+	Prefix    string // before the file names of a revision
 	Jobs      []Job
 	TrainJobs int // the number of TrainJobs in the input
 	// Reasons explain layers that are no layers of a merge but causes, see Object.Causes. The new version has them.

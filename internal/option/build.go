@@ -1,18 +1,38 @@
 package option
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
 // AddBuilds adds the flags that build directories.
 func AddBuilds(f *pflag.FlagSet, flags *workspace.Flags) {
 	f.VarP((*Paths)(&flags.Kustomize), "kustomize", "k", "build the kustomizations in or below a directory, each as an input of its own with the other files (repeatable)")
-	f.StringVar(&flags.BuildCommand, "build", "", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
+	f.Var((*buildCommand)(&flags.BuildCommand), "build", "build the charts and kustomizations in or below the PATHs that are directories: run `COMMAND` in a copy of the repository, with {} for the directory, such as 'helm template {}'; the command may use the network")
 	_ = f.SetAnnotation("kustomize", cobra.BashCompSubdirsInDir, nil)
 }
+
+// buildCommand is the command of --build.
+type buildCommand string
+
+func (c *buildCommand) String() string { return string(*c) }
+
+func (c *buildCommand) Set(value string) error {
+	if strings.TrimSpace(value) == "" {
+		return exit.Usage(errors.New("--build: the command is empty: name one, such as 'helm template {}'"))
+	}
+	*c = buildCommand(value)
+	return nil
+}
+
+// Type returns the placeholder in the help.
+func (*buildCommand) Type() string { return "string" }
 
 // Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a manager.
 type Forced struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -96,19 +97,27 @@ func (r *Repeated) Set(value string) error {
 // Type returns the type in the help. It also tells the completion that the flag is repeatable.
 func (r *Repeated) Type() string { return "stringArray" }
 
-// Paths is a repeatable flag of paths. It splits a value at commas, like kubectl, unless the value is a glob or the name of a
-// file.
+// Paths is a repeatable flag of paths and globs. It splits a value at commas, like kubectl, unless a file matches the whole value.
 type Paths []string
 
 func (p *Paths) String() string { return (*Repeated)(p).String() }
 
 func (p *Paths) Set(value string) error {
-	if _, err := os.Lstat(value); err == nil || strings.ContainsAny(value, "*?[") {
-		*p = append(*p, value)
-	} else {
+	if strings.Contains(value, ",") && !isFile(value) {
 		*p = append(*p, strings.Split(value, ",")...)
+	} else {
+		*p = append(*p, value)
 	}
 	return nil
+}
+
+// isFile reports whether a file has this name or matches this glob.
+func isFile(name string) bool {
+	if _, err := os.Lstat(name); err == nil {
+		return true
+	}
+	matches, err := filepath.Glob(name)
+	return err == nil && matches != nil
 }
 
 // Type returns the type of Repeated.

@@ -45,7 +45,7 @@ type version struct {
 
 // versionOf returns the version of a side, before it is read.
 func versionOf(side *revision.Side) *version {
-	return &version{Version: comparison.Version{Name: side.Name}, side: *side, flags: side.Flags}
+	return &version{Version: comparison.Version{Name: side.Name, Prefix: side.Prefix}, side: *side, flags: side.Flags}
 }
 
 // render reads and renders the version. It adds errors to the findings.
