@@ -86,6 +86,7 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	if k.Unmarshal(data) != nil {
 		return k, nil // kustomize reports it
 	}
+	//lint:ignore SA1019 repositories still have the field
 	for _, path := range slices.Concat(k.Resources, k.Bases, k.Components) {
 		ks.base(k, path)
 	}
@@ -103,6 +104,18 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 		k.refuse("helmCharts", "a Helm chart is inflated by the program helm, which kustomize does not run here", "build the chart itself")
 	}
 	return k, nil
+}
+
+// patchesOf returns the patches of a kustomization in the order of their application, also those of the deprecated fields. A
+// strategic patch of these may be a file or the text itself.
+func patchesOf(k *types.Kustomization) []types.Patch {
+	var patches []types.Patch
+	//lint:ignore SA1019 repositories still have the field
+	for _, p := range k.PatchesStrategicMerge {
+		patches = append(patches, types.Patch{Path: string(p), Patch: string(p)})
+	}
+	//lint:ignore SA1019 repositories still have the field
+	return slices.Concat(patches, k.Patches, k.PatchesJson6902)
 }
 
 // filesOf returns the files that a kustomization names, apart from bases.

@@ -161,11 +161,10 @@ func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, 
 // patchFiles returns the files with patches that a kustomization names.
 func patchFiles(k *types.Kustomization) []string {
 	var files []string
-	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
-		files = append(files, p.Path)
+	for _, p := range patchesOf(k) {
+		if p.Path != "" && !strings.Contains(p.Path, "\n") {
+			files = append(files, p.Path)
+		}
 	}
-	for _, p := range k.PatchesStrategicMerge {
-		files = append(files, string(p))
-	}
-	return slices.DeleteFunc(files, func(file string) bool { return file == "" || strings.Contains(file, "\n") })
+	return files
 }

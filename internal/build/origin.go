@@ -108,13 +108,8 @@ func (o *origins) generator(file, kind string) fieldpath.Position {
 func (o *origins) setter(d *manifest.Document, path fieldpath.Path) (fieldpath.Position, bool) {
 	for _, k := range o.closure {
 		file := below(o.dir, o.real, k.file)
-		for _, p := range slices.Backward(slices.Concat(k.Patches, k.PatchesJson6902)) {
+		for _, p := range slices.Backward(patchesOf(&k.Kustomization)) {
 			if at, ok := o.patch(k, p.Path, p.Patch, d, path); ok {
-				return at, true
-			}
-		}
-		for _, p := range slices.Backward(k.PatchesStrategicMerge) {
-			if at, ok := o.patch(k, string(p), string(p), d, path); ok {
 				return at, true
 			}
 		}
