@@ -17,7 +17,7 @@ type Severities map[finding.Code]finding.Severity
 const severityOff = "off"
 
 func severityLevels() []string {
-	return []string{finding.Error.String(), finding.Warning.String(), severityOff}
+	return []string{finding.Error.String(), finding.Warning.String(), finding.Note.String(), severityOff}
 }
 
 func codeNames() []string {
@@ -30,7 +30,7 @@ func codeNames() []string {
 
 // AddSeverity adds the flag --severity.
 func AddSeverity(cmd *cobra.Command, words *[]string) {
-	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, as a warning, or, with off, not at all (repeatable)")
+	cmd.Flags().Var((*Repeated)(words), "severity", "CODE=LEVEL: report a code as an error, a warning or a note, or, with off, not at all (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("severity", completeSeverity)
 }
 
@@ -51,6 +51,8 @@ func ParseSeverities(words []string) (Severities, error) {
 			parsed[code] = finding.Error
 		case finding.Warning.String():
 			parsed[code] = finding.Warning
+		case finding.Note.String():
+			parsed[code] = finding.Note
 		case severityOff:
 			parsed[code] = 0
 		default:
