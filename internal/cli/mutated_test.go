@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -162,6 +164,31 @@ func mutate(r *rand.Rand, text string) string {
 	return strings.Join(lines, "")
 }
 
+// namesSecret reports whether a name of the manifests holds the secret. A line of a longer scalar may move behind a name, and
+// reports show names.
+func namesSecret(text string) bool {
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return false
+		}
+		var within func(n *yaml.Node) bool
+		within = func(n *yaml.Node) bool {
+			for i, child := range n.Content {
+				named := n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "name"
+				if named && strings.Contains(child.Value, mutatedSecret) || within(child) {
+					return true
+				}
+			}
+			return false
+		}
+		if within(&document) {
+			return true
+		}
+	}
+}
+
 // TestMutatedInputs breaks a TrainJob and its runtime in random places. No command panics, hangs, shows a secret or writes
 // half of its objects; each finding has a place and a help.
 func TestMutatedInputs(t *testing.T) {
@@ -245,7 +272,7 @@ func TestMutatedInputs(t *testing.T) {
 				}
 			}
 			tame(t, append(args, fmt.Sprint(seed)), "stderr", stderr.String(), format)
-			if args[0] != "migrate" && strings.Contains(reports, mutatedSecret) {
+			if args[0] != "migrate" && strings.Contains(reports, mutatedSecret) && !namesSecret(job) && !namesSecret(rt) {
 				bad(args, "leaks", reports)
 			}
 			if format == "json" && args[0] == "check" {
