@@ -35,7 +35,7 @@ release:
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -timeout 20m ./...
-	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
+	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./conformance ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
 	cd fuzz/upstream && go test -vet=off -count=1 ./...

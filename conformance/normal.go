@@ -50,25 +50,27 @@ func maskSecret(object map[string]any) {
 // written are the fields that Go types write although they are empty.
 var written = []string{"resources", "metadata", "status", "strategy", "minResources"}
 
-// clean drops nulls, empty objects of these fields, and the label with the uid of a JobSet.
+// clean returns a copy of a value without nulls, empty objects of these fields, and the label with the uid of a JobSet. Releases
+// share the values of a case.
 func clean(value any, name string) any {
 	switch v := value.(type) {
 	case map[string]any:
-		delete(v, "jobset.sigs.k8s.io/jobset-uid")
+		kept := make(map[string]any, len(v))
 		for key, entry := range v {
-			if entry = clean(entry, key); entry == nil {
-				delete(v, key)
-			} else {
-				v[key] = entry
+			if entry = clean(entry, key); entry != nil && key != "jobset.sigs.k8s.io/jobset-uid" {
+				kept[key] = entry
 			}
 		}
-		if len(v) == 0 && slices.Contains(written, name) {
+		if len(kept) == 0 && slices.Contains(written, name) {
 			return nil
 		}
+		return kept
 	case []any:
+		kept := make([]any, len(v))
 		for i := range v {
-			v[i] = clean(v[i], "")
+			kept[i] = clean(v[i], "")
 		}
+		return kept
 	}
 	return value
 }
