@@ -18,20 +18,28 @@ import (
 // the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
 // its input.
 func Conflicts(in Input, opts Options) finding.List {
-	in = in.filled()
-	r := renderer{in: in, release: opts.Release.Or(), out: &Output{}}
-	r.forgetUnknown()
-	_, left, decisions, ok := r.laid(opts)
-	if !ok {
-		return r.out.Findings
-	}
-	merged, _, decisions := r.mergeable(left, decisions, opts)
+	r, merged, _ := patchesMerged(in, opts)
 	if merged == nil {
 		return r.out.Findings
 	}
-	r.decided(decisions)
 	r.conflicts(merged, opts.OnConflict)
 	return r.out.Findings
+}
+
+// patchesMerged merges the patches of all managers. It returns the merge, nil if none succeeds, and the merged patches. The renderer
+// has the findings.
+func patchesMerged(in Input, opts Options) (*renderer, *merge.Result, []trainer.RuntimePatch) {
+	r := &renderer{in: in.filled(), release: opts.Release.Or(), out: &Output{}}
+	r.forgetUnknown()
+	_, left, decisions, ok := r.laid(opts)
+	if !ok {
+		return r, nil, nil
+	}
+	merged, left, decisions := r.mergeable(left, decisions, opts)
+	if merged != nil {
+		r.decided(decisions)
+	}
+	return r, merged, left
 }
 
 // mergeable merges the patches without those that fail to merge, and reports these. It returns the merge, nil if none succeeds,

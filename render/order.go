@@ -22,18 +22,10 @@ import (
 // others. OrderDependence reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
 // Conflicts.
 func OrderDependence(in Input, opts Options) finding.List {
-	in = in.filled()
-	r := renderer{in: in, release: opts.Release.Or(), out: &Output{}}
-	r.forgetUnknown()
-	_, left, decisions, ok := r.laid(opts)
-	if !ok {
-		return r.out.Findings
-	}
-	merged, left, decisions := r.mergeable(left, decisions, opts)
+	r, merged, left := patchesMerged(in, opts)
 	if merged == nil {
 		return r.out.Findings
 	}
-	r.decided(decisions)
 	left = Reached(r.release, &r.in.Runtime.Template, left)
 	if r.in.Layers == nil { // layers have one author and a documented order
 		r.patchOrder(left)

@@ -35,7 +35,7 @@ var refusals = []refusal{
 	{"unchangeable fields of runtimes", regexp.MustCompile(`Value is immutable`), []finding.Code{finding.CodeImmutable}},
 	{"unchangeable fields", regexp.MustCompile(`field is immutable`), []finding.Code{finding.CodeImmutable, finding.CodeBadMetadata, finding.CodeUnknownOldObject}},
 	{"the runtime's kind", regexp.MustCompile(`unsupported runtime: \S`), []finding.Code{finding.CodeUnknownRuntime}},
-	{"no runtime's kind", regexp.MustCompile(`(?m)unsupported runtime: $`), []finding.Code{finding.CodeUnknownRuntime, finding.CodeNoRuntime, finding.CodeMissingField}},
+	{"no runtime's kind", regexp.MustCompile(`(?m)unsupported runtime: $`), []finding.Code{finding.CodeUnknownRuntime, finding.CodeMissingField}},
 	{"the runtime", regexp.MustCompile(`must be created before the TrainJob`), []finding.Code{finding.CodeNoRuntime, finding.CodeRuntimeRefused}},
 	{"merges", regexp.MustCompile(`panic: `), []finding.Code{finding.CodeNoMerge}},
 	{"the dataset's job", regexp.MustCompile(`must have dataset-initializer job when`), []finding.Code{finding.CodeNoInitializer}},

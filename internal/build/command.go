@@ -137,7 +137,7 @@ func (b *Builder) template(dir, named string) string {
 	return ""
 }
 
-// limited keeps the first bytes that are written to it. It is no bytes.Buffer, whose ReadFrom would read everything.
+// limited keeps the first bytes that are written to it. It does not embed the buffer, since io.Copy would then use the buffer's ReadFrom.
 type limited struct {
 	kept bytes.Buffer
 	most int

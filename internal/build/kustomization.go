@@ -106,8 +106,8 @@ func (ks *kustomizations) inspect(file string) (*kustomization, error) {
 	return k, nil
 }
 
-// patchesOf returns the patches of a kustomization in the order of their application, also those of the deprecated fields. A
-// strategic patch of these may be a file or the text itself.
+// patchesOf returns the patches of a kustomization in the order of their application. It includes the deprecated fields. A patch of
+// patchesStrategicMerge may be a file or the text itself.
 func patchesOf(k *types.Kustomization) []types.Patch {
 	var patches []types.Patch
 	//lint:ignore SA1019 repositories still have the field

@@ -18,8 +18,8 @@ import (
 	"github.com/trainweld/trainweld/internal/workspace"
 )
 
-// This file finds the patches that an overlay loses. kustomize replaces a list whose merge key it does not know, so a patch of one
-// manager in an overlay removes those of all managers of the base.
+// This file finds the patches that an overlay loses. kustomize replaces a list if it does not know the merge key. Then a patch of one
+// manager in an overlay removes the patches of all managers of the base.
 
 // patched is a TrainJob of a build with the managers of its patches.
 type patched struct {
@@ -68,8 +68,8 @@ func (b *Builder) base(dir string) patchedJobs {
 	return build()
 }
 
-// lostPatches returns a finding for each TrainJob and manager whose patch is in a base of a directory, and not in its build. A
-// patch of the overlay that names the manager, or removes by JSON 6902, removes on purpose.
+// lostPatches returns a finding for each patch of a manager that is in a base of a directory, and not in its build. A patch of the
+// overlay that names the manager, or removes by JSON 6902, removes on purpose.
 func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.List {
 	real, err := b.tree.Real(built.Dir)
 	if err != nil || len(jobs) == 0 {
@@ -107,8 +107,7 @@ func (b *Builder) lostPatches(built *workspace.Built, jobs patchedJobs) finding.
 	return found
 }
 
-// lost returns a finding for each manager that a TrainJob of the base has, and that it lacks now without the texts of the overlay
-// naming it.
+// lost returns a finding for each manager that the TrainJob has lost. It skips a manager that the texts of the overlay name.
 func (before patched) lost(now patched, texts [][]byte, at fieldpath.Position) finding.List {
 	var found finding.List
 	for _, manager := range before.managers {
@@ -125,8 +124,8 @@ func (before patched) lost(now patched, texts [][]byte, at fieldpath.Position) f
 	return found
 }
 
-// overlayTexts returns the texts of a kustomization, its components and their patches, without its bases. The position is that of
-// the first text that patches runtimePatches; nil if none does.
+// overlayTexts returns the texts of a kustomization, its components and their patches, without its bases. The position is in the
+// first text that patches runtimePatches. It is nil if none does.
 func (b *Builder) overlayTexts(dir string, top *kustomization) (texts [][]byte, at *fieldpath.Position) {
 	if top == nil {
 		return nil, nil

@@ -41,7 +41,7 @@ type blameFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	flags := blameFlags{}
 	cmd := &cobra.Command{
-		Use:   "blame PATH... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
+		Use:   "blame PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [FIELD] [flags]",
 		Short: "Show who set each line of the JobSet, a Job or a Pod, and the history of a field",
 		Long: `Show the JobSet of a TrainJob, or with --to its Jobs or Pods. Each line begins with the layer that set it:
 a manager's patch, the TrainJob's own sections (trainjob), the runtime's policy (policy/torch), a gang

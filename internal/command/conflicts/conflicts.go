@@ -39,7 +39,7 @@ type conflictsFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags conflictsFlags
 	cmd := &cobra.Command{
-		Use:   "conflicts PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "conflicts PATH... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "List what the managers of TrainJobs disagree on",
 		Long: `List the conflicts between the managers of TrainJobs, and nothing else. Each has the object, the field, every
 manager with its value and its place, the manager that wins in the cluster, and a remedy.

@@ -49,7 +49,7 @@ type diffFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has

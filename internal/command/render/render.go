@@ -16,7 +16,7 @@ import (
 func Command(p *host.Program) *cobra.Command {
 	var flags option.Render
 	cmd := &cobra.Command{
-		Use:   "render [-f PATH]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "render [-f PATH]... [-k DIR]... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Render TrainJobs to the JobSets, Jobs or Pods that the cluster creates",
 		Long: `Render TrainJobs to the objects that the cluster creates. --to=jobset, the default, renders the objects that the
 Trainer's controller applies. --to=jobs and --to=pods render the objects that the next controllers create. For
