@@ -6,6 +6,8 @@ type Remedy struct {
 	Do Action
 	// Options are the choices. Their kind depends on the Action.
 	Options []string
+	// IsCertain marks the one right fix. A program may perform it without a question.
+	IsCertain bool
 	// Text is a sentence for people, without its final stop. It names no flag and no command.
 	Text string
 }
@@ -22,6 +24,8 @@ const (
 	Remove
 	// Rename gives the field another name. Options are the names, the nearest first.
 	Rename
+	// Move moves the field to another one. The option is its path, as fieldpath.ParsePath reads it.
+	Move
 	// Merge combines two items that the API treats as one.
 	Merge
 	// ChooseOne keeps one of several members. Options are their names.
