@@ -69,8 +69,10 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	if root == nil || len(changes) == 0 {
 		return nil, nil
 	}
-	c := &changer{Reading: source.NewReading(s), Layout: source.NewLayout(s), at: at, root: &part{node: root}}
-	c.findAliases(root)
+	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
+	if source.MayHaveAliases(s.Text) {
+		c.findAliases(root)
+	}
 	for _, change := range changes {
 		if err := c.change(change); err != nil {
 			return nil, fmt.Errorf("%s: %w", change.Path, err)
