@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trainweld/trainweld/check"
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/docs"
 	"github.com/trainweld/trainweld/engine"
@@ -43,6 +44,7 @@ var exported = []struct {
 		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderDependence[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
 		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Dependence), new(conflict.Kind),
 	}},
+	{folder: "compose", all: []any{compose.Kinds, compose.Union, new(compose.Rule), new(compose.Rules)}},
 	{folder: "docs", all: []any{docs.Codes, docs.Of}},
 	{folder: "engine", all: []any{
 		engine.For[corev1.Pod, corev1.Pod], engine.ForObject, engine.ForJSON, engine.ForType, engine.ForAny, engine.FieldsV1Paths, engine.Manager, engine.SameValue,

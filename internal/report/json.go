@@ -11,6 +11,7 @@ import (
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 	"github.com/trainweld/trainweld/merge"
 )
 
@@ -138,7 +139,7 @@ func escapeJSON(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if r == '\n' || shows(r) {
+		if r == '\n' || printable.Shows(r) {
 			b.Write(text[:size])
 		} else if r > 0xffff {
 			high, low := utf16.EncodeRune(r)

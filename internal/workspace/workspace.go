@@ -54,6 +54,7 @@ type Input struct {
 	resolving   sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
 	definitions release.Definitions
+	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
 	resolved    map[resolution]*RuntimeSource
 	stock       map[string]map[string]*RuntimeSource // by the version and the name
 	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
