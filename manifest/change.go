@@ -34,6 +34,8 @@ const (
 	SetField
 	// RenameField gives a field another name. An item gets another value of its merge key.
 	RenameField
+	// QuoteField makes a scalar a string of the characters that the text has.
+	QuoteField
 	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
 	MoveField
 )
@@ -107,6 +109,8 @@ func (c *changer) change(change Change) error {
 			return err
 		}
 		return c.set(change.Path, v)
+	case QuoteField:
+		return c.quote(change.Path)
 	case RenameField:
 		return c.rename(change.Path, change.Name)
 	case MoveField:
