@@ -34,6 +34,8 @@ const (
 	SetField
 	// RenameField gives a field another name. An item gets another value of its merge key.
 	RenameField
+	// QuoteField makes a scalar a string of the characters that the text has.
+	QuoteField
 	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
 	MoveField
 )
@@ -69,8 +71,10 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	if root == nil || len(changes) == 0 {
 		return nil, nil
 	}
-	c := &changer{Reading: source.NewReading(s), Layout: source.NewLayout(s), at: at, root: &part{node: root}}
-	c.findAliases(root)
+	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
+	if source.MayHaveAliases(s.Text) {
+		c.findAliases(root)
+	}
 	for _, change := range changes {
 		if err := c.change(change); err != nil {
 			return nil, fmt.Errorf("%s: %w", change.Path, err)
@@ -105,6 +109,8 @@ func (c *changer) change(change Change) error {
 			return err
 		}
 		return c.set(change.Path, v)
+	case QuoteField:
+		return c.quote(change.Path)
 	case RenameField:
 		return c.rename(change.Path, change.Name)
 	case MoveField:

@@ -249,6 +249,20 @@ func (c *changer) assignItems(p *part, v *encode.Value) error {
 	return nil
 }
 
+// quote makes a scalar a string.
+func (c *changer) quote(path fieldpath.Path) error {
+	_, p, err := c.one(path)
+	switch {
+	case err != nil:
+		return err
+	case p.value != nil || p.isKnown:
+		return errOverlap
+	case p.node == nil || p.node.Kind != yaml.ScalarNode:
+		return errStep
+	}
+	return c.assign(p, &encode.Value{Kind: encode.Text, Text: p.node.Value})
+}
+
 // rename changes a key, or the merge key of an item.
 func (c *changer) rename(path fieldpath.Path, name string) error {
 	if len(path) == 0 {
@@ -310,7 +324,12 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	if err != nil {
 		return err
 	}
-	if !(target.node == nil && target.value == nil && !target.isKnown) && !c.isNull(target) {
+	isNew := target.node == nil && target.value == nil
+	switch {
+	case isNew && target.isKnown && reflect.DeepEqual(c.generic(target), itemKeys(c.generic(p), to)):
+		target.parts, target.isKnown = nil, false // the item brings its keys
+	case isNew && !target.isKnown, c.isNull(target):
+	default:
 		return errIsSet
 	}
 	v.Note = &encode.Note{Head: c.above(p), Line: v.Note.Line}
@@ -318,4 +337,14 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	p.isGone, p.isMoved = true, true
 	around[len(around)-1].lost = true
 	return nil
+}
+
+// itemKeys returns the keys by which the last step of a path selects an item, with the item's values.
+func itemKeys(item any, path fieldpath.Path) any {
+	object, _ := item.(map[string]any)
+	keys := map[string]any{}
+	for _, key := range path[len(path)-1].Keys() {
+		keys[key.Name] = object[key.Name]
+	}
+	return keys
 }

@@ -26,6 +26,8 @@ func changeOf(t *testing.T, do, path string, with any) manifest.Change {
 		c.Do, c.Value = manifest.SetField, with
 	case "rename":
 		c.Do, c.Name = manifest.RenameField, with.(string)
+	case "quote":
+		c.Do = manifest.QuoteField
 	case "move":
 		c.Do, c.To = manifest.MoveField, parse(with.(string))
 	}
@@ -155,6 +157,14 @@ func TestDocument_Change(t *testing.T) {
 			reason: "comments move along",
 			file:   job("spec:\n  trainer:\n    numNodes: 2\n  p:\n  - m: x\n    c:\n    - name: node\n      # GPUs\n      resources: # eight\n        limits:\n          gpu: '8' # all\n      env: [{name: A, value: \"1\"}]\n"),
 			want:   job("spec:\n  trainer:\n    numNodes: 2\n    # GPUs\n    resourcesPerNode: # eight\n      limits:\n        gpu: '8' # all\n    env:\n    - name: A\n      value: \"1\"\n  p:\n  - m: x\n    c:\n    - name: node\n"),
+		},
+		{
+			name: "move an item", changes: []step{{"move", `.spec.c[name="x"]`, `.spec.i[name="x"]`}, {"move", `.spec.c[name="w"]`, `.spec.j[name="w"]`}}, reason: "an item has its key",
+			file: job("spec:\n  c:\n  - name: x # x\n    a: 1\n  - name: w\n  i:\n  - name: z\n"), want: job("spec:\n  i:\n  - name: z\n  - name: x # x\n    a: 1\n  j:\n  - name: w\n"),
+		},
+		{
+			name: "quote", changes: []step{{"quote", ".spec.a", nil}, {"quote", ".spec.b", nil}, {"quote", ".spec.c", nil}}, reason: "a string keeps its characters",
+			file: job("spec: {a: yes, b: 1.10, c: 0x1F}\n"), want: job("spec: {a: \"yes\", b: \"1.10\", c: \"0x1F\"}\n"),
 		},
 		{name: "move to a set field", changes: []step{{"move", ".spec.a", ".spec.b"}}, file: job("spec: {a: 1, b: 2}\n"), refused: ".spec.a: it is already set", reason: "nothing is lost"},
 		{

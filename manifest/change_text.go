@@ -99,9 +99,11 @@ func (e *editing) parts(p *part) {
 		}
 	}
 	// After the parts within, whose new lines may have the same place.
-	if isFlow {
+	switch {
+	case !slices.ContainsFunc(p.parts, func(child *part) bool { return child.isGone || child.node == nil }):
+	case isFlow:
 		e.flow(p)
-	} else {
+	default:
 		e.block(p)
 	}
 }

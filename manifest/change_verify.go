@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -59,7 +61,16 @@ func fromJSON(j []byte) any {
 
 // verify reads the edited text, and returns an error if it is not the changed object.
 func (c *changer) verify(edits []Edit) error {
-	edited := &source.Source{File: &source.File{}, Text: ApplyEdits(c.Data, edits), JSON: c.JSON}
+	text, want := c.Data, c.root
+	if item, start, end := c.alone(); item != nil {
+		// A List may have thousands of items.
+		edits = slices.Clone(edits)
+		for i := range edits {
+			edits[i].Start, edits[i].End = edits[i].Start-start, edits[i].End-start
+		}
+		text, want = text[start:end], &part{isKnown: true, kind: encode.Array, parts: []*part{item}}
+	}
+	edited := &source.Source{File: &source.File{}, Text: ApplyEdits(text, edits), JSON: c.JSON}
 	root, err := edited.Nodes()
 	if err != nil || root == nil {
 		return errReads
@@ -68,10 +79,37 @@ func (c *changer) verify(edits []Edit) error {
 	if err := source.NewReading(edited).Convert(&b, root); err != nil {
 		return errNotJSON
 	}
-	if !reflect.DeepEqual(fromJSON(b.Bytes()), c.generic(c.root)) {
+	if !reflect.DeepEqual(fromJSON(b.Bytes()), c.generic(want)) {
 		return errReads
 	}
 	return nil
+}
+
+// alone returns the object with its lines if it is an item of a List in block style, and no part of the text has an alias.
+func (c *changer) alone() (item *part, start, end int) {
+	if len(c.at) == 0 || len(c.aliases) > 0 {
+		return nil, 0, 0
+	}
+	around := c.root
+	for _, step := range c.at {
+		if n := source.Target(around.node); c.IsFlow(n) {
+			return nil, 0, 0
+		}
+		found := c.matches(around, step)
+		if len(found) != 1 {
+			return nil, 0, 0
+		}
+		item, around = found[0], found[0]
+	}
+	if item.node == nil || item.key != nil || c.IsFlow(item.node) {
+		return nil, 0, 0
+	}
+	dash := c.Dash(item.node)
+	if strings.TrimSpace(c.Before(dash)) != "" {
+		return nil, 0, 0
+	}
+	indent := dash - c.LineStart(dash)
+	return item, c.LineStart(dash), c.Region(c.End(item.node, indent), indent)
 }
 
 // valueOf returns the value of a part for writing.

@@ -16,14 +16,18 @@ type Layout struct {
 	starts []int // offset of each line
 }
 
-// NewLayout returns the layout of a source.
-func NewLayout(s *Source) *Layout {
-	l := &Layout{Data: s.Text, isJSON: s.JSON}
-	for i := 0; i < len(s.Text); {
-		l.starts = append(l.starts, i)
-		_, i = LineEnd(s.Text, i)
+// Layout returns the layout of the text. It caches the result.
+func (s *Source) Layout() *Layout {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.layout == nil {
+		s.layout = &Layout{Data: s.Text, isJSON: s.JSON}
+		for i := 0; i < len(s.Text); {
+			s.layout.starts = append(s.layout.starts, i)
+			_, i = LineEnd(s.Text, i)
+		}
 	}
-	return l
+	return s.layout
 }
 
 // Start returns the offset of a node, including its anchor and its tag.
