@@ -69,14 +69,14 @@ var exported = []struct {
 	}},
 	{folder: "manifest", all: []any{
 		manifest.ApplyEdits, manifest.Decode, manifest.DecodeAs, manifest.DecodeExpanded, manifest.DecodeKinds, manifest.DecodePatches, manifest.Encode,
-		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.ParseFormat, manifest.Quotes, manifest.Read,
+		manifest.Files, manifest.HasAliases, manifest.Lines, manifest.Match, manifest.MayHoldRuntime, manifest.NewAPI, manifest.NewTexts, manifest.ParseFormat, manifest.Quotes, manifest.Read,
 		manifest.Snapshot, manifest.Tolerate,
-		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format),
+		new(manifest.API), new(manifest.Document), new(manifest.Encoder), new(manifest.Format), new(manifest.Texts),
 	}},
 	{folder: "merge", all: []any{
 		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Review, merge.SequenceDependence,
 		merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
-		merge.FormatClaim, merge.FromRuntime, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
+		merge.FormatClaim, merge.FromRuntime, merge.InTemplate, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},
 	{folder: "policy", all: []any{policy.IsManifest, policy.Parse, new(policy.Patch), new(policy.Policy)}},
