@@ -119,7 +119,9 @@ func (in *Input) setPatchDefaults() {
 	for i := range all {
 		patches[i] = all[i].Patch
 	}
-	render.DefaultPatches(patches) // they share their values with the input's
+	render.DefaultPatches(patches, func(i int, at fieldpath.Path) bool { // they share their values with the input's
+		return all[i].Document.Sets(all[i].Base.Append(at...))
+	})
 }
 
 // violations returns the findings of a TrainJob's policy on its patches.

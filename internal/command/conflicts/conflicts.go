@@ -245,7 +245,7 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 		return nil
 	}
 	of := workspace.Outline(fields, namespace)
-	render.DefaultTrainJob(of)
+	render.DefaultTrainJob(of, nil)
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
