@@ -39,13 +39,13 @@ var exported = []struct {
 	except map[string]string // functions that are not called, with the reason
 	all    []any
 }{
-	{folder: "check", all: []any{check.Patches}},
+	{folder: "check", all: []any{check.EnvFields, check.IgnoredMetadata, check.Patches}},
 	{folder: "conflict", all: []any{
 		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderDependence[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
 		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Dependence), new(conflict.Kind),
 	}},
 	{folder: "compose", all: []any{compose.Kinds, compose.Union, new(compose.Rule), new(compose.Rules)}},
-	{folder: "docs", all: []any{docs.Codes, docs.Of}},
+	{folder: "docs", all: []any{docs.Codes, docs.Of, docs.PolicySchema}},
 	{folder: "engine", all: []any{
 		engine.For[corev1.Pod, corev1.Pod], engine.ForObject, engine.ForJSON, engine.ForType, engine.ForAny, engine.FieldsV1Paths, engine.Manager, engine.SameValue,
 		new(engine.Plan[corev1.Pod, corev1.Pod]), new(engine.Ownership), new(engine.PatchError), new(engine.PatchedField), new(engine.FieldsV1Error),
@@ -107,7 +107,7 @@ var exported = []struct {
 	}},
 	{folder: "render/explain", all: []any{explain.Field, explain.Format, explain.Paths}},
 	{folder: "render/golden", except: map[string]string{"Run": "it is given the running test"}, all: []any{
-		golden.Find, golden.Run, golden.Update, golden.UpdateFlag, golden.Walk,
+		golden.Find, golden.Run, golden.Settings, golden.Update, golden.UpdateFlag, golden.Walk,
 		new(golden.Case), new(golden.Change), new(golden.Line), new(golden.Result),
 	}},
 	{folder: "render/policy", all: []any{
