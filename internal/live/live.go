@@ -136,7 +136,7 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 	o.Value.SetNamespace(flags.NamespaceOf(o.Value.GetNamespace()))
 	o.ID.Namespace, o.ID.Name = o.Value.GetNamespace(), o.Value.GetName()
 	if job, ok := o.Value.(*trainer.TrainJob); ok {
-		render.DefaultTrainJob(job)
+		render.DefaultTrainJob(job, document.Sets)
 	}
 	d.Kinds[o.ID.Kind] = true
 	if len(o.Value.GetManagedFields()) == 0 {

@@ -122,7 +122,7 @@ func newLiveRun(p *host.Program, flags diffFlags, opts render.Options) (*liveRun
 	run.files = versionOf(&revision.Side{Name: "the files", Files: files, Flags: flags.Flags})
 	run.files.in = workspace.Read(source, flags.Flags)
 	run.dump = live.Read(source, flags.Flags, flags.live)
-	forced := option.NewForced(flags.force)
+	forced := option.NewForced(option.ForceFlag, flags.force)
 	forced.Take(run.files.in)
 	return run, forced.Err()
 }
