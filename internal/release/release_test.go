@@ -44,6 +44,7 @@ func TestMake(t *testing.T) {
 	sameFiles(t, made[0], made[1])
 	sameSums(t, made[0])
 	checkSBOM(t, made[0])
+	checkInstallDocs(t, made[0])
 	for _, p := range platforms {
 		files := unpack(t, p, made[0][p.archive()])
 		if got, want := string(files[p.binary()]), "program for "+p.String(); got != want {
