@@ -29,7 +29,7 @@ var engineModules = strings.Fields(`
 // TestEngineBudget holds what a controller links with the engine for types of its own: nothing of TrainJobs and JobSets, and
 // no API types at all.
 func TestEngineBudget(t *testing.T) {
-	for _, pkg := range []string{"fieldpath", "schema", "engine", "finding", "conflict"} {
+	for _, pkg := range []string{"fieldpath", "schema", "engine", "finding", "conflict", "compose"} {
 		for _, line := range listDeps(t, "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}", module+"/"+pkg) {
 			if of, name, _ := strings.Cut(line, " "); name != "" && name != module && !slices.Contains(engineModules, name) {
 				t.Errorf("%s links %s of %s, which is not in the engine's budget", pkg, of, name)

@@ -110,41 +110,11 @@ func (m manager) forbidden(patch trainer.RuntimePatch, report func(fieldpath.Pat
 }
 
 // maySet reports whether the manager may set a field.
-func (m manager) maySet(path fieldpath.Path) bool {
-	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
-		return len(pattern) <= len(path) && agree(pattern, path)
-	})
-}
+func (m manager) maySet(path fieldpath.Path) bool { return slices.ContainsFunc(m.paths, path.Matches) }
 
 // maySetWithin reports whether the manager may set a field within an item.
 func (m manager) maySetWithin(path fieldpath.Path) bool {
 	return slices.ContainsFunc(m.paths, func(pattern fieldpath.Path) bool {
-		return len(pattern) > len(path) && agree(pattern, path)
+		return len(pattern) > len(path) && path.Matches(pattern[:len(path)])
 	})
-}
-
-// agree reports whether a pattern and a path agree in the steps that both have.
-func agree(pattern, path fieldpath.Path) bool {
-	for i := range min(len(pattern), len(path)) {
-		if pattern[i] != path[i] && !isAnyItem(pattern[i], path[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// isAnyItem reports whether a step of a pattern stands for any item of a list, and the other step is such an item. The value of the
-// first one is empty.
-func isAnyItem(any, step fieldpath.Step) bool {
-	if key, value, ok := any.Item(); ok && value == "" {
-		other, _, is := step.Item()
-		return is && other == key || len(step.Keys()) > 1
-	}
-	if key, ok := any.Key(); ok && key == "" {
-		_, is := step.Key()
-		return is
-	}
-	element, ok := any.Element()
-	_, is := step.ElementValue()
-	return ok && element == "" && is
 }

@@ -15,8 +15,8 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order in which they import one another: each imports those before
 // it only.
 var rooms = []string{
-	"internal/exit", "internal/host", "internal/parallel", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
-	"internal/output", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
+	"internal/exit", "internal/host", "internal/parallel", "internal/printable", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
+	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and
@@ -50,7 +50,7 @@ func TestRooms(t *testing.T) {
 
 // library are the packages that programs link, and the rooms within them, in the order in which they import one another.
 var library = []string{
-	"release", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
+	"release", "fieldpath", "schema", "engine", "finding", "docs", "conflict", "compose", "merge", "check", "legacy", "legacy/trainingjob", "trainjob",
 	"manifest/internal/jsonfields", "manifest/internal/encode", "manifest/internal/source", "manifest",
 	"render/policy", "render/internal/defaults", "render/internal/children", "render/internal/migration", "render",
 	"render/explain", "policy", "render/diff", "render/blame", "render/golden",
