@@ -197,7 +197,7 @@ func TestHostile(t *testing.T) {
 	add("version", hostile)
 	add("diff", "--git", hostile, job)
 	add("diff", "--git", "HEAD", job)
-	for _, cmd := range rootCommand(&host.Program{}, nil).Commands() {
+	for _, cmd := range Root(&host.Program{}, nil).Commands() {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)

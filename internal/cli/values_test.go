@@ -143,7 +143,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string
-	for _, cmd := range rootCommand((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
+	for _, cmd := range Root((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
 		if name := cmd.Name(); name != "help" && name != "completion" {
 			verbs = append(verbs, name)
 		}
