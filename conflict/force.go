@@ -62,7 +62,7 @@ func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpa
 	var decisions []Decision
 	for _, c := range found {
 		d := Decision{Conflict: c, Manager: manager}
-		for i, path := range c.against(engine.Manager(manager)) {
+		for i, path := range c.Against(manager) {
 			if path != nil && takeAway(c.Claims[i].Layer, path) {
 				d.Lost = append(d.Lost, c.Claims[i])
 			}
@@ -74,10 +74,13 @@ func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpa
 	return decisions
 }
 
-// against returns, for each claim, the field to remove from its patch so that the layer wins. It is nil for a claim that may
-// stay.
-func (c Conflict) against(layer engine.Layer) []fieldpath.Path {
-	paths := make([]fieldpath.Path, len(c.Claims))
+// Against returns, for each claim, the field of the template to remove from its patch so that the manager wins. It is nil for a claim
+// that may stay. The field is the claim's field, or contains it.
+func (c Conflict) Against(manager string) []fieldpath.Path {
+	layer, paths := engine.Manager(manager), make([]fieldpath.Path, len(c.Claims))
+	if len(c.Fields) != len(c.Claims) {
+		return paths // a conflict of another program
+	}
 	for i, other := range c.Claims {
 		if other.Layer == layer {
 			continue

@@ -69,6 +69,33 @@ func TestPerformance(t *testing.T) {
 	}
 }
 
+// TestSecurity holds that each promise of SECURITY.md names its tests or its scripts, and that they exist.
+func TestSecurity(t *testing.T) {
+	text, err := os.ReadFile("../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := declaredTests(t)
+	named := regexp.MustCompile("`(Test\\w+|make fuzz|[a-z_]+)`")
+	rows := regexp.MustCompile(`(?m)^\| [A-Z].*\.[^|]*\| (.*) \|$`).FindAllStringSubmatch(string(text), -1)
+	if len(rows) < 10 {
+		t.Fatalf("SECURITY.md has %d promises: the test reads the wrong text", len(rows))
+	}
+	for _, row := range rows {
+		holders := named.FindAllStringSubmatch(row[1], -1)
+		if len(holders) == 0 {
+			t.Errorf("no test holds this promise: %s", row[0])
+		}
+		for _, holder := range holders {
+			name := holder[1]
+			_, err := os.Stat("../cmd/trainweld/testdata/script/" + name + ".txtar")
+			if name != "make fuzz" && !declared[name] && err != nil {
+				t.Errorf("no test and no script is called %s", name)
+			}
+		}
+	}
+}
+
 // declaredTests are the names of all tests and benchmarks of the project.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()

@@ -222,6 +222,13 @@ const (
 	CodeSaidNothing   Code = "TW803" // a field without effect that a rewrite omits
 )
 
+// Codes of repairs.
+const (
+	CodeNotRepaired Code = "TW810" // a repair that the text does not allow
+	CodeGenerated   Code = "TW811" // a repair in a file that another program writes
+	CodeSharedPatch Code = "TW812" // a repair in a patch that TrainJobs share, of which some do not need it
+)
+
 // Codes of converting objects of kubeflow.org/v1.
 const (
 	CodeNotCarried      Code = "TW820" // a feature that the Trainer lacks, or that its API cannot express

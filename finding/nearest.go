@@ -17,6 +17,20 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
+// IsClear reports whether no other candidate is as near to name as near is.
+func IsClear(name, near string, candidates []string) bool {
+	if strings.EqualFold(name, near) {
+		return true
+	}
+	least := distance(name, near)
+	for _, candidate := range candidates {
+		if candidate != near && distance(name, candidate) <= least {
+			return false
+		}
+	}
+	return true
+}
+
 // distance returns the number of single-character edits from a to b, including swaps of neighbors.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)

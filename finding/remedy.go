@@ -18,8 +18,10 @@ type Action uint8
 const (
 	// Edit is the zero value: only Text describes the fix.
 	Edit Action = iota
-	// SetValue sets the field. Options are its valid values, or a good one.
+	// SetValue sets the field. Options are its valid values, or a good one. That of a certain fix is YAML: 8 is a number.
 	SetValue
+	// Quote makes the value a string of the same characters.
+	Quote
 	// Remove removes the field.
 	Remove
 	// Rename gives the field another name. Options are the names, the nearest first.

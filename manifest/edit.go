@@ -17,7 +17,9 @@ type Edit struct {
 
 // ApplyEdits returns the data with the edits applied, in any order. Edits must not overlap.
 func ApplyEdits(data []byte, edits []Edit) []byte {
-	edits = slices.SortedFunc(slices.Values(edits), func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
+	edits = slices.SortedStableFunc(slices.Values(edits), func(a, b Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) // an insertion before a removal
+	})
 	var out []byte
 	at := 0
 	for _, e := range edits {

@@ -3,14 +3,12 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
-	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
@@ -44,11 +42,10 @@ func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
 	}
-	e := &encode.Encoder{Structs: jsonfields.Structs{}}
 	var v *encode.Value
 	if r.Value != nil {
 		var err error
-		if v, err = e.Value(reflect.ValueOf(r.Value)); err != nil {
+		if v, err = encoded(r.Value); err != nil {
 			return nil, err
 		}
 	}

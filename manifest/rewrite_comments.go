@@ -129,6 +129,11 @@ func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Va
 		return
 	}
 	w.used[place] = true
+	addComments(n, place, value, v.Kind)
+}
+
+// addComments adds the comments of a key and its value, or of an item as both, to the note of a value of the kind.
+func addComments(n *encode.Note, place, value *yaml.Node, kind encode.Kind) {
 	behind := place.LineComment
 	n.Head = append(n.Head, commentLines(place.HeadComment)...)
 	if place != value {
@@ -136,7 +141,7 @@ func (w *rewriter) comment(n *encode.Note, place, value *yaml.Node, v *encode.Va
 		behind = cmp.Or(behind, value.LineComment)
 	}
 	// Only one comment can stand behind a value, and none behind an item that is an object.
-	if lines := commentLines(behind); len(lines) == 1 && n.Line == "" && !(place == value && v.Kind == encode.Object) {
+	if lines := commentLines(behind); len(lines) == 1 && n.Line == "" && !(place == value && kind == encode.Object) {
 		n.Line = lines[0]
 	} else {
 		n.Head = append(n.Head, lines...)

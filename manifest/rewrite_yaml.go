@@ -178,7 +178,8 @@ func isBlankLine(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	indent := r.key.Column - 1
 	b := &bytes.Buffer{}
-	out := &encode.Writer{Buffer: b, Lists: w.lists()}
+	root, _ := w.document.source.Nodes() // Rewrite has parsed it
+	out := &encode.Writer{Buffer: b, Lists: listIndent(root)}
 	out.Indent(indent)
 	out.Comments(extra, indent)
 	out.Entries(&encode.Value{Kind: encode.Object, Entries: []encode.Member{{Key: w.Field, Value: w.value}}}, indent)
@@ -192,12 +193,8 @@ func (w *rewriter) block(r *region, lines [][]byte, extra []string) []byte {
 	return text
 }
 
-// lists returns the indentation of the document's first list relative to its key.
-func (w *rewriter) lists() int {
-	root, err := w.document.source.Nodes()
-	if err != nil {
-		return 0
-	}
+// listIndent returns the indentation of the first list below a node relative to its key.
+func listIndent(root *yaml.Node) int {
 	found := -1
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {

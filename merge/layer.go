@@ -61,6 +61,19 @@ func PatchPath(manager string) fieldpath.Path {
 	return fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("runtimePatches"), fieldpath.Item("manager", manager), fieldpath.Field("trainingRuntimeSpec"), fieldpath.Field("template")}
 }
 
+// InTemplate returns the path of a claim's source in the JobSet template of the runtime or of a patch. It returns nil if the source
+// lies elsewhere.
+func InTemplate(c engine.Claim) fieldpath.Path {
+	root := fieldpath.Fields("spec", "template")
+	if name, ok := c.Layer.Manager(); ok {
+		root = PatchPath(name)
+	}
+	if !c.Source.HasPrefix(root) {
+		return nil
+	}
+	return c.Source[len(root):]
+}
+
 // FormatClaim formats the value of a claim as FormatValue does. A controller's value is never secret, so it is shown.
 func FormatClaim(path fieldpath.Path, c engine.Claim, show bool) string {
 	return finding.FormatValue(path, c.Value, show || isController(c.Layer))

@@ -1,6 +1,6 @@
 // Package render computes the objects that the cluster creates from a TrainJob and its runtime.
 //
-//	render.DefaultTrainJob(job)
+//	render.DefaultTrainJob(job, nil)
 //	render.DefaultRuntime(&runtime.Spec, nil)
 //	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: &runtime.Spec}, render.Options{})
 //	if err != nil {

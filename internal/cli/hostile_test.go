@@ -188,6 +188,8 @@ func TestHostile(t *testing.T) {
 	add("-" + hostile)
 	add("explain", hostile)
 	add("explain", "spec."+hostile)
+	add("schema", hostile)
+	runs = append(runs, run{args: []string{"schema", "-f", job, "-r", runtime}, objects: true})
 	add("help", hostile)
 	add("completion", hostile)
 	add("version", hostile)

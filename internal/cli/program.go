@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/internal/command/merge"
 	"github.com/trainweld/trainweld/internal/command/migrate"
 	"github.com/trainweld/trainweld/internal/command/render"
+	"github.com/trainweld/trainweld/internal/command/schema"
 	"github.com/trainweld/trainweld/internal/command/test"
 	"github.com/trainweld/trainweld/internal/command/version"
 	"github.com/trainweld/trainweld/internal/exit"
@@ -99,6 +100,7 @@ func commands() []func(*host.Program) *cobra.Command {
 		explain.Command,
 		migrate.Command,
 		create.Command,
+		schema.Command,
 		test.Command,
 		fn.Command,
 		version.Command,

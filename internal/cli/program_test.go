@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -102,10 +103,12 @@ const testdata = "../../cmd/trainweld/testdata"
 
 // TestMain puts the program on the PATH, as this very binary, so that tests run it as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	programs := confinements()
+	maps.Copy(programs, map[string]func(){
 		"trainweld":             func() { os.Exit(Run("", "")) },
 		"trainweld-allocations": allocations, "trainweld-collections": collections,
 	})
+	testscript.Main(m, programs)
 }
 
 func TestInvoked(t *testing.T) {

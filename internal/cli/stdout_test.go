@@ -58,6 +58,7 @@ func outputCommands(t *testing.T) map[string][][]string {
 		"create":    {{"--runtime=plain", "--name=llm"}},
 		"test":      {{cases, "--update=diff"}, {cases}},
 		"fn":        {{}},
+		"schema":    {{"policy"}, {"-r", runtime}},
 		"version":   {{}},
 		"help":      {{}, {"render"}},
 

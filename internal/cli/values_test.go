@@ -139,6 +139,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"create":  {objects: true, lines: [][]string{{"create", "--runtime=rt", "--name=a", "--env=A=" + marker, "--env==" + marker}, {"create", "--runtime=rt", "--name=a", "--patch", patch}}},
 		"test":    {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"}, {"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
 		"fn":      {objects: true, stdin: list, lines: [][]string{{"fn"}}},
+		"schema":  {objects: true, lines: [][]string{{"schema", "-f", bad, "-r", filepath.Join(dir, "none.yaml")}}},
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string

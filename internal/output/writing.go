@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -83,7 +88,8 @@ type Places []string
 // PlacesOf returns the directories for the files that flags name.
 func PlacesOf(p *host.Program, flags workspace.Flags) Places {
 	var all Places
-	for _, path := range flags.Files {
+	paths := slices.Concat(flags.Files, flags.Runtimes, flags.PatchFiles())
+	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue
 		}
@@ -91,8 +97,14 @@ func PlacesOf(p *host.Program, flags workspace.Flags) Places {
 			all = append(all, real)
 		}
 	}
-	slices.Sort(all)                                                  // parents first
-	files, _ := manifest.Files(p.Files, flags.Files, flags.Recursive) // reading reports the findings
+	slices.Sort(all)                                            // parents first
+	files, _ := manifest.Files(p.Files, paths, flags.Recursive) // reading reports the findings
+	return all.With(files)
+}
+
+// With returns the directories for further files, too: their parents, unless they are below one of the directories.
+func (p Places) With(files []string) Places {
+	all := slices.Clone(p)
 	for _, file := range files {
 		if real, err := filepath.EvalSymlinks(file); err == nil {
 			if dir, _ := all.find(real); dir == "" {
@@ -115,7 +127,8 @@ func (p Places) find(file string) (dir, name string) {
 	return "", ""
 }
 
-// WriteInPlace writes the changed files. It returns an error if another program changed one since it was read.
+// WriteInPlace writes the changed files. It returns an error if another program changed one since it was read, and for a read-only
+// file.
 func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 	return WriteAll(p, func(w *Writing) error {
 		for _, f := range files {
@@ -138,6 +151,9 @@ func WriteInPlace(p *host.Program, all Places, files []Rewritten) error {
 			if err != nil {
 				return err
 			}
+			if info, err := os.Stat(real); err == nil && info.Mode().Perm()&0o222 == 0 {
+				return fmt.Errorf("%s is read-only", f.Name)
+			}
 			switch {
 			case bytes.Equal(now, f.Old):
 				changes.Put(name, f.New)
@@ -157,3 +173,17 @@ type Rewritten struct {
 
 // Changed reports whether the content differs.
 func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }
+
+// WriteDiffs writes the changes of the files as unified diffs.
+func WriteDiffs(w io.Writer, files []Rewritten) error {
+	var out bytes.Buffer
+	for _, f := range files {
+		if f.Changed() {
+			for line := range strings.Lines(string(diff.Diff(f.Name+".orig", f.Old, f.Name, f.New))) {
+				fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
+			}
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

@@ -98,7 +98,7 @@ func tailOf(f finding.Finding, c engine.Claim) fieldpath.Path {
 	case finding.CodeUnion, finding.CodeTwoSources, finding.CodeValueAndValueFrom:
 		// The cluster may report a path to one member only.
 		if common, ok := together(f.Claims); ok {
-			return inTemplate(c)[common:]
+			return merge.InTemplate(c)[common:]
 		}
 	}
 	if len(f.Path) == 0 {
@@ -119,10 +119,10 @@ func together(claims []engine.Claim) (int, bool) {
 	if len(claims) < 2 {
 		return 0, false
 	}
-	first := inTemplate(claims[0])
+	first := merge.InTemplate(claims[0])
 	common := len(first)
 	for _, c := range claims {
-		path := inTemplate(c)
+		path := merge.InTemplate(c)
 		if path == nil {
 			return 0, false
 		}
@@ -133,18 +133,6 @@ func together(claims []engine.Claim) (int, bool) {
 		common = n
 	}
 	return common, true
-}
-
-// inTemplate returns the path of a claim's source in the runtime's template, or nil if the source lies elsewhere.
-func inTemplate(c engine.Claim) fieldpath.Path {
-	root := fieldpath.Fields("spec", "template")
-	if name, ok := c.Layer.Manager(); ok {
-		root = merge.PatchPath(name)
-	}
-	if !c.Source.HasPrefix(root) {
-		return nil
-	}
-	return c.Source[len(root):]
 }
 
 // mark returns the reason why the last claim wins, and "" for other claims.

@@ -25,7 +25,7 @@ func writeGitHub(w io.Writer, findings finding.List, opts Options) error {
 	for _, e := range left {
 		properties := "title=" + githubProperty.Replace(Title(e.code))
 		if e.file != "" {
-			properties = "file=" + githubProperty.Replace(printable(slashed(e.file))) + "," + properties
+			properties = "file=" + githubProperty.Replace(Printable(slashed(e.file))) + "," + properties
 		}
 		fmt.Fprintf(out, "::notice %s::%s\n", properties, githubData.Replace(opts.hinted(e.String())))
 	}
@@ -56,7 +56,7 @@ func annotations(groups []Group) []annotation {
 func (o Options) annotation(a annotation) []string {
 	lines := o.prose(a.Finding)
 	if a.of != nil && a.of.Count > 1 {
-		lines = append(lines, o.hinted("the same in "+printable(a.of.More())))
+		lines = append(lines, o.hinted("the same in "+Printable(a.of.More())))
 	}
 	if len(o.Releases) > 0 {
 		lines = append(lines, "judged"+Releases(o.Releases))
@@ -67,7 +67,7 @@ func (o Options) annotation(a annotation) []string {
 func githubProperties(f finding.Finding) string {
 	var properties []string
 	set := func(name, value string) {
-		properties = append(properties, name+"="+githubProperty.Replace(printable(value)))
+		properties = append(properties, name+"="+githubProperty.Replace(Printable(value)))
 	}
 	if f.Position.File != "" {
 		set("file", slashed(f.Position.File))

@@ -70,7 +70,7 @@ func writeJUnit(w io.Writer, findings finding.List, opts Options) error {
 	report := junitReport{Name: "trainweld", versions: opts.trainerVersions()}
 	for _, file := range opts.Files {
 		if file != "" {
-			report.suite(printable(slashed(file)))
+			report.suite(Printable(slashed(file)))
 		}
 	}
 	for _, f := range findings {
@@ -135,13 +135,13 @@ func (s *junitSuite) add(c junitCase) {
 func (o Options) junitCase(f finding.Finding) junitCase {
 	c := junitCase{Name: Title(f.Code), Class: noFile, Line: f.Position.Line}
 	if where := place(f); where != "" {
-		c.Name += " in " + printable(where)
+		c.Name += " in " + Printable(where)
 	}
 	if f.Position.File != "" {
-		c.File = printable(slashed(f.Position.File))
+		c.File = Printable(slashed(f.Position.File))
 		c.Class = c.File
 	}
-	outcome := junitOutcome{Message: printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
+	outcome := junitOutcome{Message: Printable(f.Message), Type: string(f.Code), Text: o.plainText(f)}
 	switch {
 	case f.Severity >= finding.Error, f.Severity == finding.Warning && o.Strict:
 		c.Failure = &outcome

@@ -11,14 +11,14 @@ import (
 // prose returns the lines of a finding for formats with a text field. They hold the message, the object and the field, every
 // claim, and the help.
 func (o Options) prose(f finding.Finding) []string {
-	lines := []string{printable(f.Message)}
+	lines := []string{Printable(f.Message)}
 	if where := place(f); where != "" {
-		lines = append(lines, "in "+printable(where))
+		lines = append(lines, "in "+Printable(where))
 	}
 	for _, c := range o.Claims(f) {
-		line := printable(string(c.Layer)) + ": " + printable(c.Value)
+		line := Printable(string(c.Layer)) + ": " + Printable(c.Value)
 		if c.Place != "" {
-			line += fmt.Sprintf(" (%s)", printable(c.Place))
+			line += fmt.Sprintf(" (%s)", Printable(c.Place))
 		}
 		if c.Mark != "" {
 			line += ", " + c.Mark
@@ -26,10 +26,10 @@ func (o Options) prose(f finding.Finding) []string {
 		lines = append(lines, line)
 	}
 	for _, order := range o.orders(f) {
-		lines = append(lines, printable(order[0])+": "+printable(order[1]))
+		lines = append(lines, Printable(order[0])+": "+Printable(order[1]))
 	}
 	if help := o.help(f); help != "" {
-		lines = append(lines, "help: "+printable(help))
+		lines = append(lines, "help: "+Printable(help))
 	}
 	return lines
 }

@@ -180,7 +180,7 @@ func (s sarif) result(f finding.Finding) sarifResult {
 		}
 		r.Related = append(r.Related, sarifLocation{
 			ID:       len(r.Related) + 1,
-			Message:  &sarifMessage{Text: withoutLinks(printable(string(c.Layer)) + ": " + printable(s.opts.value(f, c)))},
+			Message:  &sarifMessage{Text: withoutLinks(Printable(string(c.Layer)) + ": " + Printable(s.opts.value(f, c)))},
 			Physical: s.physical(c.Position),
 		})
 	}

@@ -10,12 +10,14 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/printable"
 )
 
 // The widths of a snippet, and of its part before the caret, in terminal columns.
 const (
 	longestSnippet = 100
 	beforeCaret    = 60
+	longestMark    = 16                 // the characters that a command of a workflow starts with
 	nearCaret      = 4 * longestSnippet // the characters measured on either side, since a long line may have many findings
 )
 
@@ -42,7 +44,7 @@ func (t text) snippet(f finding.Finding) {
 func visible(runes []rune) []rune {
 	for i, r := range runes {
 		switch {
-		case r == '\t' || shows(r):
+		case r == '\t' || printable.Shows(r):
 		case r < ' ':
 			runes[i] = '␀' + r
 		case r == 0x7f:
@@ -50,10 +52,8 @@ func visible(runes []rune) []rune {
 		default:
 			runes[i] = unicode.ReplacementChar
 		}
-		for _, mark := range marks {
-			if i > 0 && r == '#' && strings.HasPrefix(string(runes[i-1:min(len(runes), i-1+len(mark))]), mark) {
-				runes[i] = unicode.ReplacementChar
-			}
+		if i > 0 && r == '#' && printable.StartsCommand(string(runes[i-1:min(len(runes), i+longestMark)])) {
+			runes[i] = unicode.ReplacementChar
 		}
 	}
 	return runes

@@ -46,11 +46,11 @@ func testsGitHub(w io.Writer, tests []Test) error {
 	out := bufio.NewWriter(w)
 	for _, t := range tests {
 		for _, f := range t.Failures {
-			properties := "file=" + githubProperty.Replace(printable(slashed(f.Position.File)))
+			properties := "file=" + githubProperty.Replace(Printable(slashed(f.Position.File)))
 			if f.Position.Line > 0 {
 				properties += fmt.Sprintf(",line=%d,col=%d", f.Position.Line, f.Position.Column)
 			}
-			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(printable(t.Name)), githubData.Replace(f.text()))
+			fmt.Fprintf(out, "::error %s,title=%s::%s\n", properties, githubProperty.Replace(Printable(t.Name)), githubData.Replace(f.text()))
 		}
 	}
 	return out.Flush()
@@ -58,9 +58,9 @@ func testsGitHub(w io.Writer, tests []Test) error {
 
 // text returns the message and the lines, safe for a log.
 func (f TestFailure) text() string {
-	lines := []string{printable(f.Message)}
+	lines := []string{Printable(f.Message)}
 	for _, l := range f.Lines {
-		lines = append(lines, line(l))
+		lines = append(lines, Line(l))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -68,16 +68,16 @@ func (f TestFailure) text() string {
 func testsJUnit(w io.Writer, tests []Test) error {
 	report := junitReport{Name: "trainweld test"}
 	for _, t := range tests {
-		name := printable(slashed(t.Suite))
-		c := junitCase{Name: printable(t.Name), Class: name}
+		name := Printable(slashed(t.Suite))
+		c := junitCase{Name: Printable(t.Name), Class: name}
 		var texts []string
 		for _, f := range t.Failures {
-			texts = append(texts, line(slashed(f.Position.String()))+": "+f.text())
+			texts = append(texts, Line(slashed(f.Position.String()))+": "+f.text())
 		}
 		if len(t.Failures) > 0 {
 			first := t.Failures[0]
-			c.File, c.Line = printable(slashed(first.Position.File)), first.Position.Line
-			c.Failure = &junitOutcome{Message: printable(first.Message), Text: strings.Join(texts, "\n")}
+			c.File, c.Line = Printable(slashed(first.Position.File)), first.Position.Line
+			c.Failure = &junitOutcome{Message: Printable(first.Message), Text: strings.Join(texts, "\n")}
 		}
 		report.suite(name).add(c)
 	}

@@ -20,7 +20,7 @@ func writeText(w io.Writer, findings finding.List, opts Options) error {
 	}
 	for _, e := range left {
 		if e.file != "" {
-			fmt.Fprintf(t.w, "%s: ", t.paint(bold, printable(e.file)))
+			fmt.Fprintf(t.w, "%s: ", t.paint(bold, Printable(e.file)))
 		}
 		fmt.Fprintf(t.w, "%s\n", opts.hinted(e.String()))
 	}
@@ -42,21 +42,21 @@ type text struct {
 
 func (t text) finding(f finding.Finding) {
 	if place := f.Position.String(); place != "" {
-		fmt.Fprintf(t.w, "%s: ", t.paint(bold, line(place)))
+		fmt.Fprintf(t.w, "%s: ", t.paint(bold, Line(place)))
 	}
-	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), printable(f.Message))
+	fmt.Fprintf(t.w, "%s: %s\n", t.paint(colorOf(f.Severity), f.Severity.String()+" "+string(f.Code)), Printable(f.Message))
 	switch where := place(f); {
 	case where == "":
 	case f.Object.Name == "" && len(f.Path) == 0 && f.Build != "":
-		fmt.Fprintf(t.w, "  %s\n", printable(where))
+		fmt.Fprintf(t.w, "  %s\n", Printable(where))
 	default:
-		fmt.Fprintf(t.w, "  in %s\n", printable(where))
+		fmt.Fprintf(t.w, "  in %s\n", Printable(where))
 	}
 	t.snippet(f)
 	t.claims(f)
 	t.orders(f)
 	if help := t.opts.help(f); help != "" {
-		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), printable(help))
+		fmt.Fprintf(t.w, "  %s %s\n", t.paint(bold, "help:"), Printable(help))
 	}
 }
 
@@ -65,10 +65,10 @@ func (t text) more(g *Group) {
 	if g.Count == 1 {
 		return
 	}
-	fmt.Fprintf(t.w, "  %s\n", t.paint(bold, "the same in "+printable(g.More())+":"))
+	fmt.Fprintf(t.w, "  %s\n", t.paint(bold, "the same in "+Printable(g.More())+":"))
 	rows := make([][]string, len(g.Others))
 	for i, f := range g.Others {
-		rows[i] = []string{printable(f.Position.String()), printable(f.Object.String() + builtFrom(f))}
+		rows[i] = []string{Printable(f.Position.String()), Printable(f.Object.String() + builtFrom(f))}
 	}
 	t.table(rows)
 	if n := g.Unnamed(); n > 0 {
@@ -81,7 +81,7 @@ func (t text) claims(f finding.Finding) {
 	all := t.opts.Claims(f)
 	rows := make([][]string, len(all))
 	for i, c := range all {
-		rows[i] = []string{printable(string(c.Layer)), printable(c.Value), printable(c.Place), c.Mark}
+		rows[i] = []string{Printable(string(c.Layer)), Printable(c.Value), Printable(c.Place), c.Mark}
 	}
 	t.table(rows)
 }
@@ -91,7 +91,7 @@ func (t text) orders(f finding.Finding) {
 	rows := t.opts.orders(f)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = printable(row[i])
+			row[i] = Printable(row[i])
 		}
 	}
 	t.table(rows)

@@ -38,6 +38,7 @@ type Flags struct {
 	BuildCommand string
 	Built        *Built // the build of a part
 	Recursive    bool
+	Repairs      bool // records which TrainJobs share a file of patches, see Input.PatchedBy
 	Namespace    string
 	Spelled      bool            // see Input.Spelled
 	Kinds        []manifest.Kind // to read in addition to the kinds of the Trainer

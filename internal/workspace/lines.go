@@ -10,6 +10,7 @@ import (
 
 // fileLines returns the lines of a file: complete ones to measure, and the part that a report may quote.
 type fileLines struct {
+	data  []byte
 	line  func(line int) string
 	quote func(line int, values bool) (string, bool)
 }
@@ -27,7 +28,7 @@ func (in *Input) Open(s Source, file string) ([]byte, *finding.Finding) {
 func (in *Input) opened(file string, data []byte) {
 	if _, known := in.lines[file]; !known {
 		in.Order = append(in.Order, file)
-		in.lines[file] = fileLines{manifest.Lines(data), manifest.Quotes(data)}
+		in.lines[file] = fileLines{data, manifest.Lines(data), manifest.Quotes(data)}
 	}
 }
 
@@ -41,12 +42,23 @@ func (in *Input) Learn(other *Input) {
 	}
 }
 
-// Gather learns the lines and the releases of a part. The input then describes the whole run.
+// Gather learns the lines, the releases and the patched TrainJobs of a part. The input then describes the whole run.
 func (in *Input) Gather(part *Input) {
 	in.Learn(part)
+	for file, jobs := range part.patched {
+		for job := range jobs {
+			in.notePatched(file, job)
+		}
+	}
 	for _, r := range part.Releases() {
 		in.API(&r)
 	}
+}
+
+// Data returns the content of a file as it was read.
+func (in *Input) Data(file string) ([]byte, bool) {
+	lines, ok := in.lines[file]
+	return lines.data, ok
 }
 
 // Line returns the line of a position, or "" if the file is unknown.

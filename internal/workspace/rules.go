@@ -4,12 +4,15 @@ package workspace
 
 import (
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"github.com/trainweld/trainweld/compose"
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/policy"
@@ -52,7 +55,30 @@ func (in *Input) PatchesFor(j Job) []trainer.RuntimePatch {
 	for i := range further {
 		patches[i] = further[i].Patch
 	}
+	if in.flags.Repairs {
+		in.resolving.Lock()
+		defer in.resolving.Unlock()
+		for i := range further {
+			in.notePatched(further[i].Document.File, render.ObjectOf(j.TrainJob))
+		}
+	}
 	return patches
+}
+
+// notePatched records that a TrainJob gets the patches of a file.
+func (in *Input) notePatched(file string, job fieldpath.Object) {
+	if in.patched == nil {
+		in.patched = map[string]map[fieldpath.Object]bool{}
+	}
+	if in.patched[file] == nil {
+		in.patched[file] = map[fieldpath.Object]bool{}
+	}
+	in.patched[file][job] = true
+}
+
+// PatchedBy returns the TrainJobs that get the patches of a file from --patch or a policy, by their names. It needs Flags.Repairs.
+func (in *Input) PatchedBy(file string) []fieldpath.Object {
+	return slices.SortedFunc(maps.Keys(in.patched[file]), func(a, b fieldpath.Object) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // patchesFor returns the patches of PatchesFor with their positions.
@@ -103,7 +129,9 @@ func (in *Input) setPatchDefaults() {
 	for i := range all {
 		patches[i] = all[i].Patch
 	}
-	render.DefaultPatches(patches) // they share their values with the input's
+	render.DefaultPatches(patches, func(i int, at fieldpath.Path) bool { // they share their values with the input's
+		return all[i].Document.Sets(all[i].Base.Append(at...))
+	})
 }
 
 // violations returns the findings of a TrainJob's policy on its patches.

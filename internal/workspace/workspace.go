@@ -54,6 +54,7 @@ type Input struct {
 	resolving   sync.Mutex // guards the rest
 	apis        map[string]*manifest.API
 	definitions release.Definitions
+	patched     map[string]map[fieldpath.Object]bool // the TrainJobs that get the patches of a file
 	resolved    map[resolution]*RuntimeSource
 	stock       map[string]map[string]*RuntimeSource // by the version and the name
 	// NoNotes omits the notes of rendering. A note's position needs another parse of its file, which is too slow for notes
@@ -90,7 +91,7 @@ func (j Job) Layers() render.Layers {
 		return nil
 	}
 	layers := j.Document.Overrides.DeepCopy()
-	render.DefaultPatches(layers.Patches()) // they share the values with the overrides
+	render.DefaultPatches(layers.Patches(), nil) // they share the values with the overrides
 	return layers
 }
 
@@ -165,7 +166,7 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 		return
 	}
 	if in.AddName(d) {
-		render.DefaultTrainJob(o)
+		render.DefaultTrainJob(o, d.Sets)
 		in.Jobs = append(in.Jobs, Job{TrainJob: o, Document: d})
 	}
 }

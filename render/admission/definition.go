@@ -33,6 +33,7 @@ type compiled struct {
 	namespaced       bool
 	schema           *structuralschema.Structural
 	validator        validation.SchemaValidator
+	plain            *plain
 	rules            *cel.Validator
 	// server applies objects of the kind. Its methods only read it, since concurrent checks share it.
 	server func() *serverside.Server
@@ -132,6 +133,7 @@ func compileVersion(crd *apiextensionsv1.CustomResourceDefinition, version *apie
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		schema:     structural,
 		validator:  validator,
+		plain:      compilePlain(structural),
 		rules:      cel.NewValidator(structural, true, celconfig.PerCallLimit),
 	}, nil
 }

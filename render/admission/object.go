@@ -262,7 +262,9 @@ func (o *object) validate(ctx context.Context, old *object, found *findings) {
 	var correlated *common.CorrelatedObject
 	var rules []cel.Option
 	if old == nil {
-		errs = validation.ValidateCustomResource(nil, fields, o.validator)
+		if !o.plain.takes(fields) {
+			errs = validation.ValidateCustomResource(nil, fields, o.validator)
+		}
 	} else {
 		correlated = common.NewCorrelatedObject(fields, old.fields, &model.Structural{Structural: o.schema})
 		rules = append(rules, cel.WithRatcheting(correlated))

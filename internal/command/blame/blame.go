@@ -211,7 +211,7 @@ func blameAll(p *host.Program, flags blameFlags) ([]authorship.Blamed, finding.L
 	var objects []authorship.Blamed
 	var findings finding.List
 	jobs := 0
-	forced := option.NewForced(flags.Force)
+	forced := option.NewForced(option.ForceFlag, flags.Force)
 	err = build.Parts(p, shared.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)

@@ -129,7 +129,7 @@ func run(p *host.Program, flags option.Render) error {
 // render reads and renders all inputs, one part after the other, and returns the findings.
 func (r *renderRun) render() (finding.List, error) {
 	go learn()
-	forced := option.NewForced(r.flags.Force)
+	forced := option.NewForced(option.ForceFlag, r.flags.Force)
 	var read finding.List
 	err := build.Parts(r.p, r.flags.Flags, func(part workspace.Flags) error {
 		read = append(read, r.part(part)...)

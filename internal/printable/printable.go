@@ -1,0 +1,77 @@
+// Package printable answers which text a terminal, a log and a page may show. Inputs may hold control characters, characters that
+// change the writing direction, invalid UTF-8, and commands of workflow runners.
+//
+//	fmt.Fprintln(w, printable.Line(message))
+//
+// Reports and pages share these rules.
+package printable
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// String makes text safe for a terminal and for a line of a log. It writes control characters, invisible ones, line
+// ends and characters that change the writing direction as Go escapes. It writes invalid UTF-8 as U+FFFD. It breaks the marks
+// that workflow runners recognize anywhere in a line.
+func String(text string) string {
+	if !isPrintable(text) {
+		var b strings.Builder
+		for _, r := range text {
+			if Shows(r) {
+				b.WriteRune(r)
+			} else {
+				b.WriteString(escape(r))
+			}
+		}
+		text = b.String()
+	}
+	for _, mark := range marks {
+		text = strings.ReplaceAll(text, mark, `#\x23`+mark[2:])
+	}
+	return text
+}
+
+// marks start commands of GitHub, Azure Pipelines and TeamCity anywhere in a line.
+var marks = [...]string{"##[", "##vso[", "##teamcity["}
+
+// StartsCommand reports whether text starts with a mark that runners recognize.
+func StartsCommand(text string) bool {
+	return slices.ContainsFunc(marks[:], func(mark string) bool { return strings.HasPrefix(text, mark) })
+}
+
+// Line is String for the start of a line. Runners skip blanks before the colons of a command.
+func Line(text string) string {
+	text = String(text)
+	if trimmed := strings.TrimLeftFunc(text, unicode.IsSpace); strings.HasPrefix(trimmed, "::") {
+		return text[:len(text)-len(trimmed)] + `\x3a` + trimmed[1:]
+	}
+	return text
+}
+
+func isPrintable(text string) bool {
+	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !Shows(r) }) < 0
+}
+
+// Shows reports whether a character may be written unchanged.
+func Shows(r rune) bool { return unicode.IsGraphic(r) }
+
+func escape(r rune) string {
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case r == '\r':
+		return `\r`
+	case r <= 0xff:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r <= 0xffff:
+		return fmt.Sprintf(`\u%04x`, r)
+	default:
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+}

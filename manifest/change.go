@@ -1,0 +1,126 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/jsonfields"
+	"github.com/trainweld/trainweld/manifest/internal/source"
+)
+
+// Change is one change of a field of an object's text.
+type Change struct {
+	// Path starts at the object, in the form of a finding's path.
+	Path fieldpath.Path
+	Do   ChangeKind
+	// Name is the new name of a RenameField, and To the new path of a MoveField.
+	Name string
+	To   fieldpath.Path
+	// Value is the value of a SetField. nil stands for null.
+	Value any
+}
+
+// ChangeKind is the kind of a Change.
+type ChangeKind uint8
+
+const (
+	// RemoveField removes a field, an entry or an item. A map or a list that becomes empty goes too. Of duplicates with equal
+	// values it keeps the first.
+	RemoveField ChangeKind = iota + 1
+	// SetField sets a field to a JSON value. It adds missing parents. Equal parts of a map or a list keep their text.
+	SetField
+	// RenameField gives a field another name. An item gets another value of its merge key.
+	RenameField
+	// QuoteField makes a scalar a string of the characters that the text has.
+	QuoteField
+	// MoveField moves a field with its comments to a path that is not set. It adds missing parents.
+	MoveField
+)
+
+var (
+	errMissing  = errors.New("it is missing")
+	errIsSet    = errors.New("it is already set")
+	errOverlap  = errors.New("another change edits the same lines")
+	errDiffers  = errors.New("it has duplicates with other values")
+	errNotJSON  = errors.New("the object has a value without a JSON form")
+	errStep     = errors.New("the path does not fit the value")
+	errWhole    = errors.New("nothing of the object would remain")
+	errNoChange = errors.New("unknown kind of change")
+	// errReads is a last resort: the text after the edit would be read as another object.
+	errReads = errors.New("its text cannot be edited safely")
+)
+
+// Change returns the edits that change fields in the object's text. All paths name fields of the present text, also after
+// other changes of the list. Comments on lines of their own stay, and so do order, quotes, anchors and all other bytes.
+//
+// It returns an error with the path of a field that it cannot edit. Examples are a missing field, a value that other parts of
+// the file share by an anchor, an alias or a merge key, and two changes of the same lines. The edited text reads as the object
+// with exactly these changes, or else Change returns an error.
+func (d *Document) Change(changes []Change) ([]Edit, error) {
+	s, at := d.place()
+	if s.Text == nil {
+		return nil, errNoText
+	}
+	root, err := s.Nodes()
+	if err != nil {
+		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)
+	}
+	if root == nil || len(changes) == 0 {
+		return nil, nil
+	}
+	c := &changer{Reading: source.NewReading(s), Layout: s.Layout(), at: at, root: &part{node: root}}
+	if source.MayHaveAliases(s.Text) {
+		c.findAliases(root)
+	}
+	for _, change := range changes {
+		if err := c.change(change); err != nil {
+			return nil, fmt.Errorf("%s: %w", change.Path, err)
+		}
+	}
+	c.prune(c.root)
+	if c.root.isGone {
+		return nil, errWhole
+	}
+	edits, err := c.edits()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.verify(edits); err != nil {
+		return nil, fmt.Errorf("%s: %w", changes[0].Path, err)
+	}
+	for i := range edits {
+		edits[i].Start += s.Offset
+		edits[i].End += s.Offset
+	}
+	return edits, nil
+}
+
+// change performs one change on the parts.
+func (c *changer) change(change Change) error {
+	switch change.Do {
+	case RemoveField:
+		return c.remove(change.Path)
+	case SetField:
+		v, err := encoded(change.Value)
+		if err != nil {
+			return err
+		}
+		return c.set(change.Path, v)
+	case QuoteField:
+		return c.quote(change.Path)
+	case RenameField:
+		return c.rename(change.Path, change.Name)
+	case MoveField:
+		return c.move(change.Path, change.To)
+	}
+	return errNoChange
+}
+
+// encoded returns a JSON value for writing.
+func encoded(value any) (*encode.Value, error) {
+	e := &encode.Encoder{Structs: jsonfields.Structs{}}
+	return e.Value(reflect.ValueOf(value))
+}

@@ -1,0 +1,221 @@
+package manifest
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
+)
+
+// changer changes one object. It changes a tree of parts first, and then derives the edits of the text from it.
+type changer struct {
+	*source.Reading
+	*source.Layout
+	at      fieldpath.Path // the path of the object in the source
+	root    *part
+	aliases []*yaml.Node // every alias of the text
+}
+
+// part is a field with its value, an item of a list, or the root.
+type part struct {
+	key, node *yaml.Node // of the text; nil for a new part. An item has no key.
+	name, was string     // the name of a field now and in the text
+	// value is the new value. Without it, the value is that of the node, or of the parts if they are known.
+	value    *encode.Value
+	parts    []*part
+	kind     encode.Kind // of the parts
+	isKnown  bool        // parts holds the parts of the value
+	isGone   bool
+	isMerged bool // comes from a merge key
+	isMoved  bool // has its comments elsewhere
+	lost     bool // a part of it was removed or moved away
+	note     *encode.Note
+}
+
+// findAliases collects the aliases below a node.
+func (c *changer) findAliases(n *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		c.aliases = append(c.aliases, n)
+	}
+	for _, child := range n.Content {
+		c.findAliases(child)
+	}
+}
+
+// know makes the parts of a value known.
+func (c *changer) know(p *part) {
+	if p.isKnown || p.value != nil || p.node == nil {
+		return
+	}
+	switch n := source.Target(p.node); n.Kind {
+	case yaml.MappingNode:
+		p.isKnown, p.kind = true, encode.Object
+		entries, _ := c.Entries(n)
+		for _, e := range entries {
+			if e.Err == nil {
+				p.parts = append(p.parts, &part{key: e.Key, node: e.Value, name: e.Name, was: e.Name, isMerged: e.Merged})
+			}
+		}
+	case yaml.SequenceNode:
+		p.isKnown, p.kind = true, encode.Array
+		for _, item := range n.Content {
+			p.parts = append(p.parts, &part{node: item})
+		}
+	}
+}
+
+// isNull reports whether the text has no value for a part.
+func (c *changer) isNull(p *part) bool {
+	return p.value == nil && !p.isKnown && p.node != nil && p.node.Kind == yaml.ScalarNode && c.IsNull(p.node)
+}
+
+// refuse returns an error if a change of the value would change other parts of the text, or is one of another part.
+func (c *changer) refuse(p *part) error {
+	switch {
+	case p.isGone:
+		return errOverlap
+	case p.isMerged || p.node != nil && p.node.Kind == yaml.AliasNode:
+		return errShared
+	case p.node != nil && slices.ContainsFunc(c.aliases, func(a *yaml.Node) bool { return a.Alias == p.node }):
+		return errAnchor
+	}
+	return nil
+}
+
+// refuseInside returns an error if other parts of the text refer to a part of a value.
+func (c *changer) refuseInside(p *part) error {
+	if len(c.aliases) == 0 || p.node == nil {
+		return nil
+	}
+	inside := map[*yaml.Node]bool{}
+	var collect func(n *yaml.Node)
+	collect = func(n *yaml.Node) {
+		inside[n] = true
+		for _, child := range n.Content {
+			collect(child)
+		}
+	}
+	collect(p.node)
+	if p.key != nil {
+		collect(p.key)
+	}
+	for _, a := range c.aliases {
+		if !inside[a] && inside[a.Alias] {
+			return errAnchor
+		}
+	}
+	return nil
+}
+
+// matches returns the parts that a step leads to: several ones for duplicates.
+func (c *changer) matches(p *part, step fieldpath.Step) []*part {
+	c.know(p)
+	if i, ok := step.Index(); ok {
+		if p.kind == encode.Array && i >= 0 && i < len(p.parts) && p.parts[i].node != nil {
+			return p.parts[i : i+1]
+		}
+		return nil
+	}
+	var found []*part
+	for _, child := range p.parts {
+		if c.isAt(p, child, step) {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// isAt reports whether a step leads to a part.
+func (c *changer) isAt(p, child *part, step fieldpath.Step) bool {
+	if name, ok := nameOf(step); ok {
+		return p.kind == encode.Object && (child.key != nil && child.was == name || child.key == nil && child.name == name)
+	}
+	if p.kind != encode.Array {
+		return false
+	}
+	if element, ok := step.Element(); ok {
+		text, isScalar := c.scalar(child)
+		return isScalar && text == element
+	}
+	for _, key := range step.Keys() {
+		c.know(child)
+		i := slices.IndexFunc(child.parts, func(m *part) bool { return m.key != nil && m.was == key.Name || m.key == nil && m.name == key.Name })
+		if i < 0 {
+			return false
+		}
+		want, err := encoded(key.Value)
+		if got, isScalar := c.scalar(child.parts[i]); err != nil || !isScalar || got != want.Text {
+			return false
+		}
+	}
+	return true
+}
+
+// scalar returns the scalar of a part in the text, or that of a new part.
+func (c *changer) scalar(p *part) (string, bool) {
+	if p.node != nil {
+		return c.Text(p.node)
+	}
+	if p.value != nil && (p.value.Kind == encode.Text || p.value.Kind == encode.Literal) {
+		return p.value.Text, true
+	}
+	return "", false
+}
+
+func nameOf(step fieldpath.Step) (string, bool) {
+	if name, ok := step.Field(); ok {
+		return name, true
+	}
+	return step.Key()
+}
+
+// find returns the parts at a path from the parent of the root on, with the last one's duplicates.
+func (c *changer) find(path fieldpath.Path) (around []*part, found []*part, err error) {
+	found = []*part{c.root}
+	full := c.at.Append(path...)
+	for i, step := range full {
+		if err := c.refuse(found[0]); err != nil {
+			return nil, nil, err
+		}
+		around = append(around, found[0])
+		if found = c.matches(found[0], step); len(found) == 0 {
+			return nil, nil, errMissing
+		}
+		if len(found) > 1 && i < len(full)-1 {
+			return nil, nil, errDiffers
+		}
+	}
+	return around, found, nil
+}
+
+// one is find for a field without duplicates.
+func (c *changer) one(path fieldpath.Path) (around []*part, p *part, err error) {
+	around, found, err := c.find(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(found) > 1:
+		return nil, nil, errDiffers
+	case len(around) == 0:
+		return nil, nil, errWhole
+	}
+	return around, found[0], c.refuse(found[0])
+}
+
+// prune removes the maps and lists that became empty.
+func (c *changer) prune(p *part) {
+	rest := 0
+	for _, child := range p.parts {
+		if !child.isGone {
+			c.prune(child)
+			p.lost = p.lost || child.isGone
+		}
+		if !child.isGone {
+			rest++
+		}
+	}
+	p.isGone = p.isGone || p.isKnown && p.lost && rest == 0
+}

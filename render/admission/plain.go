@@ -1,0 +1,145 @@
+package admission
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+)
+
+// plain is a schema, compiled to recognize plainly valid values. The validator of the API server builds validators for every value
+// anew, and most values are valid. It still judges all other values: it alone knows the errors and their words.
+type plain struct {
+	// undecided marks a schema with a rule that only the validator knows.
+	undecided bool
+	kind      string
+	orString  bool // an integer or a string
+	nullable  bool
+	fields    map[string]*plain
+	others    *plain // the values of other keys, or nil for any
+	items     *plain
+	required  []string
+	pattern   *regexp.Regexp
+	isTime    bool
+	enum      []string
+	// The limits hold for a number, the runes of a string, the items of a list, or the keys of a map.
+	least, most int64
+}
+
+// compilePlain compiles a schema. It leaves rules undecided that definitions of the API rarely have.
+func compilePlain(s *structuralschema.Structural) *plain {
+	p := &plain{kind: s.Type, nullable: s.Nullable, orString: s.XIntOrString, least: math.MinInt64, most: math.MaxInt64}
+	if s.Items != nil {
+		p.items = compilePlain(s.Items)
+	}
+	if len(s.Properties) > 0 {
+		p.fields = make(map[string]*plain, len(s.Properties))
+		for name, property := range s.Properties {
+			p.fields[name] = compilePlain(&property)
+		}
+	}
+	if s.AdditionalProperties != nil {
+		if s.AdditionalProperties.Structural != nil {
+			p.others = compilePlain(s.AdditionalProperties.Structural)
+		}
+		p.undecided = s.AdditionalProperties.Structural == nil && !s.AdditionalProperties.Bool
+	}
+	if s.ValueValidation != nil {
+		p.restrict(s.ValueValidation)
+	}
+	return p
+}
+
+// restrict adds the rules on values.
+func (p *plain) restrict(v *structuralschema.ValueValidation) {
+	p.isTime = p.kind == "string" && v.Format == "date-time"
+	isKnownFormat := v.Format == "" || p.isTime || p.kind == "integer" && (v.Format == "int32" || v.Format == "int64")
+	p.undecided = p.undecided || !isKnownFormat || v.UniqueItems || v.MultipleOf != nil ||
+		v.AllOf != nil || v.OneOf != nil || v.Not != nil || v.AnyOf != nil && !p.orString || v.ExclusiveMinimum || v.ExclusiveMaximum
+	if v.Format == "int32" {
+		p.least, p.most = math.MinInt32, math.MaxInt32
+	}
+	for _, bound := range []*float64{v.Minimum, v.Maximum} {
+		if bound != nil && (*bound != math.Trunc(*bound) || math.Abs(*bound) > 1<<53 || p.kind != "integer") {
+			p.undecided = true
+			return
+		}
+	}
+	if v.Minimum != nil {
+		p.least = max(p.least, int64(*v.Minimum))
+	}
+	if v.Maximum != nil {
+		p.most = min(p.most, int64(*v.Maximum))
+	}
+	limits := map[string][2]*int64{"string": {v.MinLength, v.MaxLength}, "array": {v.MinItems, v.MaxItems}, "object": {v.MinProperties, v.MaxProperties}}
+	if limit := limits[p.kind]; limit[0] != nil {
+		p.least = *limit[0]
+	}
+	if limit := limits[p.kind]; limit[1] != nil {
+		p.most = *limit[1]
+	}
+	p.required = v.Required
+	if v.Pattern != "" {
+		var err error
+		p.pattern, err = regexp.Compile(v.Pattern)
+		p.undecided = p.undecided || err != nil
+	}
+	for _, choice := range v.Enum {
+		text, ok := choice.Object.(string)
+		p.undecided = p.undecided || !ok
+		p.enum = append(p.enum, text)
+	}
+}
+
+// takes reports whether a value is plainly valid.
+func (p *plain) takes(value any) bool {
+	if p.undecided {
+		return false
+	}
+	switch v := value.(type) {
+	case nil:
+		return p.nullable && p.enum == nil
+	case map[string]any:
+		return p.kind == "object" && p.enum == nil && p.within(len(v)) && p.takesFields(v)
+	case []any:
+		return p.kind == "array" && p.enum == nil && p.within(len(v)) && (p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.takes(item) }))
+	case string:
+		return (p.kind == "string" || p.kind == "" && p.orString) && (p.kind == "" || p.within(utf8.RuneCountInString(v))) &&
+			(p.enum == nil || slices.Contains(p.enum, v)) && (p.pattern == nil || p.pattern.MatchString(v)) && (!p.isTime || isTime(v))
+	case int64:
+		return (p.kind == "integer" || p.kind == "" && p.orString) && p.enum == nil && p.least <= v && v <= p.most
+	case bool:
+		return p.kind == "boolean" && p.enum == nil
+	}
+	return false
+}
+
+func (p *plain) within(n int) bool { return p.least <= int64(n) && int64(n) <= p.most }
+
+// isTime reports whether a text is a time as controllers write it: in UTC, without fractions.
+func isTime(text string) bool {
+	_, err := time.Parse("2006-01-02T15:04:05Z", text)
+	return err == nil
+}
+
+// takesFields reports whether the fields of an object are plainly valid, and none is missing.
+func (p *plain) takesFields(fields map[string]any) bool {
+	for _, name := range p.required {
+		if _, ok := fields[name]; !ok {
+			return false
+		}
+	}
+	for name, value := range fields {
+		of, ok := p.fields[name]
+		if !ok {
+			of = p.others
+		}
+		if of != nil && !of.takes(value) {
+			return false
+		}
+	}
+	return true
+}

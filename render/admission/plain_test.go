@@ -1,0 +1,93 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+
+	"github.com/trainweld/trainweld/internal/testenv"
+	"github.com/trainweld/trainweld/release"
+)
+
+// drawn returns a random value of a schema. Most are valid, and few are of another type or outside of a limit.
+func drawn(r *rand.Rand, s *structuralschema.Structural, depth int) any {
+	const oneIn = 60
+	if r.IntN(oneIn) == 0 {
+		odd := []any{nil, true, "", "x", strings.Repeat("é", 300), int64(-1), int64(0), int64(1 << 40), 1.5, 2.0, map[string]any{}, []any{}, map[string]any{"": nil}, []any{nil, "x"}}
+		return odd[r.IntN(len(odd))]
+	}
+	kind := s.Type
+	if s.XIntOrString {
+		kind = []string{"string", "integer"}[r.IntN(2)]
+	}
+	switch kind {
+	case "object":
+		fields := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			property := s.Properties[name]
+			if depth > 0 && (r.IntN(4) == 0 || name == "spec" || name == "template") || s.ValueValidation != nil && slices.Contains(s.ValueValidation.Required, name) && r.IntN(oneIn) > 0 {
+				fields[name] = drawn(r, &property, depth-1)
+			}
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+			for i := range r.IntN(3) {
+				fields[fmt.Sprint("key-", i)] = drawn(r, s.AdditionalProperties.Structural, depth-1)
+			}
+		}
+		return fields
+	case "array":
+		list := []any{}
+		for range r.IntN(3) {
+			list = append(list, drawn(r, s.Items, depth-1))
+		}
+		return list
+	case "string":
+		texts := []string{"a", "example.com/a", "1Gi", "100m", "2026-11-23T10:00:00Z", "2026-02-30T10:00:00Z", "2026-11-23T24:00:00Z", "Always", "trainer.kubeflow.org/trainjob-controller"}
+		if s.ValueValidation != nil && len(s.ValueValidation.Enum) > 0 {
+			return s.ValueValidation.Enum[r.IntN(len(s.ValueValidation.Enum))].Object
+		}
+		return texts[r.IntN(len(texts))]
+	case "integer":
+		return []int64{0, 1, 2, 255, 1 << 31, 1<<31 - 1, -1 << 31}[r.IntN(7)]
+	case "boolean":
+		return r.IntN(2) == 0
+	default:
+		return 1.5
+	}
+}
+
+// TestPlain draws values of the definitions of all releases. The API server's validator takes each plainly valid one.
+func TestPlain(t *testing.T) {
+	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	cases := testenv.NumberOr(t, "TRAINWELD_CASES", 300)
+	for _, of := range release.Known() {
+		for _, kind := range []string{"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", jobSetKind} {
+			d, err := compiledOf(&of, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken, refused := 0, 0
+			for range cases {
+				value := drawn(r, d.schema, 3+r.IntN(12))
+				errs := validation.ValidateCustomResource(nil, value, d.validator)
+				switch {
+				case !d.plain.takes(value):
+					refused++
+				case len(errs) > 0:
+					t.Fatalf("%s %s: plainly valid, but %v\n%v", of.Name, kind, errs[0], value)
+				default:
+					taken++
+				}
+			}
+			if taken == 0 || refused == 0 {
+				t.Errorf("%s %s: %d values taken, %d left to the validator", of.Name, kind, taken, refused)
+			}
+		}
+	}
+}
