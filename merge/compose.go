@@ -12,6 +12,7 @@ import (
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/schema"
 )
 
 // Compose returns the entry of a manager with the values that the rules give for all patches. An unchanged Trainer merges the entry to
@@ -54,7 +55,7 @@ func composed(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePat
 	if err := failed.Err(); err != nil || fields == nil {
 		return entry, err
 	}
-	if entry, err = withFields(entry, fields); err != nil {
+	if entry, err = withFields(entry, fields, &result.Template); err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	if result, err = Apply(template, Upsert(patches, entry), Options{Owners: true}); err != nil {
@@ -70,24 +71,23 @@ func composed(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePat
 	return entry, failed.Err()
 }
 
-// withFields returns a patch that also sets the composed values. It goes through JSON: a composed value has no Go type.
-func withFields(entry trainer.RuntimePatch, fields []compose.Composition) (trainer.RuntimePatch, error) {
+// withFields returns a patch that also sets the composed values. It goes through JSON: a composed value has no Go type. The other
+// fields of the template are as merged.
+func withFields(entry trainer.RuntimePatch, fields []compose.Composition, merged *trainer.JobSetTemplateSpec) (trainer.RuntimePatch, error) {
 	spec := entry.TrainingRuntimeSpec.DeepCopy()
 	if spec == nil {
 		spec = &trainer.TrainingRuntimeSpecPatch{}
 	}
-	template := map[string]any{}
-	if spec.Template != nil {
-		data, err := json.Marshal(spec.Template)
-		if err == nil {
-			err = strict.Unmarshal(data, &template)
-		}
-		if err != nil {
-			return trainer.RuntimePatch{}, err
-		}
+	template, err := objectOf(spec.Template)
+	if err != nil {
+		return trainer.RuntimePatch{}, err
+	}
+	have, err := objectOf(merged)
+	if err != nil {
+		return trainer.RuntimePatch{}, err
 	}
 	for _, c := range fields {
-		if err := setField(template, c.Path, c.Value); err != nil {
+		if err := setField(JobSetTemplate(), template, have, c.Path, c.Value); err != nil {
 			return trainer.RuntimePatch{}, fmt.Errorf("%s: %w", c.Path, err)
 		}
 	}
@@ -103,35 +103,73 @@ func withFields(entry trainer.RuntimePatch, fields []compose.Composition) (train
 	return entry, nil
 }
 
-// setField sets a field of a patch in JSON. It makes the objects and the items of lists that lead to the field.
-func setField(object map[string]any, path fieldpath.Path, value any) error {
+// objectOf returns the JSON object of a value, empty for nil.
+func objectOf(value any) (map[string]any, error) {
+	object := map[string]any{}
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = strict.Unmarshal(data, &object)
+	}
+	if object == nil {
+		object = map[string]any{}
+	}
+	return object, err
+}
+
+// setField sets a field of a patch in JSON. It makes the objects and the items of lists that lead to the field. The encoding of a Go
+// type never omits some fields: they take their values from the merged object have, so that the patch changes none.
+func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, value any) error {
 	name, isField := path[0].Field()
 	if key, ok := path[0].Key(); ok {
 		name, isField = key, true
 	}
-	switch {
-	case !isField:
+	if !isField {
 		return fmt.Errorf("%s is not a field", path[0])
-	case len(path) == 1:
+	}
+	for _, f := range t.Fields {
+		_, isSet := object[f.Name]
+		if had := have[f.Name]; f.Patch != nil && !f.Patch.OmitEmpty && !f.Patch.OmitZero && !isSet && had != nil && f.Type.Kind != schema.Struct {
+			object[f.Name] = had
+		}
+	}
+	if len(path) == 1 {
 		object[name] = value
 		return nil
 	}
-	key, of, isItem := path[1].Item()
-	if !isItem {
-		inner, _ := object[name].(map[string]any)
-		if inner == nil {
-			inner = map[string]any{}
-			object[name] = inner
-		}
-		return setField(inner, path[1:], value)
+	inner := t.Elem
+	if f := t.Field(name); f != nil {
+		inner = f.Type
 	}
-	list, _ := object[name].([]any)
-	for _, one := range list {
-		if item, ok := one.(map[string]any); ok && engine.SameValue(item[key], of) {
-			return setField(item, path[2:], value)
+	if inner == nil {
+		return fmt.Errorf("%s has no fields", path[:1])
+	}
+	path = path[1:]
+	if key, of, isItem := path[0].Item(); isItem && len(path) > 1 {
+		items, item := itemOf(object[name], key, of)
+		if item == nil {
+			item = map[string]any{key: of}
+			items = append(items, item)
+		}
+		object[name] = items
+		_, had := itemOf(have[name], key, of)
+		return setField(inner.Elem, item, had, path[1:], value)
+	}
+	within, _ := object[name].(map[string]any)
+	if within == nil {
+		within = map[string]any{}
+		object[name] = within
+	}
+	had, _ := have[name].(map[string]any)
+	return setField(inner, within, had, path, value)
+}
+
+// itemOf returns the items of a list, and the one with a merge key, or nil.
+func itemOf(list any, key, of string) ([]any, map[string]any) {
+	items, _ := list.([]any)
+	for _, one := range items {
+		if item, ok := one.(map[string]any); ok && item[key] == of {
+			return items, item
 		}
 	}
-	item := map[string]any{key: of}
-	object[name] = append(list, item)
-	return setField(item, path[2:], value)
+	return items, nil
 }
