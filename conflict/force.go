@@ -75,9 +75,12 @@ func decide(found Conflicts, manager string, takeAway func(engine.Layer, fieldpa
 }
 
 // Against returns, for each claim, the field of the template to remove from its patch so that the manager wins. It is nil for a claim
-// that may stay. The field is the claim's field, or contains it. Conflict.Fields must have a place for each claim.
+// that may stay. The field is the claim's field, or contains it.
 func (c Conflict) Against(manager string) []fieldpath.Path {
 	layer, paths := engine.Manager(manager), make([]fieldpath.Path, len(c.Claims))
+	if len(c.Fields) != len(c.Claims) {
+		return paths // a conflict of another program
+	}
 	for i, other := range c.Claims {
 		if other.Layer == layer {
 			continue

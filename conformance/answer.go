@@ -82,12 +82,12 @@ func admit(ctx context.Context, r *release.Release, documents []*manifest.Docume
 		}
 		switch o := d.Object.(type) {
 		case *trainer.TrainJob:
-			render.DefaultTrainJob(o)
+			render.DefaultTrainJob(o, d.Sets)
 			in.TrainJob, input.TrainJob = fields, o
 			in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
 			if d.Overrides != nil {
 				layers := d.Overrides.DeepCopy()
-				render.DefaultPatches(layers.Patches())
+				render.DefaultPatches(layers.Patches(), nil)
 				in.Layers = layers
 			}
 		case *trainer.ClusterTrainingRuntime:

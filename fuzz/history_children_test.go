@@ -27,7 +27,7 @@ func TestChildHistory(t *testing.T) {
 	for seed := range pairSeeds(t, 400) {
 		n++
 		p := fuzz.Render(seed, opts)
-		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true})
 		if out.JobSet == nil {

@@ -96,7 +96,7 @@ func historyHolds(p *fuzz.Pair) (broken string) {
 		}
 	}()
 	p = p.Clone()
-	render.DefaultTrainJob(p.TrainJob)
+	render.DefaultTrainJob(p.TrainJob, nil)
 	render.DefaultRuntime(&p.Runtime.Spec, nil)
 	var past history
 	sent := false

@@ -72,7 +72,7 @@ const migrateManager = "example.com/migrated"
 // migrate says what became of the TrainJob, and what is wrong with that, or "".
 func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 	job, runtime := pair.TrainJob.DeepCopy(), pair.Runtime.DeepCopy()
-	render.DefaultTrainJob(job)
+	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(&runtime.Spec, nil)
 	in := render.Input{TrainJob: job, Runtime: &runtime.Spec}
 	m := render.Migrate(in, pair.Overrides, migrateManager)
@@ -97,7 +97,7 @@ func migrate(pair *fuzz.OldPair) (outcome, broken string) {
 		return "", "several patches"
 	}
 	before := overridden(in, pair.Overrides)
-	render.DefaultPatches(m.TrainJob.Spec.RuntimePatches)
+	render.DefaultPatches(m.TrainJob.Spec.RuntimePatches, nil)
 	after, _ := render.JobSet(render.Input{TrainJob: m.TrainJob, Runtime: in.Runtime}, render.Options{})
 	one, err := yaml.Marshal(before)
 	if err != nil {
@@ -119,7 +119,7 @@ var refusals = []finding.Code{finding.CodeUnion, finding.CodeNotMigrated}
 
 func overridden(in render.Input, overrides *legacy.Overrides) any {
 	layers := overrides.DeepCopy()
-	render.DefaultPatches(layers.Patches())
+	render.DefaultPatches(layers.Patches(), nil)
 	out, _ := render.JobSet(render.Input{TrainJob: in.TrainJob, Runtime: in.Runtime, Layers: layers}, render.Options{})
 	return out.JobSet
 }
@@ -131,7 +131,7 @@ func TestMigrateWithoutRuntime(t *testing.T) {
 	migrated := 0
 	for seed := range uint64(300) {
 		pair := fuzz.Old(seed)
-		render.DefaultTrainJob(pair.TrainJob)
+		render.DefaultTrainJob(pair.TrainJob, nil)
 		m := render.Migrate(render.Input{TrainJob: pair.TrainJob}, pair.Overrides, migrateManager)
 		if m.Proved {
 			t.Fatalf("%v is proved without a runtime", pair)

@@ -100,10 +100,10 @@ func readAs(t *testing.T, pair *fuzz.Documents, r *release.Release) (in render.I
 		d := documents[0]
 		switch o := d.Object.(type) {
 		case *trainer.TrainJob:
-			render.DefaultTrainJob(o)
+			render.DefaultTrainJob(o, d.Sets)
 			in.TrainJob, in.Earlier.NumProcPerNode = o, d.Earlier.NumProcPerNode
 			if d.Overrides != nil {
-				render.DefaultPatches(d.Overrides.Patches())
+				render.DefaultPatches(d.Overrides.Patches(), nil)
 				in.Layers = d.Overrides
 			}
 		case *trainer.TrainingRuntime:

@@ -59,6 +59,9 @@ func (t *Texts) json(s *source.Source, from origin) {
 
 // At returns the object whose text holds a position of the file, or nil. It has the ID of the text and no Object.
 func (t *Texts) At(p fieldpath.Position) *Document {
+	if t == nil {
+		return nil
+	}
 	next, _ := slices.BinarySearchFunc(t.sources, p, func(s *source.Source, p fieldpath.Position) int {
 		if s.Line < p.Line || s.Line == p.Line && s.Column <= p.Column {
 			return -1

@@ -186,7 +186,7 @@ func readCase(t *testing.T, dir string) render.Input {
 	if job.Namespace == "" {
 		job.Namespace = "default"
 	}
-	render.DefaultTrainJob(job)
+	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(&runtime.Spec, writtenIn(list(raw, "spec", "template", "spec", "replicatedJobs")))
 	return render.Input{TrainJob: job, Runtime: &runtime.Spec}
 }

@@ -19,7 +19,11 @@ const (
 // DefaultTrainJob fills in the API server's defaults for a TrainJob, as far as they reach a JobSet. They are suspend,
 // managedBy, the group and kind of the runtime reference, and defaults of volumes and variables in patches. It
 // changes job.
-func DefaultTrainJob(job *trainer.TrainJob) {
+//
+// A Go value cannot distinguish an explicit empty string in a volume from a missing one, but the API server fills in only the
+// missing one. written reports whether the object has a field; manifest.Document.Sets is such a function. If written is nil, an
+// empty string counts as missing.
+func DefaultTrainJob(job *trainer.TrainJob, written func(fieldpath.Path) bool) {
 	if job == nil {
 		return
 	}
@@ -37,12 +41,18 @@ func DefaultTrainJob(job *trainer.TrainJob) {
 	if i := spec.Initializer; i != nil && i.Model != nil {
 		defaults.Env(i.Model.Env)
 	}
-	DefaultPatches(spec.RuntimePatches)
+	var inPatch func(int, fieldpath.Path) bool
+	if written != nil {
+		inPatch = func(i int, at fieldpath.Path) bool {
+			return written(fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Index(i)).Append(at...))
+		}
+	}
+	DefaultPatches(spec.RuntimePatches, inPatch)
 }
 
 // DefaultPatches fills in the API server's defaults for some volume sources and variables in the patches of a
-// TrainJob. It changes the patches.
-func DefaultPatches(patches []trainer.RuntimePatch) {
+// TrainJob. It changes the patches. written reports whether a patch has a field, as for DefaultTrainJob. Its path starts at the patch.
+func DefaultPatches(patches []trainer.RuntimePatch, written func(patch int, at fieldpath.Path) bool) {
 	for i := range patches {
 		spec := patches[i].TrainingRuntimeSpec
 		if spec == nil || spec.Template == nil || spec.Template.Spec == nil {
@@ -55,7 +65,15 @@ func DefaultPatches(patches []trainer.RuntimePatch) {
 			}
 			pod := job.Spec.Template.Spec
 			for k := range pod.Volumes {
-				defaults.VolumeSource(&pod.Volumes[k].VolumeSource)
+				var inVolume func(...string) bool
+				if written != nil {
+					inVolume = func(names ...string) bool {
+						at := fieldpath.Fields("trainingRuntimeSpec", "template", "spec", "replicatedJobs").Append(fieldpath.Index(j)).
+							Append(fieldpath.Fields("template", "spec", "template", "spec", "volumes")...).Append(fieldpath.Index(k))
+						return written(i, at.Append(fieldpath.Fields(names...)...))
+					}
+				}
+				defaults.VolumeSource(&pod.Volumes[k].VolumeSource, inVolume)
 			}
 			for _, list := range [][]trainer.ContainerPatch{pod.InitContainers, pod.Containers} {
 				for k := range list {

@@ -47,7 +47,7 @@ func forceInput(sdk, queue trainer.PodSpecPatch) render.Input {
 	in.TrainJob.Spec.RuntimeRef.Name = "plain"
 	in.TrainJob.Spec.RuntimePatches = []trainer.RuntimePatch{patch("sdk.example.com/x", &sdk)}
 	in.Runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
-	render.DefaultTrainJob(in.TrainJob)
+	render.DefaultTrainJob(in.TrainJob, nil)
 	render.DefaultRuntime(in.Runtime, nil)
 	return in
 }
@@ -141,7 +141,7 @@ func TestFindingsWithoutOwners(t *testing.T) {
 		p := fuzz.Render(next.Uint64(), fuzz.PairOptions{Policies: []fuzz.Policy{
 			fuzz.Plain, fuzz.Torch, fuzz.JAX, fuzz.XGBoost, fuzz.MPI, fuzz.Flux, fuzz.Coscheduling, fuzz.Volcano,
 		}})
-		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
 		same(p.String(), render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec})
 		if t.Failed() {

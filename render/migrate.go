@@ -48,7 +48,7 @@ func Migrate(in Input, overrides *legacy.Overrides, manager string) *Migration {
 		return m
 	}
 	stored := overrides.DeepCopy()
-	DefaultPatches(stored.Patches())
+	DefaultPatches(stored.Patches(), nil)
 	in.Layers = stored
 	before := m.renderOld(in, stored)
 	in.Layers = nil
@@ -123,7 +123,7 @@ func saidNothing(f finding.Finding) bool {
 
 func renderNew(in Input, job *trainer.TrainJob) *Output {
 	job = job.DeepCopy()
-	DefaultPatches(job.Spec.RuntimePatches)
+	DefaultPatches(job.Spec.RuntimePatches, nil)
 	out, _ := JobSet(Input{TrainJob: job, Runtime: in.Runtime}, Options{})
 	return out
 }

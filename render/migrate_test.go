@@ -51,9 +51,9 @@ func TestGuides(t *testing.T) {
 				t.Fatal("the two forms are not of the two APIs")
 			}
 			in := render.Input{TrainJob: old.Object.(*trainer.TrainJob), Runtime: &runtime.Spec, Layers: old.Overrides}
-			render.DefaultTrainJob(in.TrainJob)
+			render.DefaultTrainJob(in.TrainJob, nil)
 			want := today.Object.(*trainer.TrainJob)
-			render.DefaultTrainJob(want)
+			render.DefaultTrainJob(want, nil)
 			before, err := render.JobSet(in, render.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -213,7 +213,7 @@ func TestMigrate(t *testing.T) {
 			if tt.unknown {
 				in.Runtime = nil
 			}
-			render.DefaultTrainJob(in.TrainJob)
+			render.DefaultTrainJob(in.TrainJob, nil)
 			written := tt.overrides.DeepCopy()
 			m := render.Migrate(in, &tt.overrides, "example.com/m")
 			if diff := cmp.Diff(written, &tt.overrides); diff != "" {

@@ -154,7 +154,7 @@ func readInput(t *testing.T, file string) render.Input {
 				if o.Namespace == "" {
 					o.Namespace = "default"
 				}
-				render.DefaultTrainJob(o)
+				render.DefaultTrainJob(o, nil)
 				job = o
 				continue
 			case *trainer.TrainingRuntime:

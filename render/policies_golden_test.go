@@ -52,7 +52,7 @@ func TestRuntimesWithoutDefaults(t *testing.T) {
 						}
 					}
 				}
-				render.DefaultTrainJob(full.TrainJob)
+				render.DefaultTrainJob(full.TrainJob, nil)
 				render.DefaultRuntime(full.Runtime, nil)
 				opts := render.Options{
 					As: render.Stored, OwnerReferences: true, Secrets: rand.Reader, FluxTemplates: texts("%s%s%s%s", "%s%s%s", "%s%s%s%s"),

@@ -83,7 +83,7 @@ func (s policyStory) input(t *testing.T) render.Input {
 			t.Fatal(err)
 		}
 	}
-	render.DefaultTrainJob(job)
+	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(runtime, writtenIn(raw))
 	return render.Input{TrainJob: job, Runtime: runtime}
 }

@@ -121,7 +121,7 @@ func gang(job apiruntime.Object) control.PodGroupControlInterface {
 
 // renderPods renders the Pods of a converted job, and the hostfile of MPI.
 func renderPods(result *trainingjob.Result) (pods []*corev1.Pod, hostfile string, err error) {
-	render.DefaultTrainJob(result.TrainJob)
+	render.DefaultTrainJob(result.TrainJob, nil)
 	render.DefaultRuntime(&result.Runtime.Spec, nil)
 	out, err := render.JobSet(render.Input{TrainJob: result.TrainJob, Runtime: &result.Runtime.Spec}, render.Options{})
 	if err != nil {

@@ -57,14 +57,14 @@ func migrated(t *testing.T, o *oracle.Oracle, seed uint64) bool {
 	pair.TrainJob = &trainer.TrainJob{}
 	convert(t, written, pair.TrainJob)
 	in := render.Input{TrainJob: pair.TrainJob.DeepCopy(), Runtime: pair.Runtime.Spec.DeepCopy()}
-	render.DefaultTrainJob(in.TrainJob)
+	render.DefaultTrainJob(in.TrainJob, nil)
 	render.DefaultRuntime(in.Runtime, nil)
 	m := render.Migrate(in, pair.Overrides, "example.com/migrated")
 	if m.TrainJob == nil {
 		return false
 	}
 	layers := pair.Overrides.DeepCopy()
-	render.DefaultPatches(layers.Patches())
+	render.DefaultPatches(layers.Patches(), nil)
 	in.Layers = layers
 	before, _ := render.JobSet(in, render.Options{})
 	pair.TrainJob.Spec.RuntimePatches = m.TrainJob.Spec.RuntimePatches

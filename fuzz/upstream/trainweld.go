@@ -58,11 +58,11 @@ func Trainweld(u *Upstream, trainJob, runtime Object) (Rendered, error) {
 				if o.Namespace == "" {
 					o.Namespace = "default"
 				}
-				render.DefaultTrainJob(o)
+				render.DefaultTrainJob(o, d.Sets)
 				in.TrainJob = o
 				in.Earlier.NumProcPerNode = d.Earlier.NumProcPerNode
 				if d.Overrides != nil {
-					render.DefaultPatches(d.Overrides.Patches())
+					render.DefaultPatches(d.Overrides.Patches(), nil)
 					in.Layers = d.Overrides
 				}
 			case *trainer.TrainingRuntime:

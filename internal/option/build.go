@@ -34,22 +34,26 @@ func (c *buildCommand) Set(value string) error {
 // Type returns the placeholder in the help.
 func (*buildCommand) Type() string { return "string" }
 
-// Forced collects which managers of --force-manager the parts of a run know. Some parts may lack a manager.
+// Forced collects which managers of a flag, such as --force-manager, the parts of a run know. Some parts may lack a manager.
 type Forced struct {
+	flag   string
 	names  []string
 	known  map[string]bool
 	failed map[string]error
 }
 
-// NewForced returns a collection for the managers of the flag.
-func NewForced(names []string) *Forced {
-	return &Forced{names, map[string]bool{}, map[string]error{}}
+// NewForced returns a collection for the managers of a flag.
+func NewForced(flag string, names []string) *Forced {
+	return &Forced{flag, names, map[string]bool{}, map[string]error{}}
 }
 
-// Take takes the managers of a part.
+// Take takes the managers of a part. A nil Forced takes none.
 func (f *Forced) Take(in *workspace.Input) {
+	if f == nil {
+		return
+	}
 	for _, name := range f.names {
-		if err := UnknownManager(in, []string{name}); err != nil {
+		if err := UnknownManager(in, f.flag, []string{name}); err != nil {
 			f.failed[name] = err
 		} else {
 			f.known[name] = true
@@ -59,6 +63,9 @@ func (f *Forced) Take(in *workspace.Input) {
 
 // Err returns an error for a manager that every part lacks.
 func (f *Forced) Err() error {
+	if f == nil {
+		return nil
+	}
 	for _, name := range f.names {
 		if !f.known[name] && f.failed[name] != nil {
 			return f.failed[name]

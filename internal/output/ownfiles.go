@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/internal/ownfile"
 	"github.com/trainweld/trainweld/internal/transaction"
 )
 
@@ -23,7 +25,8 @@ const OwnFilesName = ".trainweld-files"
 // ownFiles maps names to sums. It is nil if a directory has no list.
 type ownFiles map[string]string
 
-func readOwnFiles(dir *transaction.Dir, at string) (ownFiles, error) {
+// readOwnFiles reads the list of a directory at a path.
+func readOwnFiles(dir interface{ ReadFile(string) ([]byte, error) }, at string) (ownFiles, error) {
 	path := filepath.Join(at, OwnFilesName)
 	data, err := dir.ReadFile(OwnFilesName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,3 +80,42 @@ func (o ownFiles) next(dir *transaction.Dir, made ownFiles, prune bool) (list ow
 	}
 	return list, remove, edited
 }
+
+// ListOf returns the list of trainweld's own files that names a file, or "". The list is in the file's directory or above it.
+func ListOf(file string) string {
+	real, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	if target, err := filepath.EvalSymlinks(real); err == nil {
+		real = target
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
+		name, err := filepath.Rel(dir, real)
+		if err == nil && isListed(dir, filepath.ToSlash(name)) {
+			return filepath.Join(dir, OwnFilesName)
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// isListed reports whether the list of a directory names a file. An invalid list names none.
+func isListed(dir, name string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, OwnFilesName)); err != nil {
+		return false
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close() // reading only
+	own, err := readOwnFiles(reader{root}, dir)
+	return err == nil && own[name] != ""
+}
+
+// reader reads files of a directory without a transaction.
+type reader struct{ *os.Root }
+
+func (r reader) ReadFile(name string) ([]byte, error) { return ownfile.Read(r.Root, name) }

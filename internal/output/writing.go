@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/transaction"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -168,3 +173,17 @@ type Rewritten struct {
 
 // Changed reports whether the content differs.
 func (r Rewritten) Changed() bool { return !bytes.Equal(r.Old, r.New) }
+
+// WriteDiffs writes the changes of the files as unified diffs.
+func WriteDiffs(w io.Writer, files []Rewritten) error {
+	var out bytes.Buffer
+	for _, f := range files {
+		if f.Changed() {
+			for line := range strings.Lines(string(diff.Diff(f.Name+".orig", f.Old, f.Name, f.New))) {
+				fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
+			}
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

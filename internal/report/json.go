@@ -26,6 +26,7 @@ type jsonFinding struct {
 	Claims   []jsonClaim      `json:"claims"`
 	Orders   []jsonOrder      `json:"orders,omitempty"`
 	Build    string           `json:"build,omitempty"`
+	Repair   string           `json:"repair,omitempty"`
 	jsonPosition
 }
 
@@ -67,12 +68,23 @@ func writeJSON(w io.Writer, findings finding.List, opts Options) error {
 		for j, c := range f.Claims {
 			claims[j] = opts.jsonClaim(f, c)
 		}
-		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, jsonPosition(f.Position)}
+		list[i] = jsonFinding{f.Code, f.Severity, f.Object.String(), f.Path.String(), f.Message, opts.help(f), claims, opts.jsonOrders(f), f.Build, repairOf(f), jsonPosition(f.Position)}
 	}
 	return encodeJSON(w, struct {
 		Findings []jsonFinding `json:"findings"`
 		Version  string        `json:"trainerVersion,omitempty"`
 	}{list, opts.trainerVersions()})
+}
+
+// repairOf returns "certain" for a finding with one right repair, "choice" for one that the user chooses, and "" without a repair.
+func repairOf(f finding.Finding) string {
+	switch {
+	case f.Remedy.IsCertain:
+		return "certain"
+	case f.Remedy.Do == finding.LetOneWin:
+		return "choice"
+	}
+	return ""
 }
 
 // trainerVersions returns the versions of Releases, separated by commas.

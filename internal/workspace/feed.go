@@ -193,7 +193,7 @@ func (f *Feed) admit(o *trainer.TrainJob, d *manifest.Document, at place) bool {
 	}
 	f.first[id] = at
 	f.in.patchedBy(o)
-	render.DefaultTrainJob(o)
+	render.DefaultTrainJob(o, d.Sets)
 	return true
 }
 

@@ -91,7 +91,7 @@ func (j Job) Layers() render.Layers {
 		return nil
 	}
 	layers := j.Document.Overrides.DeepCopy()
-	render.DefaultPatches(layers.Patches()) // they share the values with the overrides
+	render.DefaultPatches(layers.Patches(), nil) // they share the values with the overrides
 	return layers
 }
 
@@ -166,7 +166,7 @@ func (in *Input) addJob(o *trainer.TrainJob, d *manifest.Document) {
 		return
 	}
 	if in.AddName(d) {
-		render.DefaultTrainJob(o)
+		render.DefaultTrainJob(o, d.Sets)
 		in.Jobs = append(in.Jobs, Job{TrainJob: o, Document: d})
 	}
 }

@@ -22,7 +22,7 @@ func TestEveryLineHasItsField(t *testing.T) {
 	layers := map[engine.Layer]int{}
 	for seed := range uint64(300) {
 		p := fuzz.Render(seed, fuzz.PairOptions{Policies: policies})
-		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(&p.Runtime.Spec, nil)
 		view := render.View(seed % 2)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last, Owners: true, As: view})
@@ -84,7 +84,7 @@ func TestMasked(t *testing.T) {
 				pod.Containers[k].Env = append(pod.Containers[k].Env, envVar("MARKED", value), envVar("AFTER", "plain"))
 			}
 		}
-		render.DefaultTrainJob(p.TrainJob)
+		render.DefaultTrainJob(p.TrainJob, nil)
 		render.DefaultRuntime(runtime, nil)
 		out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: runtime}, render.Options{OnConflict: render.Last, Owners: true})
 		o, err := blame.New(out.JobSet, merge.JobSetTemplate(), out.Owners.All(), blame.Options{})

@@ -26,7 +26,7 @@ func ExampleNew() {
 	job.Namespace, job.Name = "team-a", "llm"
 	image := "mine:1"
 	job.Spec.Trainer = &trainer.Trainer{Image: &image}
-	render.DefaultTrainJob(job)
+	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(runtime, nil)
 
 	out, err := render.JobSet(render.Input{TrainJob: job, Runtime: runtime}, render.Options{Owners: true})

@@ -49,7 +49,7 @@ func inputOf(job *trainer.TrainJob, image string) render.Input {
 	node.Template.Spec.Template.Spec.Containers = []corev1.Container{{Name: "node", Image: image}}
 	runtime := &trainer.TrainingRuntimeSpec{}
 	runtime.Template.Spec.ReplicatedJobs = []jobset.ReplicatedJob{node}
-	render.DefaultTrainJob(job)
+	render.DefaultTrainJob(job, nil)
 	render.DefaultRuntime(runtime, nil)
 	return render.Input{TrainJob: job, Runtime: runtime}
 }

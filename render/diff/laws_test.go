@@ -84,7 +84,7 @@ func twoJobSets(n uint64) (*jobset.JobSet, *jobset.JobSet) {
 }
 
 func renderPair(p *fuzz.Pair) *jobset.JobSet {
-	render.DefaultTrainJob(p.TrainJob)
+	render.DefaultTrainJob(p.TrainJob, nil)
 	render.DefaultRuntime(&p.Runtime.Spec, nil)
 	out, _ := render.JobSet(render.Input{TrainJob: p.TrainJob, Runtime: &p.Runtime.Spec}, render.Options{OnConflict: render.Last})
 	return out.JobSet
@@ -366,7 +366,7 @@ func outputOf(t *testing.T, dir string) *render.Output {
 	for _, d := range documents {
 		switch o := d.Object.(type) {
 		case *trainer.TrainJob:
-			render.DefaultTrainJob(o)
+			render.DefaultTrainJob(o, nil)
 			in.TrainJob = o
 		case *trainer.TrainingRuntime:
 			render.DefaultRuntime(&o.Spec, d.Has)

@@ -112,7 +112,7 @@ func read(t *testing.T, file string) (*trainer.TrainJob, *trainer.TrainingRuntim
 		switch o := d.Object.(type) {
 		case *trainer.TrainJob:
 			job = o
-			render.DefaultTrainJob(job)
+			render.DefaultTrainJob(job, nil)
 		case *trainer.TrainingRuntime:
 			spec = &o.Spec
 			render.DefaultRuntime(spec, d.Has)

@@ -13,6 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/revision"
 	"github.com/trainweld/trainweld/internal/workspace"
@@ -33,6 +34,8 @@ type checkFlags struct {
 
 	definitions []string // the paths of --crd
 	further     furtherKinds
+	fix         repair.Flags
+	preferred   *option.Forced // of --prefer
 	strict      bool
 	showValues  bool
 	showNotes   bool
@@ -117,6 +120,7 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	option.AddDefinitions(f, &flags.definitions, "also check objects of the kinds that the CustomResourceDefinitions of a file, directory or glob define (repeatable)")
+	flags.fix.Add(p, cmd, &flags.Flags)
 	option.AddSeverity(cmd, &flags.severity)
 	option.AddReportFormat(cmd, &flags.format)
 	option.AddColor(cmd, &flags.color)
@@ -135,7 +139,7 @@ func run(p *host.Program, flags checkFlags) error {
 	if flags.old != "" && flags.Builds() {
 		return exit.Usage(errors.New("--old has no builds: compare with a revision, --git"))
 	}
-	flags.Decided = levels.Codes()
+	flags.Decided, flags.Repairs, flags.preferred = levels.Codes(), flags.fix.On(), flags.fix.Preferred()
 	ctx := context.Background()
 	var was *standing
 	if flags.git != "" {
@@ -150,20 +154,32 @@ func run(p *host.Program, flags checkFlags) error {
 		}
 		p, flags.Flags = new.Program(p), new.Flags
 	}
-	j, err := judgeParts(ctx, p, flags, onConflict)
+	var j *judged
+	var fixed *repair.Result
+	judge := func(p *host.Program) (found finding.List, in *workspace.Input, err error) {
+		if j, err = judgeParts(ctx, p, flags, onConflict); err != nil {
+			return nil, nil, err
+		}
+		return j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) }), j.lines, nil
+	}
+	var found finding.List
+	if !flags.fix.On() {
+		found, _, err = judge(p)
+	} else if fixed, err = flags.fix.Apply(p, flags.Flags, judge); err == nil {
+		found = levels.Apply(fixed.Found)
+	}
 	if err != nil {
 		return err
 	}
-	found := j.ordered(func(found finding.List) finding.List { return was.brought(levels.Apply(found)) })
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
-		All: flags.all, More: option.ShowsAll,
+		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
 		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
 	}
-	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
+	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "%s%s: %s%s\n", j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was)
+	fmt.Fprintf(p.Stderr, "%s%s%s: %s%s%s\n", flags.fix.Summary(fixed), j.count, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), "nothing to report"), was, flags.fix.Hint(found))
 	return exit.For(found, flags.strict)
 }
 
@@ -183,11 +199,14 @@ func (flags checkFlags) parse() (option.Severities, render.OnConflict, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if flags.fix.On() && flags.git != "" {
+		return nil, 0, errors.New("--fix changes files, and --git reads revisions: leave one of the two out")
+	}
 	if flags.old != "" && flags.git != "" {
 		return nil, 0, errors.New("--git reports what a change brought, and --old judges an update: leave one of the two out")
 	}
 	if flags.old == manifest.Stdin {
 		return nil, 0, errors.New("--old: give a file or a directory, and the new state on standard input")
 	}
-	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.CheckPaths())
+	return levels, onConflict, cmp.Or(flags.color.Check(flags.format), option.CheckDefinitions(flags.definitions), flags.fix.Check(), flags.CheckPaths())
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/trainweld/trainweld/fieldpath"
@@ -37,7 +38,7 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		all.parts = append(all.parts, judgedPart{found, in.Order})
 		all.lines.Gather(in)
 	}
-	forced := option.NewForced(flags.force)
+	forced := option.NewForced(option.ForceFlag, flags.force)
 	failed := false
 	if flags.Builds() {
 		flags.counted = &counted{objects: map[read]bool{}}
@@ -47,6 +48,7 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		flags.Flags = part
 		j := newJudge(p, flags, onConflict)
 		forced.Take(j.in)
+		flags.preferred.Take(j.in)
 		found := j.judge(ctx)
 		j.progress.End()
 		j.in.Label(found)
@@ -60,7 +62,7 @@ func judgeParts(ctx context.Context, p *host.Program, flags checkFlags, onConfli
 		return nil
 	})
 	if err == nil {
-		err = forced.Err()
+		err = cmp.Or(forced.Err(), flags.preferred.Err())
 	}
 	if err != nil {
 		return nil, err

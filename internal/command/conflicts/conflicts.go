@@ -16,6 +16,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/merging"
 	"github.com/trainweld/trainweld/internal/option"
+	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/report"
 	"github.com/trainweld/trainweld/internal/workspace"
 	"github.com/trainweld/trainweld/manifest"
@@ -27,6 +28,7 @@ type conflictsFlags struct {
 	workspace.Flags
 	option.Schema
 	force      []string
+	fix        repair.Flags
 	permute    bool
 	gates      string
 	format     string
@@ -86,6 +88,7 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 	option.AddInputs(f, &flags.Flags, "look at a file, directory, glob or -, as at a PATH (repeatable)", option.LaidOver)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddForceManager(p, cmd, &flags.force, &flags.Flags)
+	flags.fix.Add(p, cmd, &flags.Flags)
 	f.BoolVar(&flags.permute, "permute", false, "list what depends on the order of the patches or policies, with two orders and their outcomes")
 	f.StringVar(&flags.gates, "feature-gates", "", "with --permute: feature gates of the Trainer's controller: TrainJobStatus=true")
 	option.AddTrainerVersion(cmd, &flags.Release)
@@ -105,12 +108,35 @@ func run(p *host.Program, flags conflictsFlags) error {
 	if merges {
 		return conflictsOfObject(p, flags)
 	}
-	all, jobs := workspace.New(flags.Flags), 0
-	var found finding.List
-	forced := option.NewForced(flags.force)
-	err := build.Parts(p, flags.Flags, func(part workspace.Flags) error {
+	flags.Repairs = flags.fix.On()
+	preferred, jobs := flags.fix.Preferred(), 0
+	judge := func(p *host.Program) (found finding.List, all *workspace.Input, err error) {
+		found, all, jobs, err = conflictsOfAll(p, flags, preferred)
+		return found, all, err
+	}
+	if flags.fix.On() {
+		fixed, err := flags.fix.Apply(p, flags.Flags, judge)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(p.Stderr, flags.fix.Summary(fixed))
+		return reportConflicts(p, flags, fixed.Input, fixed.Found, report.Count(jobs, "TrainJob"))
+	}
+	found, all, err := judge(p)
+	if err != nil {
+		return err
+	}
+	return reportConflicts(p, flags, all, found, report.Count(jobs, "TrainJob"))
+}
+
+// conflictsOfAll returns the conflicts of all parts, the lines of all files, and the number of TrainJobs.
+func conflictsOfAll(p *host.Program, flags conflictsFlags, preferred *option.Forced) (found finding.List, all *workspace.Input, jobs int, err error) {
+	all = workspace.New(flags.Flags)
+	forced := option.NewForced(option.ForceFlag, flags.force)
+	err = build.Parts(p, flags.Flags, func(part workspace.Flags) error {
 		in := workspace.Read(p, part)
 		forced.Take(in)
+		preferred.Take(in)
 		conflicts := conflictsIn(in, flags)
 		in.Label(conflicts)
 		found = append(found, report.InOrder(conflicts, in.Order)...)
@@ -119,19 +145,22 @@ func run(p *host.Program, flags conflictsFlags) error {
 		return nil
 	})
 	if err == nil {
-		err = forced.Err()
+		err = cmp.Or(forced.Err(), preferred.Err())
 	}
 	if err != nil {
-		return err
+		return nil, nil, 0, err
 	}
 	if jobs == 0 && found == nil {
 		found = append(found, flags.NoTrainJob("the inputs hold no TrainJob", "name files that hold some; -r is for runtimes only, and -R descends into directories"))
 	}
-	return reportConflicts(p, flags, all, found.Distinct(), report.Count(jobs, "TrainJob"))
+	return found.Distinct(), all, jobs, nil
 }
 
 // conflictsOfObject reports the disagreements on an object that is not a TrainJob.
 func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
+	if flags.fix.On() {
+		return exit.Usage(errors.New("--fix is for TrainJobs: leave it out"))
+	}
 	if len(flags.force) > 0 || len(flags.Runtimes) > 0 || flags.Namespace != "" || flags.Recursive || flags.Selector != nil {
 		return exit.Usage(errors.New("-r, -n, -R, -l and --force-manager are for TrainJobs: leave them out"))
 	}
@@ -153,9 +182,10 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
-		All: flags.all, More: option.ShowsAll,
+		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
+		ShowNotes: true, // a note tells which rule settles a conflict
 	}
-	if err := report.Write(p.Stdout, flags.format, found, opts); err != nil {
+	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
 		return err
 	}
 	none := "no conflict"
@@ -171,6 +201,9 @@ func (flags conflictsFlags) check() error {
 	if flags.Empty() {
 		return errors.New("nothing to look at: name files or directories, or - for standard input")
 	}
+	if flags.permute && flags.fix.On() {
+		return errors.New("--permute shows orders, and --fix repairs conflicts: leave one of the two out")
+	}
 	if flags.gates != "" && !flags.permute {
 		return errors.New("--feature-gates has an effect on the order of policies only: add --permute, or leave it out")
 	}
@@ -183,7 +216,7 @@ func (flags conflictsFlags) check() error {
 	if err := flags.Schema.Check(); err != nil {
 		return err
 	}
-	return cmp.Or(flags.color.Check(flags.format), flags.CheckPaths())
+	return cmp.Or(flags.color.Check(flags.format), flags.fix.Check(), flags.CheckPaths())
 }
 
 // conflictsIn returns the conflicts of all TrainJobs, and the errors that hide others.
@@ -213,7 +246,7 @@ func salvaged(in *workspace.Input, d *manifest.Document, namespace string) *work
 		return nil
 	}
 	of := workspace.Outline(fields, namespace)
-	render.DefaultTrainJob(of)
+	render.DefaultTrainJob(of, nil)
 	return &workspace.Job{TrainJob: of, Document: d}
 }
 
@@ -225,7 +258,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}
 	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
 	find := render.Conflicts
 	if flags.permute {
@@ -248,6 +281,6 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 // disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
+		return !f.Code.IsDispute() && f.Code != finding.CodeComposed && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
 	})
 }

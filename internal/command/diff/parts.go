@@ -18,7 +18,7 @@ func compareParts(p *host.Program, flags diffFlags, opts render.Options, old, ne
 	var all *comparison.Comparison
 	var told finding.List
 	jobs, updates := 0, newUpdates(flags, opts)
-	forced := option.NewForced(flags.force) // one version may lack a manager
+	forced := option.NewForced(option.ForceFlag, flags.force) // one version may lack a manager
 	err := build.Pairs(p, old.builds(), new.builds(), func(oldPart, newPart workspace.Flags) error {
 		before, after := old.with(oldPart), new.with(newPart)
 		before.render(p, flags, opts)

@@ -87,8 +87,8 @@ func run(p *host.Program) error {
 		return refuse(p, list, wrong)
 	}
 	f := newFunction(p, list, opts)
-	if err := option.UnknownManager(f.in, opts.Force); err != nil {
-		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag)}})
+	if err := option.UnknownManager(f.in, option.ForceFlag, opts.Force); err != nil {
+		return refuse(p, list, []misuse{{".data.forceManagers", strings.TrimPrefix(err.Error(), option.ForceFlag+": ")}})
 	}
 	items := f.run()
 	findings := f.told(f.findings.Distinct())

@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/trainweld/trainweld/check"
@@ -220,10 +218,8 @@ func showRewritten(p *host.Program, files []output.Rewritten, flags migrateFlags
 			if flags.list && f.Changed() {
 				fmt.Fprintln(&out, report.Line(f.Name))
 			}
-			if flags.diff && f.Changed() {
-				for line := range strings.Lines(string(diff.Diff(f.Name+".orig", f.Old, f.Name, f.New))) {
-					fmt.Fprintln(&out, report.PrintableTabs(strings.TrimSuffix(line, "\n")))
-				}
+			if flags.diff {
+				_ = output.WriteDiffs(&out, []output.Rewritten{f}) // a buffer takes all
 			}
 		case !flags.inPlace:
 			separate(&out, f.New)

@@ -95,8 +95,8 @@ func (m *migration) verify(before workspace.File, after []byte, want map[*manife
 func says(got, want *trainer.TrainJob) bool {
 	got.Namespace = cmp.Or(got.Namespace, want.Namespace)
 	want = want.DeepCopy()
-	render.DefaultTrainJob(got)
-	render.DefaultTrainJob(want)
+	render.DefaultTrainJob(got, nil)
+	render.DefaultTrainJob(want, nil)
 	one, err := json.Marshal(got)
 	other, errOther := json.Marshal(want)
 	return err == nil && errOther == nil && bytes.Equal(one, other)

@@ -67,7 +67,7 @@ func PodTemplate(spec *corev1.PodSpec) {
 		defaultContainer(container)
 	}
 	for i := range spec.Volumes {
-		VolumeSource(&spec.Volumes[i].VolumeSource)
+		VolumeSource(&spec.Volumes[i].VolumeSource, nil)
 	}
 }
 
@@ -117,22 +117,29 @@ func Containers(spec *corev1.PodSpec) iter.Seq2[string, *corev1.Container] {
 	}
 }
 
-func VolumeSource(source *corev1.VolumeSource) {
+// VolumeSource fills in the defaults of a volume source. It skips an explicit empty string: written reports whether the volume has
+// a field. A nil written means that none is explicit.
+func VolumeSource(source *corev1.VolumeSource, written func(names ...string) bool) {
+	set := func(field *string, value string, names ...string) {
+		if *field == "" && (written == nil || !written(names...)) {
+			*field = value
+		}
+	}
 	if disk := source.AzureDisk; disk != nil {
 		SetPointer(&disk.FSType, "ext4")
 		SetPointer(&disk.ReadOnly, false)
 	}
 	if iscsi := source.ISCSI; iscsi != nil {
-		Set(&iscsi.ISCSIInterface, "default")
+		set(&iscsi.ISCSIInterface, "default", "iscsi", "iscsiInterface")
 	}
 	if rbd := source.RBD; rbd != nil {
-		Set(&rbd.Keyring, "/etc/ceph/keyring")
-		Set(&rbd.RBDPool, "rbd")
-		Set(&rbd.RadosUser, "admin")
+		set(&rbd.Keyring, "/etc/ceph/keyring", "rbd", "keyring")
+		set(&rbd.RBDPool, "rbd", "rbd", "pool")
+		set(&rbd.RadosUser, "admin", "rbd", "user")
 	}
 	if scaleIO := source.ScaleIO; scaleIO != nil {
-		Set(&scaleIO.FSType, "xfs")
-		Set(&scaleIO.StorageMode, "ThinProvisioned")
+		set(&scaleIO.FSType, "xfs", "scaleIO", "fsType")
+		set(&scaleIO.StorageMode, "ThinProvisioned", "scaleIO", "storageMode")
 	}
 }
 

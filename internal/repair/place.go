@@ -1,0 +1,91 @@
+package repair
+
+import (
+	"errors"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+)
+
+// place is a field of an object in a file.
+type place struct {
+	*object
+	path fieldpath.Path
+	// isOwn tells that the path is the finding's: the field is not in a file of patches.
+	isOwn bool
+}
+
+// object is an object of a file, with the changes to it.
+type object struct {
+	*manifest.Document
+	at fieldpath.Position // identifies the object
+}
+
+// errNoPlace is the error of a finding whose field the text does not have in one place.
+var errNoPlace = errors.New("the file does not hold the field at one place")
+
+// place returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
+// in a file of its own has another root than the TrainJob.
+func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	data, ok := r.in.Data(p.File)
+	if !ok || p.Line == 0 {
+		return place{}, errNoPlace
+	}
+	texts := r.texts[p.File]
+	if texts == nil {
+		texts = manifest.NewTexts(p.File, data)
+		r.texts[p.File] = texts
+	}
+	document := texts.At(p)
+	if document == nil {
+		return place{}, errNoPlace
+	}
+	at := document.TextPosition(nil)
+	if r.objects[at] == nil {
+		r.objects[at] = &object{document, at}
+	}
+	found := place{object: r.objects[at]}
+	if isAt(document, path, p) {
+		found.path, found.isOwn = path, true
+		return found, nil
+	}
+	for _, inPatch := range pathsInPatch(path) {
+		for _, base := range patchesIn(document) {
+			if candidate := base.Append(inPatch...); isAt(document, candidate, p) {
+				found.path = candidate
+				return found, nil
+			}
+		}
+	}
+	return place{}, errNoPlace
+}
+
+// isAt reports whether a field of the document is at a position.
+func isAt(d *manifest.Document, path fieldpath.Path, p fieldpath.Position) bool {
+	return d.Has(path) && d.TextPosition(path) == p
+}
+
+// patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
+func patchesIn(d *manifest.Document) []fieldpath.Path {
+	bases := []fieldpath.Path{nil}
+	list := fieldpath.Fields("spec", "runtimePatches")
+	for i := 0; d.Has(list.Append(fieldpath.Index(i))); i++ {
+		bases = append(bases, list.Append(fieldpath.Index(i)))
+	}
+	return bases
+}
+
+// pathsInPatch returns the paths in a patch that a finding's path may stand for: of a TrainJob's patch, or of the JobSet.
+func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
+	const patch = 3 // the steps to an entry of spec.runtimePatches
+	if len(path) >= patch && path.HasPrefix(fieldpath.Fields("spec", "runtimePatches")) {
+		return []fieldpath.Path{path[patch:]}
+	}
+	return []fieldpath.Path{fieldpath.Fields("trainingRuntimeSpec", "template").Append(path...)}
+}
+
+// isOf reports whether a place belongs to the object of a finding, by its kind and name.
+func (p place) isOf(f finding.Finding) bool {
+	return p.isOwn && p.ID.Kind == f.Object.Kind && p.ID.Name == f.Object.Name
+}

@@ -1,0 +1,237 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trainweld/trainweld/compose"
+	"github.com/trainweld/trainweld/conflict"
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// wish is a finding with the changes that repair it. All of them happen, or none.
+type wish struct {
+	finding finding.Finding
+	changes []change
+}
+
+// change is a change of an object.
+type change struct {
+	*object
+	manifest.Change
+	// isShared tells that the object holds a patch of several TrainJobs.
+	isShared bool
+}
+
+// key identifies equal changes.
+func (c change) key() string {
+	return fmt.Sprintf("%s %d %s %s %s %v", c.at, c.Do, c.Path, c.Name, c.To, c.Value)
+}
+
+// add adds the repair of a finding, if it has one or the user chose one. Otherwise it records why the repair is refused.
+func (r *round) add(f finding.Finding) {
+	make := r.repairOf(f)
+	m := mistakeOf(f)
+	switch {
+	case make == nil || r.tried[m] == mostTries:
+		return
+	case r.vain[m]:
+		r.refuse(f, finding.CodeNotRepaired, "the finding outlasts the repair", byHand)
+		return
+	}
+	if refusal := r.generated(f); refusal != nil {
+		r.refused[m] = *refusal
+		return
+	}
+	changes, err := make(f)
+	if err != nil {
+		r.refuse(f, finding.CodeNotRepaired, err.Error(), byHand)
+		return
+	}
+	if len(changes) > 0 {
+		r.wishes = append(r.wishes, &wish{f, changes})
+	}
+}
+
+// repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
+func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
+	isConflict := f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+	switch {
+	case isConflict && r.opts.Union && f.Code == finding.CodeOverlap && areLists(f.Claims):
+		return r.unite
+	case isConflict && r.winner(f) != "":
+		return r.prefer
+	case isConflict:
+		return nil
+	case f.Remedy.IsCertain:
+		return r.perform
+	default:
+		return nil
+	}
+}
+
+// perform returns the change of the one right fix.
+func (r *round) perform(f finding.Finding) ([]change, error) {
+	at, err := r.place(f.Position, f.Path)
+	option := ""
+	if len(f.Remedy.Options) > 0 {
+		option = f.Remedy.Options[0]
+	}
+	c := manifest.Change{Path: at.path}
+	switch f.Remedy.Do {
+	case finding.Remove, finding.Merge:
+		c.Do = manifest.RemoveField
+	case finding.Quote:
+		c.Do = manifest.QuoteField
+	case finding.Rename:
+		c.Do, c.Name = manifest.RenameField, option
+	case finding.SetValue:
+		if err != nil {
+			at, err = r.missing(f)
+		}
+		c.Do, c.Path = manifest.SetField, at.path
+		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
+	case finding.Move:
+		if err == nil && !at.isOf(f) {
+			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
+		}
+		var errTo error
+		c.Do = manifest.MoveField
+		c.To, errTo = fieldpath.ParsePath(option)
+		err = errors.Join(err, errTo)
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []change{r.change(f, at, c)}, nil
+}
+
+// missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
+func (r *round) missing(f finding.Finding) (place, error) {
+	for n := len(f.Path) - 1; n >= 0; n-- {
+		at, err := r.place(f.Position, f.Path[:n])
+		if err == nil && at.isOf(f) && !at.Has(f.Path) {
+			at.path = f.Path
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
+}
+
+func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
+	c.Value = plain(c.Value)
+	return change{at.object, c, !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
+}
+
+// winner returns the first preferred manager that takes part in a conflict, or "".
+func (r *round) winner(f finding.Finding) string {
+	for _, name := range r.opts.Prefer {
+		if slices.ContainsFunc(f.Claims, func(c engine.Claim) bool { return c.Layer == engine.Manager(name) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// prefer removes the claims that lose a conflict. A field that a patch cannot omit takes the winner's value instead.
+func (r *round) prefer(f finding.Finding) ([]change, error) {
+	c, err := conflictOf(f)
+	if err != nil {
+		return nil, err
+	}
+	winner := r.winner(f)
+	var changes []change
+	for i, lost := range c.Against(winner) {
+		if lost == nil {
+			continue
+		}
+		at, err := r.place(f.Claims[i].Position, f.Claims[i].Source)
+		if err != nil {
+			return nil, err
+		}
+		at.path = at.path[:len(at.path)-len(c.Fields[i])+len(lost)]
+		do := manifest.Change{Path: at.path, Do: manifest.RemoveField}
+		if value, ok := c.valueOf(winner, lost); ok && isRequired(lost) {
+			do.Do, do.Value = manifest.SetField, value
+		}
+		changes = append(changes, r.change(f, at, do))
+	}
+	return changes, nil
+}
+
+// managersConflict is the conflict of a finding.
+type managersConflict struct{ conflict.Conflict }
+
+func conflictOf(f finding.Finding) (managersConflict, error) {
+	c := managersConflict{conflict.Conflict{Kind: conflict.Overlap, Path: f.Path, Claims: f.Claims}}
+	within := 0
+	for _, claim := range f.Claims {
+		field := merge.InTemplate(claim)
+		if !field.HasPrefix(f.Path) {
+			return c, errNoPlace
+		}
+		if c.Fields = append(c.Fields, field); len(field) > len(f.Path) {
+			within++
+		}
+	}
+	if f.Code == finding.CodeUnion || f.Code == finding.CodeForced && within == len(f.Claims) {
+		c.Kind = conflict.Union
+	}
+	return c, nil
+}
+
+// valueOf returns the value of a manager's claim on a field.
+func (c managersConflict) valueOf(manager string, field fieldpath.Path) (any, bool) {
+	for i, claim := range c.Claims {
+		if claim.Layer == engine.Manager(manager) && slices.Equal(c.Fields[i], field) {
+			return claim.Value, true
+		}
+	}
+	return nil, false
+}
+
+// isRequired reports whether a patch always holds a field of the template with its parent.
+func isRequired(field fieldpath.Path) bool {
+	last := len(field) - 1
+	name, ok := field[last].Field()
+	if !ok {
+		return false
+	}
+	parent := merge.JobSetTemplate().Lookup(field[:last])
+	if parent == nil {
+		return false
+	}
+	f := parent.Field(name)
+	return f != nil && f.Patch != nil && !f.Patch.OmitEmpty && !f.Patch.OmitZero
+}
+
+// unite writes the union of all lists into each of them.
+func (r *round) unite(f finding.Finding) ([]change, error) {
+	union, err := compose.Rule{Path: f.Path, Kind: compose.KindUnion}.Compose(f.Claims...)
+	if err != nil {
+		return nil, fmt.Errorf("the lists have no union: %w", err)
+	}
+	var changes []change
+	for _, claim := range f.Claims {
+		at, err := r.place(claim.Position, claim.Source)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: union}))
+	}
+	return changes, nil
+}
+
+// areLists reports whether all claims are lists.
+func areLists(claims []engine.Claim) bool {
+	return len(claims) > 0 && !slices.ContainsFunc(claims, func(c engine.Claim) bool { return !isList(c.Value) })
+}
