@@ -255,7 +255,7 @@ func toldByDiff(old, new finding.List) finding.List {
 
 // isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
-	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+	return f.Code.IsDispute() || f.Code == finding.CodeForced
 }
 
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
