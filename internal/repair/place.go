@@ -46,13 +46,13 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 		r.objects[at] = &object{document, at}
 	}
 	found := place{object: r.objects[at]}
-	if isAt(document, path, p) {
+	if document.IsAt(path, p) {
 		found.path, found.isOwn = path, true
 		return found, nil
 	}
 	for _, inPatch := range pathsInPatch(path) {
 		for _, base := range patchesIn(document) {
-			if candidate := base.Append(inPatch...); isAt(document, candidate, p) {
+			if candidate := base.Append(inPatch...); document.IsAt(candidate, p) {
 				found.path = candidate
 				return found, nil
 			}
@@ -61,9 +61,15 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 	return place{}, errNoPlace
 }
 
-// isAt reports whether a field of the document is at a position.
-func isAt(d *manifest.Document, path fieldpath.Path, p fieldpath.Position) bool {
-	return d.Has(path) && d.TextPosition(path) == p
+// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// file sets.
+func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	for n := len(path); n > 0; n-- {
+		if at, err := r.place(p, path[:n]); err == nil {
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
 }
 
 // patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.

@@ -94,7 +94,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	case finding.Quote:
 		c.Do = manifest.QuoteField
 	case finding.Rename:
-		c.Do, c.Name = manifest.RenameField, option
+		at, err = r.around(f.Position, f.Path)
+		c.Path, c.Do, c.Name = at.path, manifest.RenameField, option
 	case finding.SetValue:
 		if err != nil {
 			at, err = r.missing(f)
@@ -102,6 +103,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		c.Do, c.Path = manifest.SetField, at.path
 		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
 	case finding.Move:
+		at, err = r.around(f.Position, f.Path)
+		c.Path = at.path
 		if err == nil && !at.isOf(f) {
 			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
 		}
