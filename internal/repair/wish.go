@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/explain"
 )
 
 // wish is a finding with the changes that repair it. All of them happen, or none.
@@ -64,10 +65,12 @@ func (r *round) add(f finding.Finding) {
 func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
 	isConflict := f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
 	switch {
-	case isConflict && r.opts.Union && f.Code == finding.CodeOverlap && areLists(f.Claims):
+	case isConflict && r.opts.Union && hasUnion(f):
 		return r.unite
 	case isConflict && r.winner(f) != "":
 		return r.prefer
+	case isConflict && r.opts.Union && areLists(f.Claims):
+		return func(finding.Finding) ([]change, error) { return nil, errNoUnion }
 	case isConflict:
 		return nil
 	case f.Remedy.IsCertain:
@@ -256,6 +259,18 @@ func (r *round) unite(f finding.Finding) ([]change, error) {
 		changes = append(changes, r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: union}))
 	}
 	return changes, nil
+}
+
+// errNoUnion is the error of lists that no union may replace.
+var errNoUnion = errors.New("the lists have no union: their items have an order, or depend on each other")
+
+// hasUnion reports whether managers disagree on a list whose order has no meaning.
+func hasUnion(f finding.Finding) bool {
+	if f.Code != finding.CodeOverlap || !areLists(f.Claims) {
+		return false
+	}
+	rule, err := explain.Field(f.Path.String())
+	return err == nil && slices.Contains(rule.Compositions, compose.KindUnion)
 }
 
 // areLists reports whether all claims are lists.
