@@ -187,7 +187,7 @@ class Lines {
       add(this.panel, "p", "No layer sets this line: it leads to others.");
       return;
     }
-    add(this.panel, "p", stop.querySelector("title")?.textContent ?? "").className = `by ${layer}`;
+    add(this.panel, "p", (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "").className = `by ${layer}`;
     const file = stop.dataset["file"] ?? "";
     const place = line.dataset["p"] ?? "";
     add(this.panel, "p", /^\d+$/.test(place) && file !== "" ? `${file}:${place}` : place).className = "place";
