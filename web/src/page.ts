@@ -49,7 +49,8 @@ function pathsOf(lines: readonly Line[]): string[] {
       }
     }
     const parent = below(column);
-    last = parent + (step !== "" && !match[2] ? step : "." + key);
+    const isItsKey = /\[[^\]]*\]$/.exec(parent)?.[0].includes(`${key}=`) ?? false;
+    last = isItsKey ? parent : parent + (step !== "" && !match[2] ? step : "." + key);
     open.push({ column, path: last });
     return last;
   });
