@@ -266,24 +266,26 @@ func containerNames(list []corev1.Container) []string {
 	return names
 }
 
+// EnvFields returns the fields of a TrainJob that set the env of a container, by the name of the container. No patch may set the env
+// of a container of these names (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
+func EnvFields() map[string]string {
+	return map[string]string{
+		"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env", "model-initializer": "spec.initializer.model.env",
+	}
+}
+
 // mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
-// in one that the runtime lacks (Trainer v2.3.0 pkg/runtime/framework/plugins/jobset).
+// in one that the runtime lacks.
 func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
 	containers := patch.Template.Spec.Template.Spec.Containers
 	for i := range containers {
-		var api string
-		switch containers[i].Name {
-		case "node":
-			api = "spec.trainer.env"
-		case "dataset-initializer":
-			api = "spec.initializer.dataset.env"
-		case "model-initializer":
-			api = "spec.initializer.model.env"
+		if len(containers[i].Env) == 0 {
+			continue
 		}
-		if api != "" && len(containers[i].Env) > 0 {
+		if api := EnvFields()[containers[i].Name]; api != "" {
 			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
 			c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
@@ -335,12 +337,17 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 		if f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		message := "the cluster ignores %s here: of a patch's metadata it takes labels and annotations"
-		if ofPod && f.Name == "finalizers" {
-			message = "%s reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
-		}
-		c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", message, f.Name)
+		c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod))
 	}
+}
+
+// IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. ofPod tells that the
+// metadata is that of a Pod template.
+func IgnoredMetadata(name string, ofPod bool) string {
+	if ofPod && name == "finalizers" {
+		return name + " reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
+	}
+	return fmt.Sprintf("the cluster ignores %s here: of a patch's metadata it takes labels and annotations", name)
 }
 
 var jobMetadata = sync.OnceValue(func() *schema.Type {

@@ -1,4 +1,4 @@
-// Package docs answers what the code of a finding means, in the words of findings.md.
+// Package docs answers what the code of a finding means, in the words of findings.md, and which form a policy file has.
 //
 //	if page, ok := docs.Of(finding.Code); ok {
 //		fmt.Println(page.Title)
@@ -17,6 +17,12 @@ import (
 
 //go:embed findings.md
 var findings string
+
+//go:embed policy.schema.json
+var policySchema string
+
+// PolicySchema returns the JSON Schema of trainweld.yaml.
+func PolicySchema() []byte { return []byte(policySchema) }
 
 // Page is the section of one code.
 type Page struct {

@@ -3,7 +3,7 @@ package manifest
 import (
 	"fmt"
 	"reflect"
-	"strings"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -50,10 +50,7 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 		return false
 	}
 	f.Code = finding.CodeUnpatchable
-	f.Message = fmt.Sprintf("no patch may set %s", name)
-	if strings.HasPrefix(t.PkgPath(), reflect.TypeFor[legacy.TrainJob]().PkgPath()) {
-		f.Message = fmt.Sprintf("no override may set %s", name)
-	}
+	f.Message = unpatchableMessage(t, name)
 	f.Remedy.Text = d.setter(name, mirror)
 	return true
 }
@@ -76,7 +73,7 @@ func (d *diagnosis) setter(name string, mirror reflect.Type) string {
 		switch container, list := d.container(); {
 		case container == trainerContainer && list == "containers":
 			return fmt.Sprintf("set %s of the TrainJob", fromTrainer)
-		case container == "":
+		case container == "" && list != "initContainers":
 			return fmt.Sprintf("set %s of the TrainJob for the container %q; for any other, %s", fromTrainer, trainerContainer, runtime)
 		}
 	case reflect.TypeFor[batchv1.JobSpec]():
@@ -105,10 +102,12 @@ func (d *diagnosis) container() (name, list string) {
 	if _, v := d.Lookup(current.node, "name"); v != nil {
 		name, _ = d.Text(v)
 	}
-	if n := len(d.path); n >= 2 {
-		list, _ = d.path[n-2].Field()
+	for _, step := range slices.Backward(d.path) {
+		if field, ok := step.Field(); ok {
+			return name, field
+		}
 	}
-	return name, list
+	return name, ""
 }
 
 // inRuntime returns the remedy to set a field in the runtime, with its path there.

@@ -190,12 +190,14 @@ func TestHostile(t *testing.T) {
 	add("-" + hostile)
 	add("explain", hostile)
 	add("explain", "spec."+hostile)
+	add("schema", hostile)
+	runs = append(runs, run{args: []string{"schema", "-f", job, "-r", runtime}, objects: true})
 	add("help", hostile)
 	add("completion", hostile)
 	add("version", hostile)
 	add("diff", "--git", hostile, job)
 	add("diff", "--git", "HEAD", job)
-	for _, cmd := range rootCommand(&host.Program{}, nil).Commands() {
+	for _, cmd := range Root(&host.Program{}, nil).Commands() {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)

@@ -23,6 +23,7 @@ import (
 	"github.com/trainweld/trainweld/internal/command/merge"
 	"github.com/trainweld/trainweld/internal/command/migrate"
 	"github.com/trainweld/trainweld/internal/command/render"
+	"github.com/trainweld/trainweld/internal/command/schema"
 	"github.com/trainweld/trainweld/internal/command/test"
 	"github.com/trainweld/trainweld/internal/command/version"
 	"github.com/trainweld/trainweld/internal/exit"
@@ -41,7 +42,7 @@ func runLine(p *host.Program, args []string) int {
 }
 
 func execute(p *host.Program, args []string, stdout *host.Sink) int {
-	root := rootCommand(p, args)
+	root := Root(p, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	var status exit.Status
@@ -99,13 +100,16 @@ func commands() []func(*host.Program) *cobra.Command {
 		explain.Command,
 		migrate.Command,
 		create.Command,
+		schema.Command,
 		test.Command,
 		fn.Command,
 		version.Command,
 	}
 }
 
-func rootCommand(p *host.Program, args []string) *cobra.Command {
+// Root returns the program's command with all its subcommands. args are the words that follow it. They tell whether an unknown flag
+// belongs to an unknown command.
+func Root(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
 		Short: "Render Kubeflow TrainJobs without a cluster",

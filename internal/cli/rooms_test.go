@@ -16,7 +16,7 @@ const module = "github.com/trainweld/trainweld/"
 // it only.
 var rooms = []string{
 	"internal/exit", "internal/host", "internal/parallel", "internal/printable", "internal/page", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
-	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
+	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/live", "internal/resourcelist",
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and

@@ -139,10 +139,11 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"create":  {objects: true, lines: [][]string{{"create", "--runtime=rt", "--name=a", "--env=A=" + marker, "--env==" + marker}, {"create", "--runtime=rt", "--name=a", "--patch", patch}}},
 		"test":    {lines: [][]string{{"test", golden}, {"test", golden, "--update=diff"}, {"test", golden, "-o", "junit"}, {"test", golden, "-o", "github"}}},
 		"fn":      {objects: true, stdin: list, lines: [][]string{{"fn"}}},
+		"schema":  {objects: true, lines: [][]string{{"schema", "-f", bad, "-r", filepath.Join(dir, "none.yaml")}}},
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string
-	for _, cmd := range rootCommand((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
+	for _, cmd := range Root((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
 		if name := cmd.Name(); name != "help" && name != "completion" {
 			verbs = append(verbs, name)
 		}

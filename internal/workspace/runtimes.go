@@ -204,6 +204,11 @@ func (in *Input) stockRuntime(j Job) *RuntimeSource {
 	}
 	in.resolving.Lock()
 	defer in.resolving.Unlock()
+	return in.shipped(r)[id.Name]
+}
+
+// shipped returns the runtimes that a release ships by their names. The caller holds the lock.
+func (in *Input) shipped(r *release.Release) map[string]*RuntimeSource {
 	if in.stock[r.Version] == nil {
 		named := map[string]*RuntimeSource{}
 		in.stock[r.Version] = named
@@ -214,7 +219,7 @@ func (in *Input) stockRuntime(j Job) *RuntimeSource {
 			}
 		}
 	}
-	return in.stock[r.Version][id.Name]
+	return in.stock[r.Version]
 }
 
 // ReleaseFindings returns the findings on a TrainJob's runtime and further patches that depend on the TrainJob's release. It also

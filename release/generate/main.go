@@ -3,8 +3,8 @@
 //	go generate ./release
 //
 // It takes them from the modules of the Trainer and of JobSet, in the versions that package release names. The definitions
-// lose their descriptions, and the runtimes their comments; NOTICE in each archive names the source and its licence. The same
-// modules give the same bytes.
+// lose their descriptions, which go to an archive of internal/definition, and the runtimes their comments; NOTICE in each archive
+// names the source and its licence. The same modules give the same bytes.
 package main
 
 import (
@@ -29,16 +29,21 @@ import (
 )
 
 func main() {
+	var words descriptions
 	for _, r := range release.Known() {
-		if err := pack(r); err != nil {
+		if err := pack(r, &words); err != nil {
 			fmt.Fprintf(os.Stderr, "generate: Trainer %s: %v\n", r.Version, err)
 			os.Exit(1)
 		}
 	}
+	if err := words.write(); err != nil {
+		fmt.Fprintf(os.Stderr, "generate: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// pack writes the archive of a release.
-func pack(r release.Release) error {
+// pack writes the archive of a release, and collects the descriptions of its definitions.
+func pack(r release.Release, words *descriptions) error {
 	trainer, err := module("github.com/kubeflow/trainer/v2@v" + r.Version)
 	if err != nil {
 		return err
@@ -54,7 +59,14 @@ func pack(r release.Release) error {
 	}
 	for _, file := range append(definitions, filepath.Join(jobSet, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml")) {
 		_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
-		if files[plural+".json"], err = definition(file); err != nil {
+		crd, err := read(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := words.add(r.Version, crd); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if files[plural+".json"], err = undescribed(crd); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
@@ -86,16 +98,18 @@ Descriptions and comments were removed.
 `, r.Version, r.JobSetVersion)
 }
 
-// definition returns a definition as JSON, without descriptions.
-func definition(file string) ([]byte, error) {
+// read returns the definition in a file.
+func read(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(text, crd); err != nil {
-		return nil, err
-	}
+	return crd, yaml.UnmarshalStrict(text, crd)
+}
+
+// undescribed returns a definition as JSON, without descriptions. It removes them from crd, too.
+func undescribed(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	for _, version := range crd.Spec.Versions {
 		dropDescriptions(version.Schema.OpenAPIV3Schema)
 	}

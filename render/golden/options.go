@@ -11,12 +11,10 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/ownfile"
-	"github.com/trainweld/trainweld/release"
 	"github.com/trainweld/trainweld/render"
 )
 
@@ -85,10 +83,13 @@ func (r *optionsReader) read(data []byte) {
 		r.refuse(root, "options are a map, such as to: pods")
 		return
 	}
-	all, seen := settings(), map[string]bool{}
+	all, seen := map[string]setting{}, map[string]bool{}
+	for _, s := range settings() {
+		all[s.Name] = s
+	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		set, known := all[key.Value]
+		option, known := all[key.Value]
 		switch {
 		case seen[key.Value]:
 			r.refuse(key, "%s stands here twice; keep one", key.Value)
@@ -102,100 +103,15 @@ func (r *optionsReader) read(data []byte) {
 			}
 			r.refuse(key, "there is no option %q; %s", key.Value, hint)
 		default:
-			if err := set(r, value); err != nil {
+			text, err := option.read(value)
+			if err == nil {
+				err = option.set(r, value, text)
+			}
+			if err != nil {
 				r.refuse(value, "%s: %v", key.Value, err)
 			}
 		}
 		seen[key.Value] = true
-	}
-}
-
-// settings returns the options by their names, which are the names of trainweld render's flags.
-func settings() map[string]func(*optionsReader, *yaml.Node) error {
-	return map[string]func(*optionsReader, *yaml.Node) error{
-		"to": func(r *optionsReader, n *yaml.Node) (err error) {
-			r.opts.to, err = word(n, "jobset", "jobs", "pods")
-			return err
-		},
-		"as": func(r *optionsReader, n *yaml.Node) error {
-			as, err := word(n, "applied", "stored")
-			r.opts.jobSet.As = render.Applied
-			if as == "stored" {
-				r.opts.jobSet.As = render.Stored
-			}
-			return err
-		},
-		"on-conflict": func(r *optionsReader, n *yaml.Node) error {
-			on, err := word(n, "fail", "last")
-			r.opts.jobSet.OnConflict = render.Fail
-			if on == "last" {
-				r.opts.jobSet.OnConflict = render.Last
-			}
-			return err
-		},
-		"trainer-version": func(r *optionsReader, n *yaml.Node) error {
-			version, err := text(n)
-			if err == nil {
-				r.opts.jobSet.Release, err = release.Parse(version)
-			}
-			return err
-		},
-		"namespace": func(r *optionsReader, n *yaml.Node) (err error) { r.opts.namespace, err = text(n); return err },
-		"patch": func(r *optionsReader, n *yaml.Node) error {
-			r.opts.patches = nil
-			for _, file := range several(n) {
-				name, err := r.path(file)
-				if err != nil {
-					return err
-				}
-				r.opts.patches = append(r.opts.patches, name)
-			}
-			return nil
-		},
-		"force-manager": func(r *optionsReader, n *yaml.Node) error {
-			r.opts.jobSet.ForceManagers = nil
-			for _, manager := range several(n) {
-				name, err := text(manager)
-				if err != nil {
-					return err
-				}
-				r.opts.jobSet.ForceManagers = append(r.opts.jobSet.ForceManagers, name)
-			}
-			return nil
-		},
-		"feature-gates": func(r *optionsReader, n *yaml.Node) error {
-			gates, err := text(n)
-			if err == nil {
-				r.opts.jobSet.FeatureGates, err = render.ParseFeatureGates(gates)
-			}
-			return err
-		},
-		"flux-templates": func(r *optionsReader, n *yaml.Node) error {
-			folder, err := r.path(n)
-			if err == nil {
-				r.opts.jobSet.FluxTemplates, err = fs.Sub(r.c.fsys, folder)
-			}
-			return err
-		},
-		"owner-references": func(r *optionsReader, n *yaml.Node) (err error) {
-			r.opts.jobSet.OwnerReferences, err = truth(n)
-			return err
-		},
-		"show-notes":  func(r *optionsReader, n *yaml.Node) (err error) { r.opts.showNotes, err = truth(n); return err },
-		"all-indexes": func(r *optionsReader, n *yaml.Node) (err error) { r.opts.pods.AllIndexes, err = truth(n); return err },
-		"job":         func(r *optionsReader, n *yaml.Node) (err error) { r.opts.pods.Job, err = text(n); return err },
-		"index": func(r *optionsReader, n *yaml.Node) error {
-			words, err := text(n)
-			if err == nil {
-				r.opts.pods.Indexes, err = indexes(words)
-			}
-			return err
-		},
-		"jobset-uid": func(r *optionsReader, n *yaml.Node) error {
-			uid, err := text(n)
-			r.opts.pods.JobSetUID = types.UID(uid)
-			return err
-		},
 	}
 }
 

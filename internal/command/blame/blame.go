@@ -261,7 +261,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {
-				if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
+				if f.Code.IsDispute() {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}
