@@ -1,4 +1,4 @@
-# Every target needs Go and nothing else.
+# Every target needs Go and nothing else, except web and test-web.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
 # What a release calls itself: the tag, or where there is none the revision. Its files have the time of the revision.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -18,7 +18,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release tag test test-releases oracles test-hosts differential lint apidiff bench fuzz demo generate
+.PHONY: build release tag test test-releases oracles test-hosts web test-web differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
@@ -76,6 +76,15 @@ test-hosts:
 	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	cd internal/release && go test -count=1 -run TestRelease . -build
 
+# Builds the style and the script of pages from folder web. It needs npm for the types, and writes what the program embeds.
+web:
+	cd web && npm ci --no-audit --no-fund && npm run check && go run ./build
+
+# Every page in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
+# pictures of the pages to bin/web.
+test-web:
+	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 ./...
+
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
 differential:
@@ -97,6 +106,7 @@ lint:
 	cd fuzz/strategic && go vet ./...
 	cd fuzz/crds && go vet ./...
 	cd hosts && go vet ./...
+	cd web && go vet ./...
 	cd internal/release && go vet ./...
 	go run $(STATICCHECK) ./...
 	cd internal/release && go run $(STATICCHECK) ./...
@@ -109,6 +119,7 @@ lint:
 	cd fuzz/crds && go mod tidy -diff
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
+	cd web && go mod tidy -diff
 	cd internal/release && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
@@ -129,7 +140,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 
 fuzz:
-	for folder in fuzz fuzz/strategic policy render render/golden internal/report; do \
+	for folder in fuzz fuzz/strategic policy render render/golden internal/page internal/report; do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
 			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \

@@ -55,6 +55,8 @@ func Help(f finding.Finding) string {
 		return fmt.Sprintf("%s; to let %s win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME", f.Remedy.Text, last)
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
+	case finding.Compose:
+		return f.Remedy.Text + "; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"
 	case finding.Migrate:
 		return f.Remedy.Text + " with trainweld migrate"
 	default:

@@ -183,7 +183,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 	}
 	job := workspace.Job{TrainJob: workspace.Outline(fields, cmp.Or(j.flags.Namespace, "default")), Document: d}
 	in := admission.Input{
-		Release: job.Release(), Earlier: j.in.Earlier(job),
+		Release: job.Release(), Earlier: j.in.Earlier(job), Rules: j.in.CompositionsOf(job),
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)

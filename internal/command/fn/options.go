@@ -144,6 +144,8 @@ func fnHelp(f finding.Finding) string {
 		return r.Text + "; to render with one manager's member, set forceManagers: NAME"
 	case r.Do == finding.LetOneWin:
 		return r.Text + "; to let the last patch win, as in the cluster, set onConflict: last; to let another manager win, set forceManagers: NAME"
+	case r.Do == finding.Compose:
+		return r.Text + "; to render the cluster's value, set onConflict: last"
 	case r.Do == finding.Provide && f.Code == finding.CodeNoRuntime:
 		return r.Text + " as an item or in runtimeFiles"
 	case r.Do == finding.Provide && f.Code == finding.CodeNotAnObject:
