@@ -139,7 +139,8 @@ func policySchema() (object, error) {
 	for pattern, level := range severities["patternProperties"].(object) {
 		for _, code := range docs.Codes() {
 			page, _ := docs.Of(code)
-			of := object{"description": sentence(page.Title) + "\n\n" + page.Meaning}
+			words := sentence(page.Title) + "\n\n" + page.Meaning
+			of := object{"description": strings.ReplaceAll(words, "`", ""), "markdownDescription": words}
 			for key, value := range level.(object) {
 				if key != "description" {
 					of[key] = value

@@ -88,6 +88,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	switch f.Remedy.Do {
 	case finding.Remove, finding.Merge:
 		c.Do = manifest.RemoveField
+	case finding.Quote:
+		c.Do = manifest.QuoteField
 	case finding.Rename:
 		c.Do, c.Name = manifest.RenameField, option
 	case finding.SetValue:

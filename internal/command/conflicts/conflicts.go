@@ -182,7 +182,8 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
-		All: flags.all, More: option.ShowsAll, ShowNotes: true, // a note tells which rule settles a conflict
+		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
+		ShowNotes: true, // a note tells which rule settles a conflict
 	}
 	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
 		return err
