@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -69,6 +70,9 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	}
 	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
 		return // another finding reports the lost conflict
+	}
+	if slices.ContainsFunc(compose.Find(c.merged.Owners, c.in.Rules), func(composed compose.Composition) bool { return slices.Contains(composed.Managers(), patch.Manager) }) {
+		return // another patch repeats its values, which a rule composes
 	}
 	others := slices.Delete(slices.Clone(c.patches), i, i+1)
 	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
