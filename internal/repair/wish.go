@@ -83,6 +83,9 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
 	at, err := r.place(f.Position, f.Path)
+	if err != nil && (f.Remedy.Do == finding.Remove || f.Remedy.Do == finding.Merge) {
+		at, err = r.twin(f)
+	}
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
