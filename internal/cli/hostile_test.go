@@ -160,6 +160,9 @@ func TestHostile(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json", "markdown"} {
 		add("diff", jobSet, job, "-r", runtime, "-o", format)
+		for _, dump := range []string{changed, unknown, broken, jobSet} {
+			add("diff", job, "-r", runtime, "--live", dump, "-o", format, "--show-values")
+		}
 	}
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "--show-values")
 	add("blame", "-f", job, "-r", runtime, "metadata")
