@@ -121,7 +121,7 @@ func (b *builder) kind(kind string) (object, error) {
 	fields["kind"] = object{"const": kind, "description": text(root["description"])}
 	fields["metadata"] = metadata()
 	if status, ok := fields["status"].(object); ok {
-		status["doNotSuggest"] = true
+		loosen(status)
 	}
 	root["title"] = kind
 	root["required"] = []any{"apiVersion", "kind", "metadata"}
@@ -139,7 +139,8 @@ func policySchema() (object, error) {
 	for pattern, level := range severities["patternProperties"].(object) {
 		for _, code := range docs.Codes() {
 			page, _ := docs.Of(code)
-			of := object{"description": sentence(page.Title) + "\n\n" + page.Meaning}
+			words := sentence(page.Title) + "\n\n" + page.Meaning
+			of := object{"description": strings.ReplaceAll(words, "`", ""), "markdownDescription": words}
 			for key, value := range level.(object) {
 				if key != "description" {
 					of[key] = value

@@ -29,9 +29,9 @@ func (b *builder) manifests() (object, error) {
 			versions = append(versions, object{"label": version, "body": version})
 		}
 	}
-	root["properties"] = object{
-		"kind": object{"type": "string", "defaultSnippets": snippets}, "apiVersion": object{"type": "string", "defaultSnippets": versions},
-	}
+	root["properties"] = object{"kind": object{"type": "string", "defaultSnippets": snippets}}
+	// The kind, once there is one, has its version.
+	add(root, object{"if": object{"not": object{"required": []any{"kind"}}}, "then": object{"properties": object{"apiVersion": object{"defaultSnippets": versions}}}})
 	add(root, object{"if": isList(), "then": object{"properties": object{"items": object{"type": "array", "items": object{"$ref": "#"}}}}})
 	add(root, object{"if": object{"type": "array"}, "then": object{"items": object{"$ref": "#"}}})
 	if b.release.Overrides == release.RuntimePatches {

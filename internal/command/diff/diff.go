@@ -134,7 +134,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
-	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a comment on a pull request, or html for a page to read in a browser")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
@@ -147,7 +147,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
-		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -221,6 +221,8 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	switch external := strings.Fields(p.Getenv(externalVariable)); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
+	case flags.format == "html":
+		return status, c.WriteHTML(p.Stdout, p.Version())
 	case flags.format == "markdown" && flags.rest != "":
 		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
@@ -271,7 +273,7 @@ func toldByDiff(old, new finding.List) finding.List {
 
 // isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
-	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+	return f.Code.IsDispute() || f.Code == finding.CodeForced
 }
 
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
@@ -296,7 +298,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 		name, value string
 		allowed     []string
 	}{
-		{"-o", flags.format, []string{"text", "json", "markdown"}},
+		{"-o", flags.format, []string{"text", "json", "markdown", "html"}},
 		{"--to", flags.to, []string{"jobset", "jobs", "pods"}},
 		{"--as", flags.as, []string{"applied", "stored"}},
 		{"--on-conflict", flags.onConflict, []string{"last", "fail"}},
