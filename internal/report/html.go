@@ -126,6 +126,9 @@ func Card(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		b.Text(" " + help)
 		b.Close()
 	}
+	if f.Remedy.IsCertain {
+		b.Add("p", "trainweld check --fix repairs it.")
+	}
 	others(b, opts, g)
 	b.Close()
 }
