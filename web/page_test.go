@@ -121,6 +121,9 @@ func TestBlame_Keyboard(t *testing.T) {
 			t.Errorf("n leads to %q, want %q", got, want)
 		}
 	}
+	if !eval[bool](t, p, `(() => { const r = document.querySelector("[aria-selected=true]").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`) {
+		t.Error("the chosen line is not in view")
+	}
 	p.accessible(t)
 	p.run(t, chromedp.KeyEvent(kb.Home))
 	for range 4 {

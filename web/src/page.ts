@@ -160,8 +160,8 @@ class Lines {
       this.list.setAttribute("aria-activedescendant", line.id);
       this.panel.classList.add("chosen");
       this.show(i);
-      this.panel.scrollIntoView({ block: "nearest" });
-      line.scrollIntoView({ block: "nearest" });
+      this.side.scrollTo({ top: this.side.scrollHeight, behavior: "instant" });
+      line.scrollIntoView({ block: "nearest", behavior: "instant" });
     }
   }
 
