@@ -1,7 +1,8 @@
-# Every target needs Go and nothing else.
+# Every target needs Go and nothing else, except web and test-web.
 REVISION := $(shell git rev-parse HEAD 2>/dev/null)
-# What a release calls itself: the tag, or where there is none the revision.
+# What a release calls itself: the tag, or where there is none the revision. Its files have the time of the revision.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+TIME := $(or $(shell git log -1 --format=%ct 2>/dev/null),315532800)
 FUZZTIME ?= 30s
 # The race detector needs a C compiler; without one the same tests run without it.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -17,27 +18,35 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Without the Go plugins of kustomize, which the program never loads. They would keep every method of every type.
 TAGS := kustomize_disable_go_plugin_support
 
-.PHONY: build release test test-releases oracles test-hosts differential lint apidiff bench fuzz demo generate
+.PHONY: build release tag test test-releases oracles test-hosts web test-web differential lint apidiff bench fuzz demo generate
 
 build:
 	go build -trimpath -tags $(TAGS) -ldflags '-X main.revision=$(REVISION)' -o bin/trainweld ./cmd/trainweld
 
-# Static binaries for Linux, macOS and Windows, packed, with their checksums, in dist. The same revision
-# and toolchain give the same bytes on every machine.
+# Static binaries for Linux, macOS and Windows in dist: archives with licenses, completion files and man pages, an image, krew's
+# manifest, an SBOM, and the checksums of all. The same revision and toolchain give the same bytes on every machine. A module whose
+# license is not accepted fails.
 release:
-	go run ./internal/release -version "$(VERSION)" -revision "$(REVISION)" -output dist
+	go run -C internal/release . build -version "$(VERSION)" -revision "$(or $(REVISION),unknown)" -time $(TIME) -tags $(TAGS) \
+		-sources ../.. -output ../../dist
+
+# Names the unreleased changes of the changelog, commits that, and tags the commit: make tag VERSION=v1.2.3. It refuses a tree with changes.
+tag:
+	go run -C internal/release . tag -sources ../.. "$(VERSION)"
 
 # First the policies' golden files, as a user tests them. Then the tests. The next three runs hold what runs concurrently
 # against the race detector, with fewer random cases: packages that start goroutines, the laws that run at the same time, and
-# the tests of other packages that share values. No run vets: make lint does, for every module. The last ones compare with the controllers'
-# own code of Trainer 2.3 and of the Training Operator before it, with the API machinery's strategic merge, and with an API
-# server's field manager, each in a module of its own. The earlier releases of the Trainer have the target test-releases.
+# the tests of other packages that share values. No run vets: make lint does, for every module. Then come the parts of a release
+# that need no build. The last ones compare with the controllers' own code of Trainer 2.3 and of the Training Operator before it,
+# with the API machinery's strategic merge, and with an API server's field manager, each in a module of its own. The earlier
+# releases of the Trainer have the target test-releases.
 test:
 	go run ./cmd/trainweld test testdata/policies
 	go test -vet=off -timeout 20m ./...
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) ./conformance ./merge ./conflict ./render/golden ./internal/build ./internal/cli ./internal/output ./internal/parallel ./internal/workspace ./cmd/trainweld
 	TRAINWELD_CASES=100 go test -vet=off -timeout 20m $(RACE) -run '^(TestLaws|TestForce|TestHistory|TestChildHistory|TestManagedFields|TestMigrate|TestRewrite)$$' ./fuzz
 	go test -vet=off $(RACE) -run '^(TestPositionsFromManyGoroutines|TestInputsAreShared)$$' ./manifest ./render
+	cd internal/release && go test -vet=off -count=1 ./...
 	cd fuzz/upstream && go test -vet=off -count=1 ./...
 	cd fuzz/trainingoperator && go test -vet=off -count=1 ./...
 	cd fuzz/strategic && go test -vet=off -count=1 ./...
@@ -65,7 +74,16 @@ oracles:
 test-hosts:
 	cd hosts && go test -count=1 ./...
 	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
-	go test -count=1 -run TestRelease ./internal/release -build
+	cd internal/release && go test -count=1 -run TestRelease . -build
+
+# Builds the style and the script of pages from folder web. It needs npm for the types, and writes what the program embeds.
+web:
+	cd web && npm ci --no-audit --no-fund && npm run check && go run ./build
+
+# Every page in a headless Chromium: by keyboard, in both schemes, without a request, and against the rules of axe-core. It writes
+# pictures of the pages to bin/web.
+test-web:
+	cd web && npm ci --no-audit --no-fund && npm run check && go test -vet=off -count=1 ./...
 
 # The random tests, and the comparison with the controllers' own code, at length. The last one runs a whole control plane: its first build takes
 # about 15 minutes of two processors, its start 10 seconds, and about two cases a second follow.
@@ -88,7 +106,10 @@ lint:
 	cd fuzz/strategic && go vet ./...
 	cd fuzz/crds && go vet ./...
 	cd hosts && go vet ./...
+	cd web && go vet ./...
+	cd internal/release && go vet ./...
 	go run $(STATICCHECK) ./...
+	cd internal/release && go run $(STATICCHECK) ./...
 	GOOS=js GOARCH=wasm go build ./merge/... ./manifest/... ./legacy/... ./trainjob/... ./render/... ./docs
 	go mod tidy -diff
 	cd fuzz/upstream && go mod tidy -diff
@@ -98,6 +119,8 @@ lint:
 	cd fuzz/crds && go mod tidy -diff
 	cd fuzz/cluster && go mod tidy -diff
 	cd hosts && go mod tidy -diff
+	cd web && go mod tidy -diff
+	cd internal/release && go mod tidy -diff
 	go test -count=1 -run '^TestREADME' ./internal/cli
 	go test -count=1 -run '^(TestImportBudget|TestOnly)' ./merge
 
@@ -117,7 +140,7 @@ bench:
 	go test -run '^$$' -bench . -benchtime 1x ./internal/cli
 
 fuzz:
-	for folder in fuzz fuzz/strategic policy render render/golden internal/report; do \
+	for folder in fuzz fuzz/strategic policy render render/golden internal/page internal/report; do \
 		for target in $$(go test -C $$folder -list '^Fuzz' . | grep '^Fuzz'); do \
 			go test -C $$folder -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x . || exit 1; \
 		done; \

@@ -133,7 +133,7 @@ func (r Rule) join(values []any) (any, error) {
 	case KindAgree, KindOwner:
 		for _, value := range values[min(1, len(values)):] {
 			if !engine.SameValue(values[0], value) {
-				return nil, errors.New("the values differ")
+				return nil, errors.New("managers must set the same value")
 			}
 		}
 		if len(values) == 0 {

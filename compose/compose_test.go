@@ -65,7 +65,7 @@ func TestRule_Compose(t *testing.T) {
 		{"not a quantity", compose.Rule{Kind: compose.KindMaximum}, []string{`a="much"`}, "the value is not a quantity"},
 		{"not a number", compose.Rule{Kind: compose.KindMaximum}, []string{`a=true`}, "a comparison of numbers cannot take a boolean"},
 		{"managers agree, and change the runtime", compose.Rule{Kind: compose.KindAgree}, []string{`runtime="x"`, `a="y"`, `b="y"`}, `"y"`},
-		{"managers differ", compose.Rule{Kind: compose.KindAgree}, []string{`a="x"`, `b=null`}, "the values differ"},
+		{"managers differ", compose.Rule{Kind: compose.KindAgree}, []string{`a="x"`, `b=null`}, "managers must set the same value"},
 		{"the owner's value", compose.Rule{Kind: compose.KindOwner, Owner: "kueue"}, []string{`a="x"`, `kueue="y"`, `b="z"`}, `"y"`},
 		{"the owner sets nothing", compose.Rule{Kind: compose.KindOwner, Owner: "kueue"}, []string{`runtime="x"`, `a="x"`}, "only kueue may set the field"},
 		{"nothing is set", compose.Rule{Kind: compose.KindOwner, Owner: "kueue"}, []string{`runtime="x"`}, `null`},

@@ -5,6 +5,15 @@ package finding
 // admission, 6 later rejections by the API server, 7 updates, and 8 rewriting.
 type Code string
 
+// IsDispute reports whether a finding with the code is about values of managers of which the cluster drops some, or keeps too many.
+func (c Code) IsDispute() bool {
+	switch c {
+	case CodeOverlap, CodeUnion, CodeNotComposed, CodeNoComposition:
+		return true
+	}
+	return false
+}
+
 // Codes of the reader.
 const (
 	CodeSyntax         Code = "TW100" // not YAML or JSON, or hostile: too large, too deep, not text
@@ -54,6 +63,7 @@ const (
 	CodeForbiddenField  Code = "TW232" // a field that the policy does not let the manager set
 	CodeMissingManager  Code = "TW233" // a TrainJob without the patch of a required manager
 	CodeLostPatch       Code = "TW234" // an overlay that loses a patch of its base
+	CodeUnfitRule       Code = "TW235" // a composition rule that does not fit its field
 )
 
 // Codes of the merge.
@@ -67,6 +77,11 @@ const (
 	CodeNoSchema    Code = "TW306" // an object whose definition is missing, or does not describe how it merges
 	CodeSameKey     Code = "TW307" // items of the base with one merge key, in a list that a patch merges with
 	CodePolicyOrder Code = "TW308" // a variable that the cluster expands in some orders of its policies only
+
+	CodeComposed      Code = "TW309" // a field whose last patch holds what a rule of the policy gives
+	CodeNotComposed   Code = "TW310" // a field with another value than a rule of the policy gives
+	CodeNoComposition Code = "TW311" // a field for which a rule of the policy gives no value
+	CodeNothingToSet  Code = "TW312" // a TrainJob whose patches already hold what the rules give
 )
 
 // Codes of rendering.

@@ -34,6 +34,8 @@ const (
 	ChooseOne
 	// LetOneWin settles a disagreement. Options are the managers, in the order of their patches.
 	LetOneWin
+	// Compose sets the value that a rule of the policy gives. Options are the managers, in the order of their patches.
+	Compose
 	// Migrate rewrites the object for today's API.
 	Migrate
 	// Provide adds an input. Options are the kinds of objects to add.

@@ -46,6 +46,8 @@ var stricter = []Code{
 	// Managers disagree.
 	CodeOverlap,
 	CodeUnion,
+	CodeNotComposed,
+	CodeNoComposition,
 	// Only a cluster can choose a name.
 	CodeNoName,
 	// The job never runs.

@@ -9,6 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	strict "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 )
@@ -42,15 +43,15 @@ func RemoveIn[D Document](trainJob D, manager string) (D, error) {
 }
 
 // PlanIn returns a TrainJob with the patch of [Plan] as the manager's entry. It keeps everything else as [UpsertIn] does. If the plan
-// sets nothing, PlanIn removes the entry. Fields that the API of this release lacks take no part in the plan.
+// sets nothing, PlanIn removes the entry. The rules are those of Plan. Fields that the API of this release lacks take no part in the plan.
 //
 // The error is one of Plan or of UpsertIn.
-func PlanIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch) (D, error) {
+func PlanIn[D Document](template *trainer.JobSetTemplateSpec, trainJob D, want trainer.RuntimePatch, rules ...compose.Rule) (D, error) {
 	d, err := open(trainJob)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := Plan(template, d.patches, want)
+	entry, err := Plan(template, d.patches, want, rules...)
 	if err != nil {
 		return nil, err
 	}

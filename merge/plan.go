@@ -5,6 +5,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 )
 
@@ -17,15 +18,20 @@ import (
 // the entry is the last one. An earlier entry may also bring forward an item that a later patch adds. If there is nothing to set,
 // the patch has no TrainingRuntimeSpec: [Remove] the manager's entry then.
 //
-// The error is a [conflict.Conflicts] if other managers set a wanted field differently, such as an atomic list. It names each such
-// field with its managers and values. A different member of a union also conflicts. Plan also returns the errors of Apply. It
-// does not judge want: call check.Patches with the result.
-func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch) (trainer.RuntimePatch, error) {
-	others, err := Apply(template, Remove(patches, want.Manager), Options{})
+// A rule that governs a wanted field composes the wanted value with those of the others, and the patch holds the result. So the union
+// of tolerations keeps the tolerations of the runtime and of the other managers. Since the old entry does not count, a toleration
+// that only this manager wanted goes with its next plan.
+//
+// The error is a [conflict.Conflicts] if other managers set a wanted field differently that no rule governs, such as an atomic list. It
+// names each such field with its managers and values. A different member of a union also conflicts. For a governed field the error is
+// that of [Compose]. Plan also returns the errors of Apply. It does not judge want: call check.Patches with the result.
+func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, want trainer.RuntimePatch, rules ...compose.Rule) (trainer.RuntimePatch, error) {
+	want, err := composed(template, patches, want, rules, func(c compose.Composition) bool { return slices.Contains(c.Managers(), want.Manager) })
 	if err != nil {
 		return trainer.RuntimePatch{}, err
 	}
-	if _, err := Apply(template, Upsert(patches, want), Options{}); err != nil {
+	others, err := Apply(template, Remove(patches, want.Manager), Options{})
+	if err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	planned := trainer.RuntimePatch{Manager: want.Manager, Time: want.Time.DeepCopy()}
@@ -38,13 +44,16 @@ func Plan(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch, 
 	if err != nil {
 		return trainer.RuntimePatch{}, err
 	}
-	if err := opposition(conflict.Find(result.Owners), want.Manager).Err(); err != nil {
+	if err := opposition(conflict.Find(result.Owners), want.Manager, rules).Err(); err != nil {
 		return trainer.RuntimePatch{}, err
 	}
 	return planned, nil
 }
 
-// opposition returns the conflicts in which a manager takes part. Each prevents its plan.
-func opposition(found conflict.Conflicts, manager string) conflict.Conflicts {
-	return slices.DeleteFunc(found, func(c conflict.Conflict) bool { return !slices.Contains(c.Managers(), manager) })
+// opposition returns the conflicts in which a manager takes part, and that no rule settles. Each prevents its plan.
+func opposition(found conflict.Conflicts, manager string, rules compose.Rules) conflict.Conflicts {
+	return slices.DeleteFunc(found, func(c conflict.Conflict) bool {
+		_, isGoverned := rules.For(c.Path)
+		return !slices.Contains(c.Managers(), manager) || isGoverned && c.Kind == conflict.Overlap
+	})
 }

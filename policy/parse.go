@@ -52,7 +52,7 @@ type reader struct {
 	findings finding.List
 }
 
-const example = `set trainerVersion, managers, patches or severities, such as trainerVersion: "2.3"`
+const example = `set trainerVersion, managers, patches, compose or severities, such as trainerVersion: "2.3"`
 
 func (r *reader) read(data []byte) {
 	r.policy.file = r.file
@@ -94,6 +94,7 @@ func (r *reader) read(data []byte) {
 	r.version(of.TrainerVersion)
 	r.managers(of.Managers)
 	r.patches(of.Patches)
+	r.compositions(of.Compose)
 	r.severities(of.Severities)
 	if !r.policy.HasRules() && r.policy.release == nil && len(r.findings) == 0 {
 		r.report(finding.CodeMissingField, nil, example, "required: the file sets no field")
@@ -190,7 +191,10 @@ func (r *reader) managerName(name string, at fieldpath.Path) {
 }
 
 // path resolves a field that a manager may set. It returns nil for an invalid one.
-func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path {
+func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path { return r.field(text, at).Path }
+
+// field explains a field that a manager may set. It returns the zero rule for an invalid one.
+func (r *reader) field(text string, at fieldpath.Path) explain.Rule {
 	const help = "name a field of a JobSet that patches may set"
 	rule, err := explain.Field(text)
 	switch {
@@ -199,7 +203,7 @@ func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path {
 		if several {
 			problem, _, _ = strings.Cut(problem, ";")
 			r.report(finding.CodeBadValue, at, "name one of them: "+strings.ReplaceAll(strings.TrimSpace(choices), "\n  ", ", "), "invalid path: %s", problem)
-			return nil
+			return explain.Rule{}
 		}
 		r.report(finding.CodeBadValue, at, help, "invalid path: %s", problem)
 	case !rule.Patchable:
@@ -207,9 +211,9 @@ func (r *reader) path(text string, at fieldpath.Path) fieldpath.Path {
 	case slices.ContainsFunc(rule.Path, func(s fieldpath.Step) bool { _, is := s.Index(); return is }):
 		r.report(finding.CodeBadValue, at, "name the list itself", "invalid path: the list merges as a whole")
 	default:
-		return rule.Path
+		return rule
 	}
-	return nil
+	return explain.Rule{}
 }
 
 func (r *reader) patches(entries []patchEntry) {

@@ -1,5 +1,5 @@
 // Package policy answers whose patch goes where. A policy lists the managers of TrainJobs, the fields that each may set, the files of
-// patches that TrainJobs get, and the severities of findings.
+// patches that TrainJobs get, the rules that compose the values of several managers, and the severities of findings.
 //
 //	p, findings := policy.Parse("trainweld.yaml", data)
 //	if err := findings.Err(); err != nil {
@@ -16,6 +16,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/release"
@@ -27,6 +28,7 @@ type Policy struct {
 	release    *release.Release
 	managers   []manager
 	patches    []Patch
+	rules      compose.Rules
 	severities map[finding.Code]finding.Severity
 }
 
@@ -71,7 +73,7 @@ func (p *Policy) Release() *release.Release {
 
 // HasRules reports whether the policy has fields other than trainerVersion.
 func (p *Policy) HasRules() bool {
-	return p != nil && (p.managers != nil || p.patches != nil || p.severities != nil)
+	return p != nil && (p.managers != nil || p.patches != nil || p.rules != nil || p.severities != nil)
 }
 
 // Patches returns the files of patches in the order of the policy.
@@ -80,6 +82,14 @@ func (p *Policy) Patches() []Patch {
 		return nil
 	}
 	return p.patches
+}
+
+// Compositions returns the rules that compose the values of several managers, in the order of the policy.
+func (p *Policy) Compositions() compose.Rules {
+	if p == nil {
+		return nil
+	}
+	return p.rules
 }
 
 // Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
@@ -99,7 +109,7 @@ func (p *Policy) Severity(f finding.Finding) finding.Severity {
 // program can render it. Other errors leave nothing to render, or an object that the cluster rejects.
 func isLowered(code finding.Code) bool {
 	switch code {
-	case finding.CodeOverlap, finding.CodeOldAPI,
+	case finding.CodeOverlap, finding.CodeNotComposed, finding.CodeOldAPI,
 		finding.CodeUnlistedManager, finding.CodePatchOrder, finding.CodeForbiddenField, finding.CodeMissingManager:
 		return true
 	}

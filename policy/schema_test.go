@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/internal/jsonschema"
 )
 
@@ -48,6 +49,10 @@ func schemaOf(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[version]():
 		return map[string]any{"type": []string{"string", "number"}}
+	case reflect.TypeFor[composeKind]():
+		return map[string]any{"enum": namesOf(compose.Kinds())}
+	case reflect.TypeFor[secondsKind]():
+		return map[string]any{"enum": namesOf(secondsKinds[:])}
 	case reflect.TypeFor[level]():
 		return map[string]any{"enum": []any{"off", false, "note", "warning", "error"}}
 	}
@@ -117,14 +122,16 @@ func TestPolicyDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	example, err := os.ReadFile("../testdata/policyfile/trainweld.yaml")
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"testdata/policyfile/trainweld.yaml", "testdata/compose/trainweld.yaml"} {
+		example, err := os.ReadFile("../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(page, append([]byte("```yaml\n"), example...)) {
+			t.Errorf("docs/policy.md shows another file than %s", file)
+		}
 	}
-	if !bytes.Contains(page, append([]byte("```yaml\n"), example...)) {
-		t.Error("docs/policy.md shows another file than testdata/policyfile/trainweld.yaml")
-	}
-	for _, field := range []string{"trainerVersion", "managers", "managers[].required", "managers[].paths", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
+	for _, field := range []string{"trainerVersion", "managers", "managers[].required", "managers[].paths", "compose", "compose[].path", "compose[].rule", "compose[].owner", "compose[].tolerationSeconds", "patches", "patches[].file", "patches[].manager", "patches[].for", "severities"} {
 		if !bytes.Contains(page, []byte("| `"+field+"` |")) {
 			t.Errorf("docs/policy.md has no row for %s", field)
 		}

@@ -6,6 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -14,7 +15,8 @@ import (
 )
 
 // Conflicts returns the conflicts of a TrainJob's managers: overlaps, unions, and a warning for each conflict that
-// Options.ForceManagers decided. It runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
+// Options.ForceManagers decided. A field that a rule of the input governs has a finding on the rule instead of an overlap. Conflicts
+// runs no other check of JobSet, and reads only Release, ForceManagers and OnConflict. If
 // the patches of a manager fail to merge, it returns the error and compares the other managers. It does not change
 // its input.
 func Conflicts(in Input, opts Options) finding.List {
@@ -70,16 +72,64 @@ const mostUnmergeable = 8
 
 // conflicts reports the conflicts between managers.
 func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
-	for _, c := range conflict.Find(merged.Owners) {
+	found := conflict.Find(merged.Owners)
+	composed := r.composed(merged.Owners, found)
+	for _, c := range found {
 		if r.in.Layers != nil && c.Kind == conflict.Overlap {
 			continue // layers have one author and a documented order
 		}
 		f := c.Finding(r.trainJob())
-		if rule == Last && c.Kind == conflict.Overlap {
-			f.Severity = finding.Warning
+		if i := indexOf(composed, c); i >= 0 {
+			f = composed[i].Finding(r.trainJob())
+			composed = slices.Delete(composed, i, i+1)
 		}
-		r.report(f)
+		r.reportConflict(f, rule)
 	}
+	for _, c := range composed {
+		if !c.IsHeld() {
+			r.reportConflict(c.Finding(r.trainJob()), rule)
+		}
+	}
+}
+
+// reportConflict reports a finding on values of managers. The last patch wins some of them by the rule Last.
+func (r *renderer) reportConflict(f finding.Finding, rule OnConflict) {
+	if rule == Last && (f.Code == finding.CodeOverlap || f.Code == finding.CodeNotComposed) {
+		f.Severity = finding.Warning
+	}
+	r.report(f)
+}
+
+// composed returns the fields that the rules govern. It omits those that force decided, and those in a field that a manager empties.
+func (r *renderer) composed(owners *merge.Ownership, found conflict.Conflicts) []compose.Composition {
+	if r.in.Layers != nil {
+		return nil
+	}
+	return slices.DeleteFunc(compose.Find(owners, r.in.Rules), func(c compose.Composition) bool {
+		isForced := func(d conflict.Decision) bool { return slices.Equal(d.Conflict.Path, c.Path) }
+		isAround := func(f conflict.Conflict) bool {
+			return len(f.Path) < len(c.Path) && c.Path.HasPrefix(f.Path) && f.Kind == conflict.Overlap
+		}
+		return slices.ContainsFunc(r.forced, isForced) || slices.ContainsFunc(found, isAround)
+	})
+}
+
+// isComposed reports whether a rule composes the values of a patch's field with the runtime's.
+func (r *renderer) isComposed(path fieldpath.Path) bool {
+	within := len(merge.PatchPath(""))
+	if len(path) <= within {
+		return false
+	}
+	rule, ok := r.in.Rules.For(path[within:])
+	return ok && rule.Kind == compose.KindUnion
+}
+
+// indexOf returns the index of the composition of a contested field, or -1.
+func indexOf(composed []compose.Composition, contested conflict.Conflict) int {
+	if contested.Kind != conflict.Overlap {
+		return -1
+	}
+	return slices.IndexFunc(composed, func(c compose.Composition) bool { return slices.Equal(c.Path, contested.Path) })
 }
 
 // keepsLastMount reports whether the merge kept the last of two mounts at one path. The argument is the path of the
@@ -106,6 +156,7 @@ func keepsLastMount(template *trainer.JobSetTemplateSpec, path fieldpath.Path) b
 
 // decided reports the conflicts that force decided.
 func (r *renderer) decided(decisions []conflict.Decision) {
+	r.forced = decisions
 	for _, d := range decisions {
 		r.report(d.Finding(r.trainJob()))
 	}

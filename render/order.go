@@ -17,8 +17,8 @@ import (
 // Finding.Orders holds two orders and their outcomes. No finding means that every order gives the same
 // JobSet, up to the order inside list-maps and sets.
 //
-// An error marks a field with two outcomes. It also marks a variable that the cluster expands or not, as its policies run in a
-// random order. A warning marks a list of the patches whose order carries meaning: init containers, and variables that refer to
+// An error marks a field with two outcomes. A note marks a field that holds what a rule of the input gives in the given order. An
+// error also marks a variable that the cluster expands or not, as its policies run in a random order. A warning marks a list of the patches whose order carries meaning: init containers, and variables that refer to
 // others. OrderDependence reads only Release, ForceManagers and the feature gates. Patches that fail to merge are errors, as in
 // Conflicts.
 func OrderDependence(in Input, opts Options) finding.List {
@@ -28,20 +28,26 @@ func OrderDependence(in Input, opts Options) finding.List {
 	}
 	left = Reached(r.release, &r.in.Runtime.Template, left)
 	if r.in.Layers == nil { // layers have one author and a documented order
-		r.patchOrder(left)
+		r.patchOrder(left, merged.Owners)
 	}
 	r.policyOrder(left, opts)
 	return r.out.Findings
 }
 
-func (r *renderer) patchOrder(patches []trainer.RuntimePatch) {
+func (r *renderer) patchOrder(patches []trainer.RuntimePatch, owners *merge.Ownership) {
 	found, err := merge.OrderDependence(&r.in.Runtime.Template, patches)
 	if err != nil {
 		r.report(r.noMerge(err))
 		return
 	}
+	composed := r.composed(owners, nil)
 	for _, d := range found {
-		r.report(d.Finding(r.trainJob()))
+		f := d.Finding(r.trainJob())
+		if i := indexOf(composed, d.Conflict); i >= 0 {
+			f = composed[i].Finding(r.trainJob())
+			f.Orders = d.Orders
+		}
+		r.report(f)
 	}
 	for _, f := range merge.SequenceDependence(&r.in.Runtime.Template, patches) {
 		f.Object = r.trainJob()

@@ -42,6 +42,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/check"
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -69,6 +70,9 @@ type Input struct {
 	Layers Layers
 	// Earlier holds fields of earlier releases that these Go types lack. It counts only with the Release that reads them.
 	Earlier legacy.Earlier
+	// Rules are the rules of a policy that compose the values of several managers. They change no value: findings compare the
+	// cluster's values with theirs. Layers ignore them.
+	Rules compose.Rules
 }
 
 // OnConflict selects how to report conflicts between managers.
@@ -175,7 +179,8 @@ func (r *renderer) forgetUnknown() {
 type renderer struct {
 	in      Input
 	release *release.Release
-	order   []string // of the policies; nil for the usual one
+	order   []string            // of the policies; nil for the usual one
+	forced  []conflict.Decision // of Options.ForceManagers
 	out     *Output
 }
 
@@ -272,6 +277,9 @@ func (r *renderer) check(patches, left []trainer.RuntimePatch, decisions []confl
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Severity == finding.Error && !still.Has(f.Key()) })
 	}
 	for _, f := range found {
+		if f.Code == finding.CodeDropsTolerations && r.isComposed(f.Path) {
+			continue // the rule says more
+		}
 		if harmless(f) {
 			f.Severity = finding.Warning
 		}

@@ -93,29 +93,39 @@ func countLine(count []owned, r row) []owned {
 	return count
 }
 
-// losers returns comments with the values of the other layers on a disputed line. The last manager wins over them.
+// losers returns the rows below a disputed line.
 func (t *blameText) losers(line blame.Line) []row {
+	var rows []row
+	for _, text := range losersOf(line, t.opts.ShowValues, true) {
+		rows = append(rows, row{text: report.Printable(text)})
+	}
+	return rows
+}
+
+// losersOf returns comments with the values of the other layers on a disputed line, and with their places if withPlace is set. The
+// last manager wins over them.
+func losersOf(line blame.Line, showValues, withPlace bool) []string {
 	f := line.Field
 	at := f.InForce()
 	if at < 0 {
 		return nil
 	}
 	indent := strings.Repeat(" ", len(line.Text)-len(strings.TrimLeft(line.Text, " -")))
-	var rows []row
+	var comments []string
 	for i, c := range f.Claims {
 		if i == at || engine.SameValue(c.Value, f.Claims[at].Value) {
 			continue
 		}
-		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, t.opts.ShowValues))
-		if place := c.Position.String(); place != "" {
+		text := fmt.Sprintf("%s# %s set %s", indent, layerName(c.Layer), merge.FormatClaim(f.Path, c, showValues))
+		if place := c.Position.String(); withPlace && place != "" {
 			text += " at " + place
 		}
-		rows = append(rows, row{text: report.Printable(text)})
+		comments = append(comments, text)
 	}
-	if rows == nil {
-		rows = append(rows, row{text: indent + "# managers set different members of one union: the merge keeps both, and the cluster rejects it"})
+	if comments == nil {
+		comments = append(comments, indent+"# managers set different members of one union: the merge keeps both, and the cluster rejects it")
 	}
-	return rows
+	return comments
 }
 
 // write writes the rows in columns.

@@ -20,14 +20,20 @@ import (
 // Options controls the output.
 type Options struct {
 	Field      string // a path as in a manifest; "" for all fields
-	Format     string // text or json
+	Format     string // text, json or html
 	Color      option.Color
 	ShowOrigin bool
 	ShowValues bool
 }
 
+// Formats returns the names of the formats. The first one is for terminals.
+func Formats() []string { return []string{"text", "json", "html"} }
+
 // Write writes the selected fields to standard output.
 func Write(p *host.Program, opts Options, selected []Selection) error {
+	if opts.Format == "html" {
+		return writeBlamePage(p.Stdout, p.Version(), opts, selected)
+	}
 	managed := len(selected) > 0 && selected[0].Entries != nil
 	if opts.Format == "json" && managed {
 		return report.EncodeJSON(p.Stdout, newOwnersReport(selected))
@@ -178,6 +184,7 @@ type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
 	Build  string // the directory whose build holds the TrainJob, or ""
+	Way    *Way   // nil for objects that come of no TrainJob
 	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry

@@ -130,7 +130,7 @@ func TestHostile(t *testing.T) {
 		runs = append(runs, run{args: append([]string{"render"}, args...), objects: true})
 	}
 	for _, verb := range []string{"check", "conflicts"} {
-		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+		for _, format := range []string{"text", "json", "sarif", "github", "junit", "html"} {
 			for _, input := range []string{job, unknown, broken, jobSet} {
 				add(verb, input, "-r", runtime, "-o", format)
 				add(verb, input, "-r", runtime, "-o", format, "--show-values", "--patch", file("patch"))
@@ -148,7 +148,8 @@ func TestHostile(t *testing.T) {
 		}
 		add("blame", "-f", job, "-r", runtime, "--to", to, "--show-origin")
 		add("blame", "-f", job, "-r", runtime, "--to", to, "-o", "json", "--show-values")
-		for _, format := range []string{"text", "json", "markdown"} {
+		add("blame", "-f", job, "-r", runtime, "--to", to, "-o", "html", "--show-values")
+		for _, format := range []string{"text", "json", "markdown", "html"} {
 			add("diff", job, changed, "-r", runtime, "--to", to, "-o", format, "--show-values")
 			add("diff", job, unknown, "-r", runtime, "--to", to, "-o", format)
 		}
@@ -158,9 +159,10 @@ func TestHostile(t *testing.T) {
 		add("render", input, "-r", runtime, "--on-conflict=last", "--to=pods", "-o", "table")
 		add("render", input, "-r", runtime, "--on-conflict=last", "--to=pods", "-o", "wide")
 	}
-	for _, format := range []string{"text", "json", "markdown"} {
+	for _, format := range []string{"text", "json", "markdown", "html"} {
 		add("diff", jobSet, job, "-r", runtime, "-o", format)
 	}
+	add("blame", "-f", job, "-r", runtime, "nodeSelector", "-o", "html")
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "--show-values")
 	add("blame", "-f", job, "-r", runtime, "metadata")
 	add("blame", "-f", job, "-r", runtime, hostile)
@@ -195,7 +197,7 @@ func TestHostile(t *testing.T) {
 	add("version", hostile)
 	add("diff", "--git", hostile, job)
 	add("diff", "--git", "HEAD", job)
-	for _, cmd := range rootCommand(&host.Program{}, nil).Commands() {
+	for _, cmd := range Root(&host.Program{}, nil).Commands() {
 		add(cmd.Name(), "--bad"+hostile)
 		add(cmd.Name(), "-\x1b")
 		add(cmd.Name(), hostile, hostile)
@@ -235,6 +237,9 @@ func TestHostile(t *testing.T) {
 			}
 		default:
 			tame(t, r.args, "standard output", stdout.String(), format)
+		}
+		if format == "html" && stdout.Len() > 0 {
+			isPage(t, r.args, stdout.String())
 		}
 		if format == "json" && stdout.Len() > 0 && slices.Contains([]string{"check", "conflicts"}, r.args[0]) {
 			jsonschema.Check(t, findingsSchema, stdout.Bytes())

@@ -42,7 +42,7 @@ func runLine(p *host.Program, args []string) int {
 }
 
 func execute(p *host.Program, args []string, stdout *host.Sink) int {
-	root := rootCommand(p, args)
+	root := Root(p, args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	var status exit.Status
@@ -107,7 +107,9 @@ func commands() []func(*host.Program) *cobra.Command {
 	}
 }
 
-func rootCommand(p *host.Program, args []string) *cobra.Command {
+// Root returns the program's command with all its subcommands. args are the words that follow it. They tell whether an unknown flag
+// belongs to an unknown command.
+func Root(p *host.Program, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trainweld",
 		Short: "Render Kubeflow TrainJobs without a cluster",

@@ -35,7 +35,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			collect(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	collect(rootCommand(&p, nil), nil)
+	collect(Root(&p, nil), nil)
 	if len(commands) < 8 {
 		t.Errorf("only %d commands: %q", len(commands), commands)
 	}
@@ -61,7 +61,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 func TestHelpShowsTheMostUsedFlagsFirst(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
-	for _, cmd := range rootCommand(&p, nil).Commands() {
+	for _, cmd := range Root(&p, nil).Commands() {
 		stdout.Reset()
 		if status := runLine(&p, []string{cmd.Name(), "--help"}); status != exit.Done {
 			t.Fatalf("%s: status %d, %s", cmd.Name(), status, stderr.String())

@@ -15,8 +15,8 @@ const module = "github.com/trainweld/trainweld/"
 // rooms are the packages that commands share, in the order in which they import one another: each imports those before
 // it only.
 var rooms = []string{
-	"internal/exit", "internal/host", "internal/parallel", "internal/printable", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
-	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/resourcelist",
+	"internal/exit", "internal/host", "internal/parallel", "internal/printable", "internal/page", "internal/report", "internal/workspace", "internal/build", "internal/revision", "internal/option",
+	"internal/output", "internal/repair", "internal/produce", "internal/merging", "internal/comparison", "internal/authorship", "internal/live", "internal/resourcelist",
 }
 
 // TestRooms holds that imports point one way: rooms, commands, this package, the program. No command imports another, and

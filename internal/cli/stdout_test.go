@@ -99,7 +99,7 @@ func eachOutput(t *testing.T, test func(t *testing.T, args []string)) {
 			visit(c, append(path[:len(path):len(path)], c.Name()))
 		}
 	}
-	visit(rootCommand(&host.Program{}, nil), nil)
+	visit(Root(&host.Program{}, nil), nil)
 	if seen != len(table) {
 		t.Errorf("outputCommands has %d commands, want %d", len(table), seen)
 	}

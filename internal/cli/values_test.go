@@ -93,7 +93,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 	}
 	var views [][]string // of objects that are not TrainJobs
 	formats := func(verb string) (lines [][]string) {
-		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+		for _, format := range []string{"text", "json", "sarif", "github", "junit", "html"} {
 			for _, file := range []string{job, bad} {
 				lines = append(lines, []string{verb, file, "-r", runtime, "-o", format, "--on-conflict=last"})
 			}
@@ -115,8 +115,8 @@ func TestNoVerbShowsValues(t *testing.T) {
 		one, two := write(fmt.Sprint("one", i, ".yaml"), text("MARK-4")), write(fmt.Sprint("two", i, ".yaml"), text("MARK-5"))
 		patches := []string{"--patch", one, "--patch", two}
 		mergeLines = append(mergeLines, slices.Concat([]string{"merge", "-f", base}, patches), slices.Concat([]string{"merge", "-f", base, "--on-conflict=last"}, patches))
-		views = append(views, slices.Concat([]string{"blame", "-f", base}, patches), slices.Concat([]string{"blame", "-f", base, "-o", "json"}, patches), []string{"diff", base, next, "--patch", write("label.yaml", "metadata: {labels: {a: b}}\n")})
-		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+		views = append(views, slices.Concat([]string{"blame", "-f", base}, patches), slices.Concat([]string{"blame", "-f", base, "-o", "json"}, patches), slices.Concat([]string{"blame", "-f", base, "-o", "html"}, patches), []string{"diff", base, next, "--patch", write("label.yaml", "metadata: {labels: {a: b}}\n")})
+		for _, format := range []string{"text", "json", "sarif", "github", "junit", "html"} {
 			views = append(views, slices.Concat([]string{"conflicts", base, "-o", format}, patches))
 		}
 	}
@@ -129,9 +129,9 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"merge":     {objects: true, lines: mergeLines},
 		"check":     {lines: append(formats("check"), []string{"check", job, "-r", runtime, "--trainer-version=2.1"})},
 		"conflicts": {lines: append(views, formats("conflicts")...)},
-		"blame":     {lines: [][]string{{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"}, {"blame", "-f", job, "-r", runtime, "--to=pods"}, {"blame", "-f", bad, "-r", runtime}}},
+		"blame":     {lines: [][]string{{"blame", job, "-r", runtime}, {"blame", "-f", job, "-r", runtime, "-o", "json"}, {"blame", "-f", job, "-r", runtime, "-o", "html"}, {"blame", "-f", job, "-r", runtime, "--to=pods"}, {"blame", "-f", bad, "-r", runtime}}},
 		"diff": {lines: [][]string{
-			{"diff", job, changed, "-r", runtime}, {"diff", job, changed, "-r", runtime, "-o", "json"}, {"diff", job, changed, "-r", runtime, "-o", "markdown"},
+			{"diff", job, changed, "-r", runtime}, {"diff", job, changed, "-r", runtime, "-o", "json"}, {"diff", job, changed, "-r", runtime, "-o", "markdown"}, {"diff", job, changed, "-r", runtime, "-o", "html"},
 			{"diff", job, changed, "-r", runtime, "--to=pods"}, {"diff", job, bad, "-r", runtime},
 		}},
 		"explain": {lines: [][]string{{"explain", "containers.env.value"}}},
@@ -143,7 +143,7 @@ func TestNoVerbShowsValues(t *testing.T) {
 		"version": {lines: [][]string{{"version"}}},
 	}
 	var verbs []string
-	for _, cmd := range rootCommand((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
+	for _, cmd := range Root((&host.Program{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Files: host.Files{}}), nil).Commands() {
 		if name := cmd.Name(); name != "help" && name != "completion" {
 			verbs = append(verbs, name)
 		}
@@ -235,16 +235,16 @@ func TestNoFormShowsValues(t *testing.T) {
 	for name, text := range files {
 		file := write(name, text)
 		var lines [][]string
-		for _, format := range []string{"text", "json", "sarif", "github", "junit"} {
+		for _, format := range []string{"text", "json", "sarif", "github", "junit", "html"} {
 			lines = append(lines, []string{"check", file, "-r", runtime, "-o", format})
 		}
 		lines = append(lines, []string{"check", sound, "-r", runtime, "--patch", file}, []string{"check", sound, "-r", runtime, "--old", file}, []string{"conflicts", file, "-r", runtime},
 			[]string{"conflicts", file, "--type=merge", "--patch", sound}, []string{"conflicts", sound, "--type=merge", "--patch", file})
-		for _, format := range []string{"text", "json", "markdown"} {
+		for _, format := range []string{"text", "json", "markdown", "html"} {
 			lines = append(lines, []string{"diff", sound, file, "-r", runtime, "-o", format}, []string{"diff", file, sound, "-r", runtime, "--to=pods", "-o", format})
 		}
 		lines = append(lines, []string{"render", file, "-r", runtime, "--show-notes"}, []string{"render", sound, "-r", file}, []string{"migrate", file},
-			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"fn"})
+			[]string{"create", "--runtime=rt", "--name=a", "--patch", file}, []string{"blame", "-f", file, "-r", runtime}, []string{"blame", "-f", file, "-r", runtime, "-o", "json"}, []string{"blame", "-f", file, "-r", runtime, "-o", "html"}, []string{"fn"})
 		for _, args := range lines {
 			var stdout, stderr bytes.Buffer
 			p := host.Program{Stdin: strings.NewReader(strings.ReplaceAll(text, "MARK", marker)), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}

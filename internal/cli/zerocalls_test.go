@@ -44,7 +44,7 @@ var exported = []struct {
 		conflict.Find, conflict.Force[corev1.Pod, corev1.Pod], conflict.ManagersOf[corev1.Pod], conflict.OrderDependence[corev1.Pod, corev1.Pod], conflict.Orders[corev1.Pod],
 		new(conflict.Conflict), new(conflict.Conflicts), new(conflict.Decision), new(conflict.Dependence), new(conflict.Kind),
 	}},
-	{folder: "compose", all: []any{compose.Kinds, compose.Union, new(compose.Rule), new(compose.Rules)}},
+	{folder: "compose", all: []any{compose.Find, compose.IsRule, compose.Kinds, compose.Union, new(compose.Composition), new(compose.Kind), new(compose.Rule), new(compose.Rules)}},
 	{folder: "docs", all: []any{docs.Codes, docs.Of, docs.PolicySchema}},
 	{folder: "engine", all: []any{
 		engine.For[corev1.Pod, corev1.Pod], engine.ForObject, engine.ForJSON, engine.ForType, engine.ForAny, engine.FieldsV1Paths, engine.Manager, engine.SameValue,
@@ -56,7 +56,8 @@ var exported = []struct {
 		new(fieldpath.Object), new(fieldpath.Path), new(fieldpath.Position), new(fieldpath.Step),
 	}},
 	{folder: "finding", all: []any{
-		finding.FormatValue, finding.HideSecrets, finding.IsSecret, finding.Nearest, finding.StricterCodes,
+		finding.FormatValue, finding.HideSecrets, finding.IsClear, finding.IsSecret, finding.Nearest, finding.StricterCodes,
+		new(finding.Code),
 		new(finding.Finding), new(finding.List), new(finding.Order), new(finding.Set), new(finding.Severity),
 	}},
 	{folder: "legacy", all: []any{
@@ -75,7 +76,7 @@ var exported = []struct {
 	}},
 	{folder: "merge", all: []any{
 		merge.Apply, merge.Expansions, merge.Force, merge.JobSetTemplate, merge.ManagedFields, merge.OrderDependence, merge.Review, merge.SequenceDependence,
-		merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
+		merge.Compose, merge.Plan, merge.Remove, merge.Upsert, merge.PlanIn[[]byte], merge.RemoveIn[[]byte], merge.UpsertIn[[]byte],
 		merge.FormatClaim, merge.FromRuntime, merge.InTemplate, merge.IsSecretOf, merge.OverrideLayer, merge.OverrideOf, merge.PatchPath, merge.PolicyLayer, merge.SchedulerLayer,
 		new(merge.PatchError),
 	}},
@@ -85,7 +86,7 @@ var exported = []struct {
 		new(release.Definitions), new(release.Field), new(release.Release), new(release.Rules), new(release.Switch),
 	}},
 	{folder: "render", all: []any{
-		render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
+		render.Compose, render.Conflicts, render.DefaultJobSet, render.DefaultJobSetOf, render.DefaultPatches,
 		render.DefaultRuntime, render.DefaultTrainJob, render.EphemeralClaims, render.JobSet, render.Jobs,
 		render.Migrate, render.ObjectOf, render.OrderDependence, render.OwnersOfChildren, render.ParseFeatureGates, render.Pods, render.CountPods, render.HasEphemeralVolumes, render.Reached,
 		render.PodRanges, render.SystemPriority, render.TooManyPods,

@@ -46,10 +46,13 @@ const (
 	// Only the new version refuses the TrainJob, or only the old one.
 	stateRefused  state = "refused"
 	stateAccepted state = "accepted"
+	// In a cluster, what the files lack is extra, and what the cluster lacks is missing.
+	stateExtra   state = "extra"
+	stateMissing state = "missing"
 )
 
 // states are the states in the order of a report.
-var states = []state{stateChanged, stateCreated, stateRemoved, stateRefused, stateAccepted}
+var states = []state{stateChanged, stateCreated, stateRemoved, stateMissing, stateExtra, stateRefused, stateAccepted}
 
 // JobDiff is a TrainJob that differs.
 type JobDiff struct {
@@ -147,8 +150,22 @@ func Compare(old, new *Version, showValues bool) (*Comparison, error) {
 	}
 	c.judge()
 	c.compact(c)
+	if new.Live {
+		c.name()
+	}
 	c.conflicts, c.findings = c.concern(old.Conflicts, new.Conflicts), c.concern(old.Findings, new.Findings)
 	return c, nil
+}
+
+// name names the states of a cluster.
+func (c *Comparison) name() {
+	names := map[state]state{stateCreated: stateExtra, stateRemoved: stateMissing}
+	for _, j := range c.Jobs {
+		j.state = cmp.Or(names[j.state], j.state)
+		for _, o := range j.Objects {
+			o.state = cmp.Or(names[o.state], o.state)
+		}
+	}
 }
 
 // With returns the comparison with the TrainJobs of another part of the same versions. A nil comparison is empty.
@@ -346,16 +363,17 @@ func (c *Comparison) object(j *JobDiff, old, new *Object) (*ObjectDiff, error) {
 
 // attribute sets who changed what.
 func (o *ObjectDiff) attribute() {
-	if o.after.causes != nil {
-		for i := range o.changes {
-			o.changes[i].After = o.after.causes.Of(o.changes[i].Path)
-		}
-		return
-	}
 	o.changes.Attribute(o.before.Owners, o.after.Owners)
 	for i := range o.changes {
-		o.changes[i].Before = o.before.located(o.changes[i].Before)
-		o.changes[i].After = o.after.located(o.changes[i].After)
+		c := &o.changes[i]
+		switch {
+		case o.after.causes == nil:
+			c.Before, c.After = o.before.located(c.Before), o.after.located(c.After)
+		case o.before.causes == nil:
+			c.Before, c.After = o.before.located(c.Before), o.after.causes.Of(c.Path)
+		default:
+			c.Before, c.After = nil, o.after.causes.Of(c.Path)
+		}
 	}
 }
 

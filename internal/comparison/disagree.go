@@ -136,13 +136,23 @@ func (s *concernSection) item(g *report.Group, isNew bool) string {
 
 // todo writes the remedies.
 func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
+	for i, line := range c.remedies(concerns, markdownNames, plain) {
+		if i == 0 {
+			b.WriteString("\n**What to do**\n\n")
+		}
+		fmt.Fprintf(b, "- %s\n", line)
+	}
+}
+
+// remedies returns the first remedies, each once. names lists TrainJobs, and escape escapes text, as the format of the report needs.
+func (c *Comparison) remedies(concerns []concernSection, names func([]jobName, int) string, escape func(string) string) []string {
 	blast := c.blast()
 	var lines []string
 	add := func(u Update, one, many string) {
 		if ids := blast.by[u]; len(ids) == 1 {
-			lines = append(lines, one+": "+markdownNames(ids, 1))
+			lines = append(lines, one+": "+names(ids, 1))
 		} else if len(ids) > 1 {
-			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+markdownNames(ids, 5))
+			lines = append(lines, fmt.Sprintf(many, len(ids))+": "+names(ids, 5))
 		}
 	}
 	kind := c.noun
@@ -152,13 +162,13 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 	for _, j := range c.Jobs {
 		for _, f := range j.refused {
 			if j.state == stateRefused {
-				lines = append(lines, string(f.Code)+": "+plain(f.Remedy.Text))
+				lines = append(lines, string(f.Code)+": "+escape(f.Remedy.Text))
 			}
 		}
 	}
 	for _, s := range concerns {
 		for i := range s.groups {
-			lines = append(lines, string(s.groups[i].First.Code)+": "+plain(s.groups[i].First.Remedy.Text))
+			lines = append(lines, string(s.groups[i].First.Code)+": "+escape(s.groups[i].First.Remedy.Text))
 		}
 	}
 	var known []string
@@ -167,12 +177,7 @@ func (c *Comparison) todo(b *strings.Builder, concerns []concernSection) {
 			known = append(known, line)
 		}
 	}
-	for i, line := range known {
-		if i == 0 {
-			b.WriteString("\n**What to do**\n\n")
-		}
-		fmt.Fprintf(b, "- %s\n", line)
-	}
+	return known
 }
 
 // plain returns text that Markdown and HTML show as it is, and no longer than a remedy should be.

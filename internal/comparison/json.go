@@ -124,7 +124,7 @@ func (c *Comparison) WriteJSON(w io.Writer) error {
 	s := c.summary()
 	out := jsonDiff{
 		Summary: jsonSummary{
-			Changed: s.counts[stateChanged], Created: s.counts[stateCreated], Removed: s.counts[stateRemoved], Same: s.same,
+			Changed: s.counts[stateChanged], Created: s.counts[stateCreated] + s.counts[stateExtra], Removed: s.counts[stateRemoved] + s.counts[stateMissing], Same: s.same,
 			Refused: s.counts[stateRefused], Accepted: s.counts[stateAccepted],
 			Causes: []jsonCause{},
 		},

@@ -115,17 +115,20 @@ func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
 			}
 		}
 	}
-	hunks, err := c.hunks(first, others)
-	if err != nil {
-		return nil, err
-	}
 	name := b.title(g.jobs[0].ID.Namespace)
 	lines := []hunkLine{{mark: 'a', text: "--- " + c.old.Name + ": " + name}, {mark: 'b', text: "+++ " + c.new.Name + ": " + name}}
 	switch first.state {
-	case stateCreated:
+	case stateCreated, stateExtra:
 		lines[0].text = "--- /dev/null"
-	case stateRemoved:
+	case stateRemoved, stateMissing:
 		lines[1].text = "+++ /dev/null"
+	}
+	if c.new.Live && first.state != stateChanged {
+		return lines, nil // the whole object says nothing on a difference
+	}
+	hunks, err := c.hunks(first, others)
+	if err != nil {
+		return nil, err
 	}
 	return append(lines, hunks...), nil
 }

@@ -21,6 +21,8 @@ type Version struct {
 	Notes []string
 	// Whole keeps the objects of all TrainJobs, for Comparison.All and for another program. The new version has it.
 	Whole bool
+	// Live tells that the objects are those of a cluster. The new version has it.
+	Live bool
 	// Conflicts are the disagreements between managers that the cluster settles in silence.
 	Conflicts finding.List
 	// Findings are further ones for a review.

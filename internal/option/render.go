@@ -28,6 +28,7 @@ type Render struct {
 	To, As     string
 	For        string
 	OnConflict string
+	ComposeAs  string
 	Force      []string
 	Severity   []string
 	Color      Color
@@ -84,7 +85,7 @@ func (flags Render) Parse() (manifest.Format, render.Options, error) {
 	default:
 		return 0, opts, fmt.Errorf("--as: %q is neither applied nor stored", flags.As)
 	}
-	if err := flags.checkFor(); err != nil {
+	if err := cmp.Or(flags.checkFor(), flags.checkComposeAs()); err != nil {
 		return 0, opts, err
 	}
 	if opts.FeatureGates, err = render.ParseFeatureGates(flags.FeatureGates); err != nil {
@@ -113,6 +114,25 @@ func (flags Render) checkFor() error {
 		return fmt.Errorf("--for: %q is neither %s nor %s", flags.For, ForReview, ForApply)
 	case flags.For == ForApply && flags.To != "jobset":
 		return fmt.Errorf("--for=apply renders JobSets: the JobSet controller makes the %s of an applied JobSet; remove --to", strings.ToUpper(flags.To[:1])+flags.To[1:])
+	}
+	return nil
+}
+
+// checkComposeAs returns an error for flags that have no effect on a patch.
+func (flags Render) checkComposeAs() error {
+	if flags.ComposeAs == "" {
+		return nil
+	}
+	for _, f := range []struct {
+		flag string
+		set  bool
+	}{
+		{"--to=" + flags.To, flags.To != "jobset"}, {"--for=" + flags.For, flags.For == ForApply}, {"-o " + flags.Format, flags.Format == NameFormat},
+		{"--generate-secrets", flags.Secrets}, {"--owner-references", flags.OwnerReferences},
+	} {
+		if f.set {
+			return fmt.Errorf("--compose-as writes patches, on which %s has no effect: leave one of the two out", f.flag)
+		}
 	}
 	return nil
 }

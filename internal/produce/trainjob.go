@@ -2,6 +2,7 @@
 package produce
 
 import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -34,15 +35,10 @@ func (m Made) Objects() []any {
 
 // TrainJob renders one TrainJob with all its patches, and sets the positions of its findings.
 func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (finding.List, Made) {
-	spec, missing := in.RuntimeOf(j)
-	if spec == nil {
-		findings := in.ReleaseFindings(j)
-		if missing != nil {
-			findings = append(findings, *missing)
-		}
-		return in.Locate(j, findings), Made{}
+	input, missing := inputOf(in, j)
+	if input.Runtime == nil {
+		return missing, Made{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(j)}
 	if opts.Release == nil {
 		opts.Release = j.Release()
 	}
@@ -52,10 +48,38 @@ func TrainJob(in *workspace.Input, j workspace.Job, opts render.Options) (findin
 	out.Findings.Sort()
 	if in.Spelled && out.JobSet != nil {
 		before := out.JobSet.Spec.DeepCopy()
-		ports.Spell(out.JobSet, spec)
+		ports.Spell(out.JobSet, input.Runtime)
 		if out.Owners != nil {
 			out.Owners.WriteChanges(merge.DefaultLayer, fieldpath.Fields("spec"), *before, out.JobSet.Spec)
 		}
 	}
 	return out.Findings, Made{out.JobSet, out.Companions, out.Owners}
+}
+
+// Composed returns the patch of a manager that gives one TrainJob the values of its policy, or nil. See [render.Compose].
+func Composed(in *workspace.Input, j workspace.Job, opts render.Options, manager string) (finding.List, *trainer.RuntimePatch) {
+	input, found := inputOf(in, j)
+	if input.Runtime == nil {
+		return found, nil
+	}
+	if opts.Release == nil {
+		opts.Release = j.Release()
+	}
+	patch, found := render.Compose(input, opts, manager)
+	found = in.Locate(j, append(in.ReleaseFindings(j), found...))
+	found.Sort()
+	return found, patch
+}
+
+// inputOf returns the input of rendering a TrainJob. Without a runtime, it returns the findings on it.
+func inputOf(in *workspace.Input, j workspace.Job) (render.Input, finding.List) {
+	spec, missing := in.RuntimeOf(j)
+	if spec == nil {
+		findings := in.ReleaseFindings(j)
+		if missing != nil {
+			findings = append(findings, *missing)
+		}
+		return render.Input{}, in.Locate(j, findings)
+	}
+	return render.Input{TrainJob: j.TrainJob, Patches: in.PatchesFor(j), Runtime: spec, Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}, nil
 }

@@ -17,22 +17,34 @@ type entry struct {
 	data []byte
 }
 
-// written is the time of every file in an archive, so equal files give equal archives. It is the earliest time of zip.
-var written = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
-
-// pack returns an archive in the usual format of a platform.
-func pack(p platform, entries []entry) ([]byte, error) {
+// pack returns an archive in the usual format of a platform. Every file has the same time, so equal files give equal archives.
+func pack(p platform, entries []entry, at time.Time) ([]byte, error) {
 	if p.os == "windows" {
-		return zipped(entries)
+		return zipped(entries, at)
 	}
-	return tarred(entries)
+	files, err := tarred(entries, at)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	g, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.Write(files); err != nil {
+		return nil, err
+	}
+	if err := g.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
-func zipped(entries []entry) ([]byte, error) {
+func zipped(entries []entry, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, e := range entries {
-		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: written}
+		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: at.UTC()}
 		header.SetMode(e.mode)
 		w, err := z.CreateHeader(header)
 		if err != nil {
@@ -48,26 +60,24 @@ func zipped(entries []entry) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func tarred(entries []entry) ([]byte, error) {
+// tarred returns a tar file, which is also the form of an image's layer.
+func tarred(entries []entry, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
-	g := gzip.NewWriter(&out)
-	t := tar.NewWriter(g)
+	t := tar.NewWriter(&out)
 	for _, e := range entries {
 		header := &tar.Header{
 			Typeflag: tar.TypeReg, Name: e.name, Mode: int64(e.mode), Size: int64(len(e.data)),
-			ModTime: written, Format: tar.FormatUSTAR,
+			ModTime: at.UTC(), Format: tar.FormatUSTAR,
 		}
 		if err := t.WriteHeader(header); err != nil {
 			return nil, err
 		}
-		if _, err := t.Write(e.data); err != nil {
+		if _, err := io.Copy(t, bytes.NewReader(e.data)); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range []io.Closer{t, g} {
-		if err := c.Close(); err != nil {
-			return nil, err
-		}
+	if err := t.Close(); err != nil {
+		return nil, err
 	}
 	return out.Bytes(), nil
 }

@@ -1,77 +1,79 @@
-// Command release builds the program for every platform, statically, and packs each binary with the
-// license:
+// Command release makes a release of the program, and tags one:
 //
-//	go run ./internal/release -version v0.1.0 -revision "$(git rev-parse HEAD)" -output dist
+//	go run . build -version v0.1.0 -revision "$(git rev-parse HEAD)" -sources ../.. -output ../../dist
+//	go run . tag -sources ../.. v0.1.0
 //
-// It writes one archive for each platform and their checksums. The same sources, version, revision and toolchain always give
-// the same bytes.
+// build writes an archive for each platform, an image, the manifest for krew, an SBOM, and the checksums of all. The same sources,
+// flags and toolchain always give the same bytes. The command is a module of its own. So the library does not depend on the modules
+// that a release needs.
 package main
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
+	"time"
 )
 
-// platform is the operating system and architecture of a binary, in the names of Go and krew.
-type platform struct{ os, arch string }
-
-func (p platform) String() string { return p.os + "/" + p.arch }
-
-// archive returns the name of the platform's archive. Windows users get a zip file.
-func (p platform) archive() string {
-	return fmt.Sprintf("trainweld-%s-%s%s", p.os, p.arch, map[bool]string{true: ".zip", false: ".tar.gz"}[p.os == "windows"])
-}
-
-// binary returns the name of the program in the archive.
-func (p platform) binary() string {
-	if p.os == "windows" {
-		return "trainweld.exe"
-	}
-	return "trainweld"
-}
-
-var platforms = []platform{
-	{"darwin", "amd64"}, {"darwin", "arm64"},
-	{"linux", "amd64"}, {"linux", "arm64"},
-	{"windows", "amd64"}, {"windows", "arm64"},
-}
-
-// checksums names the file for `sha256sum --check`.
-const checksums = "SHA256SUMS"
-
-// release is a build with its sources and its output.
-type release struct {
-	version, revision string
-	// sources is the root of the repository, and output the directory for the archives.
-	sources, output string
-	platforms       []platform
-}
-
 func main() {
-	r := release{sources: ".", platforms: platforms}
-	flag.StringVar(&r.version, "version", "", "the version that the program tells, as v1.2.3 (required)")
-	flag.StringVar(&r.revision, "revision", "", "the revision that the program tells")
-	flag.StringVar(&r.output, "output", "dist", "the directory to write to")
-	only := flag.String("platforms", "", "only these platforms, as linux/amd64,darwin/arm64")
-	flag.Parse()
-	if err := r.limit(*only); err != nil {
-		fail(err)
-	}
-	if err := r.make(); err != nil {
-		fail(err)
+	if err := run(os.Args[1:]); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(os.Stderr, "release: %v\n", err)
+		}
+		os.Exit(1)
 	}
 }
 
-func fail(err error) {
-	fmt.Fprintf(os.Stderr, "release: %v\n", err)
-	os.Exit(1)
+func run(args []string) error {
+	name := ""
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case "build":
+		return runBuild(args)
+	case "tag":
+		return runTag(args)
+	default:
+		return fmt.Errorf("unknown command %q: must be build or tag", name)
+	}
+}
+
+func runBuild(args []string) error {
+	r := release{platforms: platforms}
+	flags := flag.NewFlagSet("build", flag.ContinueOnError)
+	flags.StringVar(&r.version, "version", "", "the version that the program prints, such as v1.2.3 (required)")
+	flags.StringVar(&r.revision, "revision", "unknown", "the revision that the program prints")
+	flags.StringVar(&r.tags, "tags", "", "the build tags")
+	seconds := flags.Int64("time", earliest.Unix(), "the time of the files, in seconds since 1970")
+	flags.StringVar(&r.sources, "sources", ".", "the root of the repository")
+	flags.StringVar(&r.output, "output", "dist", "the directory to write to")
+	only := flags.String("platforms", "", "only these platforms, such as linux/amd64,darwin/arm64; writes no manifest for krew")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	r.time = time.Unix(*seconds, 0).UTC()
+	if err := r.limit(*only); err != nil {
+		return err
+	}
+	return r.make()
+}
+
+func runTag(args []string) error {
+	flags := flag.NewFlagSet("tag", flag.ContinueOnError)
+	sources := flags.String("sources", ".", "the root of the repository")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return errors.New("tag takes one version, such as v1.2.3")
+	}
+	return repository{*sources}.tag(flags.Arg(0), time.Now().UTC())
 }
 
 // limit selects the platforms of a list. It returns an error for an unknown platform.
@@ -88,62 +90,8 @@ func (r *release) limit(list string) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("nothing is released for %q; the platforms are %v", name, platforms)
+			return fmt.Errorf("unknown platform %q: must be one of %v", name, platforms)
 		}
 	}
 	return nil
-}
-
-// make builds and packs every platform. It writes the checksums last, so they exist only after a complete build.
-func (r release) make() error {
-	if r.version == "" {
-		return errors.New("a release has a version: give -version v1.2.3")
-	}
-	if err := os.MkdirAll(r.output, 0o777); err != nil {
-		return err
-	}
-	if err := os.Remove(filepath.Join(r.output, checksums)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	license, err := os.ReadFile(filepath.Join(r.sources, "LICENSE"))
-	if err != nil {
-		return err
-	}
-	var sums strings.Builder
-	for _, p := range r.platforms {
-		binary, err := r.build(p)
-		if err != nil {
-			return fmt.Errorf("build for %v: %w", p, err)
-		}
-		packed, err := pack(p, []entry{{"LICENSE", 0o644, license}, {p.binary(), 0o755, binary}})
-		if err != nil {
-			return fmt.Errorf("pack for %v: %w", p, err)
-		}
-		if err := os.WriteFile(filepath.Join(r.output, p.archive()), packed, 0o666); err != nil {
-			return err
-		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(packed), p.archive())
-	}
-	return os.WriteFile(filepath.Join(r.output, checksums), []byte(sums.String()), 0o666)
-}
-
-// build returns the program's static binary. It contains no paths of this machine, and no other version information than r.
-func (r release) build(p platform) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "release")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, p.binary())
-	stamp := "-s -w -X main.tag=" + r.version + " -X main.revision=" + cmp.Or(r.revision, "unknown")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", file, "./cmd/trainweld")
-	cmd.Dir = r.sources
-	// GOFLAGS, GOEXPERIMENT and instruction levels would change the binary.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
-		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(file)
 }

@@ -1,84 +1,207 @@
 package main
 
 import (
-	"archive/tar"
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"debug/elf"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"text/template"
-
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
+	"time"
 )
 
-const repository = "../.."
+const root = "../.."
 
-var build = flag.Bool("build", false, "make a release for this machine, which takes minutes")
+var isFull = flag.Bool("build", false, "make a release for this machine, which takes minutes")
 
-// TestRelease makes a release for this machine twice, and holds the two against each other and the
-// archive against what it promises.
-func TestRelease(t *testing.T) {
-	if !*build {
-		t.Skip("it compiles all that the program links, without cgo, and links it twice: give -build")
-	}
-	here := platform{runtime.GOOS, runtime.GOARCH}
-	var made [2][]byte
-	for i := range made {
-		r := release{version: "v0.0.0-test", revision: "0123abc", sources: repository, output: t.TempDir()}
-		if err := r.limit(here.String()); err != nil {
-			t.Skipf("%v", err)
-		}
-		if err := r.make(); err != nil {
-			t.Fatal(err)
-		}
-		made[i] = read(t, filepath.Join(r.output, here.archive()))
-		want := fmt.Sprintf("%x  %s\n", sha256.Sum256(made[i]), here.archive())
-		if got := string(read(t, filepath.Join(r.output, checksums))); got != want {
-			t.Errorf("%s is %q, want %q", checksums, got, want)
-		}
-	}
-	if !bytes.Equal(made[0], made[1]) {
-		t.Error("two releases of the same sources differ")
-	}
-	files := unpack(t, here, made[0])
-	if len(files) != 2 || !bytes.Equal(files["LICENSE"], read(t, filepath.Join(repository, "LICENSE"))) {
-		t.Errorf("the archive has %d files and the license of %d bytes", len(files), len(files["LICENSE"]))
-	}
-	program := filepath.Join(t.TempDir(), here.binary())
-	if err := os.WriteFile(program, files[here.binary()], 0o755); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(program, "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "trainweld v0.0.0-test\nrevision 0123abc\n") {
-		t.Errorf("the program of the archive says %v %q", err, out)
-	}
-	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(files[here.binary()], []byte(root)) {
-		t.Errorf("the program holds the path of the sources, %s", root)
-	}
-	if here.os == "linux" {
-		static(t, files[here.binary()])
+// sample returns a release of this repository with small binaries, so it compiles nothing.
+func sample(t *testing.T, output string) release {
+	t.Helper()
+	return release{
+		version: "v1.2.3", revision: "0123abc", tags: "some_tag", sources: root, output: output, platforms: platforms,
+		time:    time.Date(2030, time.May, 6, 7, 8, 10, 0, time.UTC),
+		compile: func(p platform) ([]byte, error) { return []byte("program for " + p.String()), nil },
 	}
 }
 
-// static wants a program that no loader has to complete.
-func static(t *testing.T, binary []byte) {
+// TestMake makes a release twice. Both have the same files, and the checksums list each of them.
+func TestMake(t *testing.T) {
+	var made [2]map[string][]byte
+	for i := range made {
+		r := sample(t, t.TempDir())
+		if err := r.make(); err != nil {
+			t.Fatal(err)
+		}
+		made[i] = readAll(t, r.output)
+	}
+	sameFiles(t, made[0], made[1])
+	sameSums(t, made[0])
+	checkSBOM(t, made[0])
+	checkInstallDocs(t, made[0])
+	for _, p := range platforms {
+		files := unpack(t, p, made[0][p.archive()])
+		if got, want := string(files[p.binary()]), "program for "+p.String(); got != want {
+			t.Errorf("%s: %s = %q, want %q", p.archive(), p.binary(), got, want)
+		}
+		if !bytes.Equal(files["LICENSE"], read(t, filepath.Join(root, "LICENSE"))) {
+			t.Errorf("%s: LICENSE differs from the repository's", p.archive())
+		}
+		for _, name := range []string{
+			"licenses/stdlib/LICENSE", "licenses/sigs.k8s.io/yaml/LICENSE", "licenses/go.yaml.in/yaml/v3/NOTICE",
+			"completions/trainweld.bash", "completions/_trainweld", "completions/trainweld.fish", "completions/trainweld.ps1",
+			"man/trainweld.1", "man/trainweld-render.1", "man/trainweld-completion-zsh.1",
+		} {
+			if len(files[name]) == 0 {
+				t.Errorf("%s: %s is missing", p.archive(), name)
+			}
+		}
+		// A library for the command line needs this module on Windows only.
+		if _, found := files["licenses/github.com/inconshreveable/mousetrap/LICENSE"]; found != (p.os == "windows") {
+			t.Errorf("%s: license of a module for Windows: %t", p.archive(), found)
+		}
+	}
+}
+
+// TestMake_Again makes a release of fewer platforms in the folder of another one.
+func TestMake_Again(t *testing.T) {
+	r := sample(t, t.TempDir())
+	r.platforms = []platform{{"linux", "amd64"}}
+	if err := r.make(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.make(); err != nil {
+		t.Fatalf("second release in the folder: %v", err)
+	}
+	files := readAll(t, r.output)
+	sameSums(t, files)
+	if files[krewManifest] != nil {
+		t.Errorf("%s: written without all platforms", krewManifest)
+	}
+	r.compile = func(platform) ([]byte, error) { return nil, os.ErrInvalid }
+	if err := r.make(); err == nil || readAll(t, r.output)[checksums] != nil {
+		t.Errorf("failed release: error %v, checksums %t", err, readAll(t, r.output)[checksums] != nil)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(folder, imageFolder, "mine"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"no command", "must be build or tag", nil},
+		{"unknown command", `unknown command "bild"`, []string{"bild"}},
+		{"unknown platform", `unknown platform "plan9/amd64"`, []string{"build", "-version", "v1", "-platforms", "plan9/amd64"}},
+		{"no version", `-version: invalid value ""`, []string{"build"}},
+		{"version with a space", `-version: invalid value "v1 -X main.tag=v2"`, []string{"build", "-version", "v1 -X main.tag=v2"}},
+		{"early time", "-time: 1970-01-01 is too early", []string{"build", "-version", "v1", "-time", "0"}},
+		{"unexpected argument", `unexpected argument "v1"`, []string{"build", "v1"}},
+		{"tag without a version", "tag takes one version", []string{"tag"}},
+	} {
+		if err := run(test.args); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: run(%q) = %v, want %q", test.name, test.args, err, test.want)
+		}
+	}
+	r := sample(t, folder)
+	if err := r.make(); err == nil || !strings.Contains(err.Error(), "not an image layout") {
+		t.Errorf("make over a folder of files = %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, imageFolder, "mine")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRelease makes a release for this machine from two copies of the sources, and compares the files. It runs the program of the
+// archive, and the one in the image as kustomize and kpt start a function.
+func TestRelease(t *testing.T) {
+	if !*isFull {
+		t.Skip("it compiles all that the program links, without cgo, and links it twice: give -build")
+	}
+	here := platform{runtime.GOOS, runtime.GOARCH}
+	if !slices.Contains(platforms, here) {
+		t.Skipf("nothing is released for %v", here)
+	}
+	var made [2]map[string][]byte
+	for i := range made {
+		sources, output := filepath.Join(t.TempDir(), strings.Repeat("sources", i+1)), t.TempDir()
+		copySources(t, sources)
+		err := run([]string{
+			"build", "-version", "v0.0.0-test", "-revision", "0123abc", "-time", "1900000000", "-tags", buildTags(t),
+			"-platforms", here.String(), "-sources", sources, "-output", output,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[i] = readAll(t, output)
+		files := unpack(t, here, made[i][here.archive()])
+		if bytes.Contains(files[here.binary()], []byte(sources)) {
+			t.Errorf("the program holds the path of its sources, %s", sources)
+		}
+	}
+	sameFiles(t, made[0], made[1])
+	sameSums(t, made[0])
+	files := unpack(t, here, made[0][here.archive()])
+	file := filepath.Join(t.TempDir(), here.binary())
+	if err := os.WriteFile(file, files[here.binary()], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(file, "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "trainweld v0.0.0-test\nrevision 0123abc\n") {
+		t.Errorf("trainweld version = %q, %v", out, err)
+	}
+	if here.os == "linux" {
+		checkStatic(t, files[here.binary()])
+		checkFunction(t, made[0], here)
+	}
+}
+
+// buildTags returns the tags of the Makefile.
+func buildTags(t *testing.T) string {
+	for _, line := range strings.Split(string(read(t, filepath.Join(root, "Makefile"))), "\n") {
+		if tags, found := strings.CutPrefix(line, "TAGS := "); found {
+			return tags
+		}
+	}
+	t.Fatal("the Makefile sets no TAGS")
+	return ""
+}
+
+// copySources copies the files that git would commit.
+func copySources(t *testing.T, to string) {
+	t.Helper()
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	for _, name := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, name))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // removed in the working tree, or a link in test data
+		}
+		file := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, read(t, filepath.Join(root, name)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkStatic wants a program that no loader has to complete.
+func checkStatic(t *testing.T, binary []byte) {
 	file, err := elf.NewFile(bytes.NewReader(binary))
 	if err != nil {
 		t.Fatal(err)
@@ -90,79 +213,49 @@ func static(t *testing.T, binary []byte) {
 	}
 }
 
-// TestPack packs both forms of archive twice and reads them again.
-func TestPack(t *testing.T) {
-	entries := []entry{{"LICENSE", 0o644, []byte("license")}, {"trainweld", 0o755, []byte{0, 1, 2}}}
-	for _, p := range []platform{{"linux", "arm64"}, {"windows", "amd64"}} {
-		first, err := pack(p, entries)
-		if err != nil {
-			t.Fatal(err)
+func sameFiles(t *testing.T, a, b map[string][]byte) {
+	t.Helper()
+	for name := range a {
+		if !bytes.Equal(a[name], b[name]) {
+			t.Errorf("%s differs between two releases of the same sources", name)
 		}
-		second, err := pack(p, entries)
-		if err != nil || !bytes.Equal(first, second) {
-			t.Errorf("%s differs from itself: %v", p.archive(), err)
-		}
-		files := unpack(t, p, first)
-		for _, e := range entries {
-			if !bytes.Equal(files[e.name], e.data) {
-				t.Errorf("%s holds %q as %s, want %q", p.archive(), files[e.name], e.name, e.data)
-			}
-		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("two releases of the same sources have %d and %d files", len(a), len(b))
 	}
 }
 
-func TestRefuses(t *testing.T) {
-	r := release{}
-	if err := r.limit("plan9/amd64"); err == nil || !strings.Contains(err.Error(), "linux/arm64") {
-		t.Errorf("a platform that nothing is released for: %v", err)
+// sameSums wants a line in the checksums for every other file.
+func sameSums(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	var want []string
+	for name, data := range files {
+		if name != checksums {
+			want = append(want, fmt.Sprintf("%x  %s", sha256.Sum256(data), name))
+		}
 	}
-	if err := (release{output: t.TempDir()}).make(); err == nil || !strings.Contains(err.Error(), "-version") {
-		t.Errorf("no version: %v", err)
+	got := strings.Split(strings.TrimSuffix(string(files[checksums]), "\n"), "\n")
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s = %q, want %q", checksums, got, want)
 	}
 }
 
-// unpack reads an archive, and wants programs to be executable.
-func unpack(t *testing.T, p platform, archive []byte) map[string][]byte {
+// readAll returns the files of a folder, with slashes in their names.
+func readAll(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	add := func(name string, mode os.FileMode, r io.Reader) {
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[name] = read(t, filepath.Join(folder, name))
 		}
-		if executable := mode&0o111 != 0; executable == (name == "LICENSE") {
-			t.Errorf("%s of %s has mode %v", name, p.archive(), mode)
-		}
-		files[name] = data
-	}
-	if p.os == "windows" {
-		z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range z.File {
-			r, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			add(f.Name, f.Mode(), r)
-		}
-		return files
-	}
-	g, err := gzip.NewReader(bytes.NewReader(archive))
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r := tar.NewReader(g); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		add(header.Name, header.FileInfo().Mode(), r)
-	}
+	return files
 }
 
 func read(t *testing.T, file string) []byte {
@@ -172,63 +265,4 @@ func read(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return data
-}
-
-// TestKrew fills in the template of krew's manifest as krew-release-bot does, and wants what a release
-// makes: an archive for each platform, and its program in it.
-func TestKrew(t *testing.T) {
-	const tag = "v1.2.3"
-	fill := func(text string, funcs template.FuncMap) string {
-		var b strings.Builder
-		parsed, err := template.New("").Funcs(funcs).Parse(text)
-		if err == nil {
-			err = parsed.Execute(&b, map[string]string{"TagName": tag})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	text := fill(string(read(t, filepath.Join(repository, ".krew.yaml"))), template.FuncMap{
-		// The address is a template, too, and the checksum comes on a line of its own, at four spaces.
-		"addURIAndSha": func(uri, _ string) string {
-			return fmt.Sprintf("uri: %s\n    sha256: %s", fill(uri, nil), strings.Repeat("ab", 32))
-		},
-	})
-	var manifest struct {
-		APIVersion, Kind string
-		Metadata         struct{ Name string }
-		Spec             struct {
-			Version, Homepage, ShortDescription, Description, Caveats string
-			Platforms                                                 []struct {
-				Selector         struct{ MatchLabels map[string]string }
-				URI, Sha256, Bin string
-			}
-		}
-	}
-	if err := yaml.UnmarshalStrict([]byte(text), &manifest); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	if manifest.Kind != "Plugin" || manifest.Metadata.Name != "trainweld" || manifest.Spec.Version != tag {
-		t.Errorf("%s %s of %s", manifest.Kind, manifest.Metadata.Name, manifest.Spec.Version)
-	}
-	// krew's search shows no more of it.
-	if n := len(manifest.Spec.ShortDescription); n == 0 || n > 50 {
-		t.Errorf("the short description has %d characters", n)
-	}
-	got := map[string]string{}
-	for _, p := range manifest.Spec.Platforms {
-		labels := p.Selector.MatchLabels
-		got[labels["os"]+"/"+labels["arch"]] = path.Base(p.URI) + " " + p.Bin
-		if !strings.Contains(p.URI, "/"+tag+"/") || len(p.Sha256) != 64 {
-			t.Errorf("%v: %s %s", labels, p.URI, p.Sha256)
-		}
-	}
-	want := map[string]string{}
-	for _, p := range platforms {
-		want[p.String()] = p.archive() + " " + p.binary()
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the platforms of a release and of the manifest differ (-release +manifest):\n%s", diff)
-	}
 }

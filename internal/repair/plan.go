@@ -45,7 +45,7 @@ func (r *round) plan() map[string][]byte {
 	for _, w := range r.wishes {
 		r.tried[mistakeOf(w.finding)]++
 		delete(r.refused, mistakeOf(w.finding))
-		r.repaired = append(r.repaired, w.finding)
+		r.repaired = append(r.repaired, w)
 	}
 	return changed
 }

@@ -50,8 +50,8 @@ type Result struct {
 	// Found are the findings on the changed files, and a warning for each refused repair. Input holds their lines.
 	Found finding.List
 	Input *workspace.Input
-	// repaired are the findings that the changes removed, in the order of the rounds.
-	repaired finding.List
+	// repaired are the repairs, in the order of the rounds.
+	repaired []*wish
 }
 
 // names returns the names of the changed files.
@@ -116,7 +116,7 @@ type session struct {
 	original map[string][]byte
 	tried    map[mistake]int
 	refused  map[mistake]finding.Finding // the findings on refused repairs
-	repaired finding.List
+	repaired []*wish
 }
 
 // mostTries is the number of repairs of one finding. The repair of a conflict may reveal another one on the same field.
@@ -175,8 +175,8 @@ func (s *session) result(found finding.List, in *workspace.Input) *Result {
 // lasting returns the findings that are there after their repair.
 func (s *session) lasting(found finding.List) []mistake {
 	repaired := map[mistake]bool{}
-	for _, f := range s.repaired {
-		repaired[mistakeOf(f)] = true
+	for _, w := range s.repaired {
+		repaired[mistakeOf(w.finding)] = true
 	}
 	var lasting []mistake
 	for _, f := range found {

@@ -18,30 +18,42 @@ func (r *Result) summary(verb string) string {
 	if len(r.Files) == 0 {
 		return verb + " nothing"
 	}
+	if len(r.Files) == 1 {
+		return fmt.Sprintf("%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Printable(r.Files[0].Name), codes(r.repaired))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s in %s: %s", verb, report.Count(len(r.repaired), "finding"), report.Count(len(r.Files), "file"), codes(r.repaired))
-	byFile := map[string]finding.List{}
-	for _, f := range r.repaired {
-		byFile[f.Position.File] = append(byFile[f.Position.File], f)
+	byFile := map[string][]*wish{}
+	for _, w := range r.repaired {
+		for _, name := range w.files() {
+			byFile[name] = append(byFile[name], w)
+		}
 	}
 	for n, file := range r.Files {
 		if n == mostFiles {
 			fmt.Fprintf(&b, "\n  and %d more", len(r.Files)-n)
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s", report.Printable(file.Name))
-		if found := byFile[file.Name]; found != nil {
-			fmt.Fprintf(&b, ": %s", codes(found))
-		}
+		fmt.Fprintf(&b, "\n  %s: %s", report.Printable(file.Name), codes(byFile[file.Name]))
 	}
 	return b.String()
 }
 
-// codes counts findings by their codes.
-func codes(found finding.List) string {
+// files returns the names of the files that the repair changes, sorted.
+func (w *wish) files() []string {
+	var names []string
+	for _, c := range w.changes {
+		names = append(names, c.File)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// codes counts repaired findings by their codes.
+func codes(repaired []*wish) string {
 	count := map[finding.Code]int{}
-	for _, f := range found {
-		count[f.Code]++
+	for _, w := range repaired {
+		count[w.finding.Code]++
 	}
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(count)) {

@@ -138,8 +138,12 @@ func together(claims []engine.Claim) (int, bool) {
 // mark returns the reason why the last claim wins, and "" for other claims.
 func mark(f finding.Finding, claim int) string {
 	switch {
+	case f.Code == finding.CodeNotComposed && claim == len(f.Claims)-2:
+		return "wins in the cluster"
 	case claim < len(f.Claims)-1:
 		return ""
+	case f.Code == finding.CodeNotComposed:
+		return "the policy's value"
 	case f.Code == finding.CodeOverlap:
 		return "wins in the cluster"
 	case f.Code == finding.CodeForced:

@@ -43,6 +43,9 @@ func (o Options) help(f finding.Finding) string {
 
 // Help returns the remedy of a finding, with the flag or the command that applies it.
 func Help(f finding.Finding) string {
+	if f.Code == finding.CodeNoRuntime && f.Remedy.Do != finding.Edit {
+		return f.Remedy.Text + " with -r FILE"
+	}
 	switch f.Remedy.Do {
 	case finding.LetOneWin:
 		if f.Code == finding.CodeUnion {
@@ -55,6 +58,8 @@ func Help(f finding.Finding) string {
 		return fmt.Sprintf("%s; to let %s win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME", f.Remedy.Text, last)
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
+	case finding.Compose:
+		return f.Remedy.Text + "; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"
 	case finding.Migrate:
 		return f.Remedy.Text + " with trainweld migrate"
 	default:
@@ -64,8 +69,6 @@ func Help(f finding.Finding) string {
 
 // provide maps a kind of object to the flag that provides it.
 var provide = map[string]string{
-	"ClusterTrainingRuntime": " with -r FILE",
-	"TrainingRuntime":        " with -r FILE",
 	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
 	"Secret":                 " with --generate-secrets",
 	"ConfigMap":              " with --flux-templates",

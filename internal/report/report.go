@@ -13,6 +13,7 @@
 //	sarif   SARIF 2.1.0, as GitHub's code scanning takes it
 //	github  workflow commands, which GitHub shows beside the lines of a pull request
 //	junit   a test suite for each file that was read
+//	html    a page that a browser shows without a network
 //
 // All formats mask values of environment variables, unless Options.ShowValues is set. The input may hold control characters,
 // invalid UTF-8 or the syntax of the format. A report escapes all of these.
@@ -42,6 +43,8 @@ type Options struct {
 	All bool
 	// More says how the user sees the findings that a group does not show, such as with a flag. It may be empty.
 	More string
+	// Title is the heading of a page, and Lead the line below it, which tells what was looked at.
+	Title, Lead string
 	// Strict counts warnings as errors in formats with passes and failures.
 	Strict bool
 	// Help returns the help of a finding. Nil selects the function Help, which names flags of the command line.
@@ -69,6 +72,7 @@ var formats = []struct {
 	{"sarif", writeSARIF},
 	{"github", writeGitHub},
 	{"junit", writeJUnit},
+	{"html", writeHTML},
 }
 
 // Formats returns the names of the formats. The first one is for people.

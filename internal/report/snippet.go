@@ -24,19 +24,28 @@ const (
 // snippet writes the source line of a finding with a caret under its column. The line starts with its number, so that it
 // cannot imitate a line of the report or a workflow command.
 func (t text) snippet(f finding.Finding) {
-	line, ok := t.opts.source(f.Position)
+	shown, under, ok := t.opts.snippet(f)
 	if !ok {
 		return
 	}
 	number := strconv.Itoa(f.Position.Line)
-	runes := []rune(line)
-	at := min(max(f.Position.Column-1, 0), len(runes))
-	from := max(at-nearCaret, 0)
-	shown, under := cut(visible(runes[from:min(at+nearCaret, len(runes))]), at-from)
 	fmt.Fprintf(t.w, "  %s | %s\n", number, shown)
 	if f.Position.Column > 0 {
 		fmt.Fprintf(t.w, "  %s | %s%s\n", strings.Repeat(" ", len(number)), under, t.paint(colorOf(f.Severity), "^"))
 	}
+}
+
+// snippet returns the part of a finding's source line around its column, and blanks as wide as the part before the column.
+func (o Options) snippet(f finding.Finding) (shown, under string, ok bool) {
+	line, ok := o.source(f.Position)
+	if !ok {
+		return "", "", false
+	}
+	runes := []rune(line)
+	at := min(max(f.Position.Column-1, 0), len(runes))
+	from := max(at-nearCaret, 0)
+	shown, under = cut(visible(runes[from:min(at+nearCaret, len(runes))]), at-from)
+	return shown, under, true
 }
 
 // visible replaces each character that a terminal interprets by a visible one, and so keeps the columns. It keeps tabs,

@@ -5,6 +5,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -21,8 +22,9 @@ func (in *Input) Locate(j Job, findings finding.List) finding.List {
 	for i := range findings {
 		f := &findings[i]
 		for c := range f.Claims {
-			claim := &f.Claims[c]
-			claim.Position = in.ClaimPosition(j, *claim)
+			if claim := &f.Claims[c]; !compose.IsRule(*claim) { // a rule has its position
+				claim.Position = in.ClaimPosition(j, *claim)
+			}
 		}
 		if f.Position != (fieldpath.Position{}) {
 			continue
@@ -98,9 +100,9 @@ func (in *Input) resultPosition(j Job, path fieldpath.Path) fieldpath.Position {
 	return j.Document.Position(fieldpath.Fields("metadata", "name"))
 }
 
-// disputed returns the claims that a finding is about. It omits the layer that shadows the others.
+// disputed returns the claims that a finding is about. It omits the layer that shadows the others, and the value of a rule.
 func disputed(f finding.Finding) []engine.Claim {
-	if f.Code != finding.CodeShadowed {
+	if f.Code != finding.CodeShadowed && f.Code != finding.CodeNotComposed {
 		return f.Claims
 	}
 	last := f.Claims[len(f.Claims)-1].Layer

@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
@@ -99,6 +100,15 @@ func (in *Input) patchesFor(j Job) []manifest.Patch {
 	return append(patches, in.Patches...)
 }
 
+// CompositionsOf returns the rules by which the policy of a TrainJob composes values.
+func (in *Input) CompositionsOf(j Job) compose.Rules {
+	r := in.rules[j.Document.File]
+	if r == nil {
+		return nil
+	}
+	return r.Compositions()
+}
+
 // allPatches returns the patches of all policies, then the patches of --patch.
 func (in *Input) allPatches() []manifest.Patch {
 	var patches []manifest.Patch
@@ -172,6 +182,9 @@ func (in *Input) severity(r *rules, f finding.Finding) finding.Severity {
 		return f.Severity
 	}
 	severity := r.Severity(f)
+	if in.flags.Advisory && f.Code == finding.CodeNoComposition {
+		return min(severity, finding.Warning)
+	}
 	if in.flags.Advisory && severity > f.Severity {
 		return max(f.Severity, min(severity, finding.Warning))
 	}

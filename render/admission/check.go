@@ -9,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -33,6 +34,8 @@ type Input struct {
 	// Layers are the settings in fields of an earlier API, which TrainJob must not contain. It is nil for one of
 	// today's API. See render.Input. A Release with overrides ignores Layers, and reads them in TrainJob.
 	Layers render.Layers
+	// Rules compose the values of several managers, see render.Input.
+	Rules compose.Rules
 	// Earlier holds fields of earlier releases, see render.Input. With a Release, Check takes these from TrainJob and
 	// Runtime instead.
 	Earlier legacy.Earlier
@@ -88,6 +91,8 @@ type checker struct {
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
+	// idlePatches are the idle patches that can go together.
+	idlePatches map[int]bool
 	// refused are the findings of the runtime.
 	refused findings
 }
@@ -242,7 +247,7 @@ func (c *checker) leftAlone(out *render.Output, code finding.Code) bool {
 
 // renderInput returns the TrainJob over a runtime.
 func (c *checker) renderInput(r *Runtime) render.Input {
-	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier}
+	in := render.Input{TrainJob: c.typed, Runtime: &r.spec, Layers: c.in.Layers, Earlier: c.in.Earlier, Rules: c.in.Rules}
 	if c.in.Release != nil {
 		in.Earlier.TorchNumProcPerNode = r.processes
 	}

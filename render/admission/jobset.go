@@ -166,7 +166,7 @@ func (c *checker) explained(f finding.Finding, claim engine.Claim) bool {
 // templatePath returns the path of a finding in the template, and so in the JobSet. The finding concerns the runtime
 // or a patch.
 func templatePath(f finding.Finding) (fieldpath.Path, bool) {
-	if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
+	if f.Code.IsDispute() || f.Code == finding.CodeComposed {
 		return f.Path, true
 	}
 	if f.Object.Kind != finding.TrainJobKind {

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
@@ -38,6 +39,9 @@ type Rule struct {
 	// Patchable means that a manager may set the field in a patch. Set describes how to set it.
 	Patchable bool
 	Set       string
+	// Compositions are the kinds of rules by which a policy may compose the values of several managers. There are none for a field
+	// that no manager may patch, or within a list that merges as a whole.
+	Compositions []compose.Kind
 	// Change describes when the field may change.
 	Change string
 	// Writers are the layers that write the field, or part of it, after the patches, and so win.

@@ -13,6 +13,7 @@ import (
 func (r *resolved) rule() Rule {
 	rule := Rule{Path: r.path, Kind: r.typ.String(), Merge: r.merge(), Union: r.union(), Writers: writersOf(r.path)}
 	rule.Patchable, rule.Set = r.set()
+	rule.Compositions = r.compositions(rule.Patchable)
 	rule.Change = r.change(rule.Patchable)
 	t := r.typ
 	for t.Kind == schema.ListMap || t.Kind == schema.Atomic && t.Elem != nil {

@@ -124,7 +124,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f := cmd.Flags()
 	option.AddInputs(f, &flags.Flags, "read TrainJobs and runtimes, or other objects with managed fields, from a file, directory, glob or - (repeatable)", "apply the managers' patches of `[NAME=]FILE` to every TrainJob, after its own (repeatable)")
 	option.AddBuilds(f, &flags.Flags)
-	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text or json")
+	f.StringVarP(&flags.shown.Format, "output", "o", "text", "text, json, or html for a page to read in a browser")
 	f.StringVar(&flags.To, "to", "jobset", "what to show: jobset, jobs or pods")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "last", "last: the last patch wins, as in the cluster; fail: managers that disagree are an error")
@@ -138,7 +138,7 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 	f.BoolVar(&flags.ShowValues, "show-values", false, "show the values of environment variables")
 	option.AddColor(cmd, &flags.shown.Color)
 	for flag, words := range map[string][]string{
-		"output": {"text", "json"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": authorship.Formats(), "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -153,11 +153,10 @@ func isPath(arg string) bool {
 }
 
 func run(p *host.Program, flags blameFlags) error {
-	if flags.shown.Format != "text" && flags.shown.Format != "json" {
-		return exit.Usage(fmt.Errorf("unknown format %q: want text or json", flags.shown.Format))
-	}
-	if flags.shown.Format == "json" && flags.shown.ShowOrigin {
-		return exit.Usage(errors.New("--show-origin has no effect on -o json: leave it out"))
+	if format := flags.shown.Format; !slices.Contains(authorship.Formats(), format) {
+		return exit.Usage(fmt.Errorf("unknown format %q: want text, json or html", format))
+	} else if format != "text" && flags.shown.ShowOrigin {
+		return exit.Usage(fmt.Errorf("--show-origin has no effect on -o %s: leave it out", format))
 	}
 	if err := flags.shown.Color.Check(flags.shown.Format); err != nil {
 		return exit.Usage(err)
@@ -262,7 +261,7 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		b.opts = blame.Options{ShowValues: flags.ShowValues, Locate: func(c engine.Claim) fieldpath.Position { return in.Origin(j, c) }}
 		if flags.To == "jobset" {
 			for _, f := range found {
-				if f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion {
+				if f.Code.IsDispute() {
 					b.opts.Disputed = append(b.opts.Disputed, f.Path)
 				}
 			}
@@ -273,6 +272,9 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		made, err := b.objects()
 		if err != nil {
 			return nil, nil, false, err
+		}
+		for i := range made {
+			made[i].Way = wayOf(in, j, made[i].ID.Kind, out)
 		}
 		objects = append(objects, made...)
 	}

@@ -173,7 +173,7 @@ func run(p *host.Program, flags checkFlags) error {
 	}
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, ShowNotes: flags.showNotes, Strict: flags.strict,
-		All: flags.all, More: option.ShowsAll,
+		All: flags.all, More: option.ShowsAll, Title: "What the cluster would say", Lead: fmt.Sprint(j.count) + report.Releases(j.lines.Releases()),
 		Line: j.lines.Line, Quote: j.lines.Quote, Version: p.Version(), Releases: j.lines.Releases(), Files: j.lines.Order,
 	}
 	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {

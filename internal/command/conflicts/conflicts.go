@@ -182,13 +182,17 @@ func conflictsOfObject(p *host.Program, flags conflictsFlags) error {
 func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input, found finding.List, of string) error {
 	opts := report.Options{
 		ShowValues: flags.showValues, Color: flags.color.Screen(p, p.Stdout).Color, Line: in.Line, Quote: in.Quote, Version: p.Version(), Releases: in.Releases(), Files: in.Order,
-		All: flags.all, More: option.ShowsAll,
+		All: flags.all, More: option.ShowsAll, Title: "Who disagrees", Lead: "looked at " + of + report.Releases(in.Releases()),
+		ShowNotes: true, // a note tells which rule settles a conflict
 	}
 	if err := report.Write(flags.fix.Report(p), flags.format, found, opts); err != nil {
 		return err
 	}
 	none := "no conflict"
-	if flags.permute {
+	switch {
+	case len(found) > 0:
+		none = "the policy's rules settle every conflict"
+	case flags.permute:
 		none = "no order matters"
 	}
 	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))
@@ -257,7 +261,7 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	if !hasRuntime {
 		spec = &trainer.TrainingRuntimeSpec{}
 	}
-	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j)}
+	input := render.Input{TrainJob: j.TrainJob, Runtime: spec, Patches: in.PatchesFor(j), Layers: j.Layers(), Earlier: in.Earlier(j), Rules: in.CompositionsOf(j)}
 	opts := render.Options{Release: j.Release(), ForceManagers: flags.force}
 	find := render.Conflicts
 	if flags.permute {
@@ -280,6 +284,6 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 // disagreements returns the findings on managers that disagree.
 func disagreements(found finding.List) finding.List {
 	return slices.DeleteFunc(found, func(f finding.Finding) bool {
-		return f.Code != finding.CodeOverlap && f.Code != finding.CodeUnion && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
+		return !f.Code.IsDispute() && f.Code != finding.CodeComposed && f.Code != finding.CodeForced && f.Code != finding.CodePolicyOrder && f.Orders == nil
 	})
 }

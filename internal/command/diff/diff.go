@@ -42,6 +42,7 @@ type diffFlags struct {
 	all         bool
 	rest        string // the file for what a comment lacks
 	from, until string
+	live        string // the dump of a cluster
 	showValues  bool
 }
 
@@ -49,7 +50,7 @@ type diffFlags struct {
 func Command(p *host.Program) *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
+		Use:   "diff OLD NEW | --git REV {PATH... | -k DIR...} | --live DUMP PATH... | --from-version X --to-version Y PATH... [-r PATH]... [--patch [NAME=]FILE]... [flags]",
 		Short: "Show what changes in the JobSets, Jobs or Pods of TrainJobs, and who causes it",
 		Long: `Render two versions of the inputs, and show the changes of each TrainJob in its JobSet and related objects, or
 with --to in its Jobs or Pods. Items of lists match by their merge keys, never by position. Each change has
@@ -68,6 +69,11 @@ With --from-version and --to-version, the command renders the paths as two relea
 summary comes first, by cause: the behaviour that changed between the releases. A TrainJob may be refused or
 accepted from now on. One with fields that migrate rewrites appears as it is and migrated. Comments say what
 becomes of a TrainJob that exists. docs/versions.md lists the behaviours.
+
+With --live, the command compares what the paths render to with the objects of a cluster. DUMP is the output
+of kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields. Each difference has its cause: a patch
+of the live TrainJob, a client of the managed fields, another release, or a webhook. Defaults of the cluster are
+no difference. docs/live.md lists the causes.
 
 If managers disagree, the last patch wins, as in the cluster. Standard error has the conflicts of the new
 version. Literal values of environment variables are masked. A changed one reads "*** (before)" and
@@ -98,6 +104,9 @@ render. The report then names the TrainJobs that do not render, and compares the
   # What an upgrade of the Trainer does to a repository
   trainweld diff --from-version 2.1 --to-version 2.3 jobs/ -r runtimes/
 
+  # Why the objects of a cluster differ from the files
+  kubectl get trainjobs,jobsets,jobs,pods -o yaml --show-managed-fields | trainweld diff jobs/ -r runtimes/ --live -
+
   # Two directories, down to the Pods
   trainweld diff before/ after/ -R --to=pods
 
@@ -107,6 +116,9 @@ render. The report then names the TrainJobs that do not render, and compares the
 			if cmd.Flags().Changed("git") && flags.git == "" {
 				return exit.Usage(errors.New("--git: no revision; name a branch, a tag or a commit"))
 			}
+			if cmd.Flags().Changed("live") && flags.live == "" {
+				return exit.Usage(errors.New("--live: an empty path: name a file, a directory or -"))
+			}
 			return run(p, flags, args)
 		},
 	}
@@ -114,6 +126,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	f.StringVar(&flags.git, "git", "", "compare the paths as they are in this revision of git with the working tree; REV..REV and REV...REV compare revisions")
 	f.StringVar(&flags.from, "from-version", "", "compare what this release of the Trainer makes of the paths with what --to-version makes of them")
 	f.StringVar(&flags.until, "to-version", "", "the release of the Trainer to upgrade to")
+	f.StringVar(&flags.live, "live", "", "compare what the paths render to with the objects of a cluster, from the `DUMP` of kubectl get -o yaml: a file, a directory or -")
 	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read TrainJobs and runtimes from a file, directory or glob, for both versions (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes, and nothing else, from a file, directory or glob, for both versions (repeatable)")
 	f.Var((*option.Repeated)(&flags.Patches), "patch", "apply the managers' patches of `[NAME=]FILE` to every TrainJob of both versions, after its own (repeatable)")
@@ -121,7 +134,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddScope(f, &flags.Flags)
 	option.AddBuilds(f, &flags.Flags)
 	option.AddSelector(f, &flags.Flags)
-	f.StringVarP(&flags.format, "output", "o", "text", "text, json, or markdown for a comment on a pull request")
+	f.StringVarP(&flags.format, "output", "o", "text", "text, json, markdown for a comment on a pull request, or html for a page to read in a browser")
 	f.StringVar(&flags.to, "to", "jobset", "what to compare: jobset, with the ConfigMaps and PodGroups beside it; jobs, with the Service and the volume claims; or pods")
 	f.StringVar(&flags.as, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.onConflict, "last", "last: where managers disagree the last patch wins, as in the cluster; fail: such an input does not render")
@@ -134,7 +147,7 @@ render. The report then names the TrainJobs that do not render, and compares the
 	option.AddAll(f, &flags.all)
 	f.BoolVar(&flags.showValues, "show-values", false, "show the values of environment variables")
 	for name, values := range map[string][]string{
-		"output": {"text", "json", "markdown"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
+		"output": {"text", "json", "markdown", "html"}, "to": {"jobset", "jobs", "pods"}, "as": {"applied", "stored"},
 	} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -147,6 +160,9 @@ func run(p *host.Program, flags diffFlags, args []string) error {
 	opts, err := flags.options()
 	if err != nil {
 		return exit.Usage(err)
+	}
+	if flags.live != "" {
+		return runLive(p, flags, opts, args, paint)
 	}
 	if flags.from != "" || flags.until != "" {
 		if flags.Builds() {
@@ -205,6 +221,8 @@ func writeDiff(p *host.Program, c *comparison.Comparison, flags diffFlags, paint
 	switch external := strings.Fields(p.Getenv(externalVariable)); {
 	case flags.format == "json":
 		return status, c.WriteJSON(p.Stdout)
+	case flags.format == "html":
+		return status, c.WriteHTML(p.Stdout, p.Version())
 	case flags.format == "markdown" && flags.rest != "":
 		return status, writeComment(p, c, flags.rest)
 	case flags.format == "markdown":
@@ -255,7 +273,7 @@ func toldByDiff(old, new finding.List) finding.List {
 
 // isConflict reports whether managers disagree.
 func isConflict(f finding.Finding) bool {
-	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+	return f.Code.IsDispute() || f.Code == finding.CodeForced
 }
 
 // isForReview reports whether a finding is about the patches that a policy or an overlay wants.
@@ -280,7 +298,7 @@ func (flags *diffFlags) options() (render.Options, error) {
 		name, value string
 		allowed     []string
 	}{
-		{"-o", flags.format, []string{"text", "json", "markdown"}},
+		{"-o", flags.format, []string{"text", "json", "markdown", "html"}},
 		{"--to", flags.to, []string{"jobset", "jobs", "pods"}},
 		{"--as", flags.as, []string{"applied", "stored"}},
 		{"--on-conflict", flags.onConflict, []string{"last", "fail"}},

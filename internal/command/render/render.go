@@ -43,6 +43,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
   # As if one manager's patch won wherever managers disagree, with a warning for each value that gives way
   trainweld render -f job.yaml -r runtime.yaml --force-manager=trainer.kubeflow.org/kubeflow-sdk
 
+  # The patch that gives the TrainJob the union of tolerations that the policy asks for
+  trainweld render -f job.yaml -r runtime.yaml --compose-as=platform.example.com/compose
+
   # Every TrainJob below a directory to a file of its own
   trainweld render -R -f jobs/ -r runtimes/ --output-dir rendered/
 
@@ -65,6 +68,9 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 			if cmd.Flags().Changed("output-dir") && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--output-dir: an empty path; name a directory"))
 			}
+			if cmd.Flags().Changed("compose-as") && flags.ComposeAs == "" {
+				return exit.Usage(errors.New("--compose-as: an empty name; name a manager"))
+			}
 			if flags.Prune && flags.OutputDir == "" {
 				return exit.Usage(errors.New("--prune removes files from --output-dir: name a directory with it"))
 			}
@@ -85,6 +91,7 @@ failed; 130 and 143 interrupted by SIGINT and SIGTERM, with nothing written to -
 	f.StringVar(&flags.For, "for", option.ForReview, "review: what the controller applies; apply: the same to apply instead of the TrainJobs, with a warning for each loss")
 	f.StringVar(&flags.As, "as", "applied", "applied: what the controllers send to the API server; stored: with what the API server and the webhooks fill in")
 	option.AddOnConflict(cmd, &flags.OnConflict, "fail", "fail: managers that disagree are an error; last: the last patch wins, as in the cluster, with a warning")
+	f.StringVar(&flags.ComposeAs, "compose-as", "", "write the patch of this manager that gives the TrainJob the values of the policy's rules, instead of objects: docs/policy.md")
 	option.AddForceManager(p, cmd, &flags.Force, &flags.Flags)
 	option.AddTrainerVersion(cmd, &flags.Release)
 	f.BoolVar(&flags.Secrets, "generate-secrets", false, "make the Secrets that the controller makes: MPI's SSH keys, Flux's certificate; new ones on every run")

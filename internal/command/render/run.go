@@ -94,6 +94,9 @@ func run(p *host.Program, flags option.Render) error {
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
+	if flags.ComposeAs != "" {
+		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
+	}
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
 		made, err := r.writeDir(all)
 		r.progress.End()
@@ -228,6 +231,10 @@ func (r *renderRun) one(o workspace.Fed) renderedJob {
 
 // trainJob returns the objects that the controllers create for a TrainJob, and the number of Pods.
 func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, error], produce.PodTable, int64) {
+	if r.flags.ComposeAs != "" {
+		found, objects := r.composed(j)
+		return found, objects, produce.PodTable{}, 0
+	}
 	found, out := produce.TrainJob(r.in, j, r.opts)
 	if r.flags.For == option.ForApply && out.JobSet != nil {
 		found = produce.ForApply(r.in, j, out, found, r.opts.OwnerReferences && j.UID != "")
@@ -239,6 +246,16 @@ func (r *renderRun) trainJob(j workspace.Job) (finding.List, iter.Seq2[any, erro
 	f := produce.Children(out.JobSet, out.Companions, r.flags, r.podsOf(j))
 	located := r.in.Locate(j, f.Findings)
 	return append(found, r.leveled(located, f.Objects != nil)...), f.Objects, f.Table, f.Pods
+}
+
+// composed returns the patch with the values of the policy.
+func (r *renderRun) composed(j workspace.Job) (finding.List, iter.Seq2[any, error]) {
+	found, patch := produce.Composed(r.in, j, r.opts, r.flags.ComposeAs)
+	found = r.leveled(found, patch != nil)
+	if patch == nil {
+		return found, output.Each(nil)
+	}
+	return found, output.Each([]any{output.Commented{Object: patch, Comment: render.ObjectOf(j.TrainJob).String()}})
 }
 
 // leveled returns the findings on an object with the severities of the command line. Without the rendered object, its errors stay.

@@ -1,0 +1,168 @@
+package authorship
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trainweld/trainweld/engine"
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/internal/page"
+	"github.com/trainweld/trainweld/internal/report"
+	"github.com/trainweld/trainweld/merge"
+)
+
+// Way describes how a TrainJob becomes Pods.
+type Way struct {
+	Runtime  fieldpath.Object
+	Managers []string // of the patches, in their order
+	Jobs     []Jobs
+}
+
+// Jobs are the Jobs of one replicated job, and the Pods that each of them runs at once.
+type Jobs struct {
+	Name           string
+	Replicas, Pods int
+}
+
+// mostJobs is the number of replicated jobs that a drawing shows.
+const mostJobs = 8
+
+// The measures of a drawing.
+const (
+	boxWidth, boxHeight = 300, 40
+	gap                 = 14
+	longestLabel        = 40
+	longestDetail       = 46
+)
+
+// The classes of boxes that are no layer.
+const (
+	resultClass = "result"
+	podsClass   = "pods"
+)
+
+// stop is a box of a drawing.
+type stop struct {
+	class, label, detail, full, file string
+	isDisputed                       bool
+}
+
+// way draws the way from the runtime through patches and policies to Pods.
+func (b *blamePage) way(o *pageObject) {
+	stops := b.stops(o)
+	b.Open("svg", page.Class("way"), attr("viewBox", fmt.Sprintf("0 0 %d %d", boxWidth, len(stops)*(boxHeight+gap)-gap)),
+		attr("role", "group"), attr("aria-label", "The way to the Pods"))
+	for i, s := range stops {
+		b.Open("g", page.Class(strings.TrimSpace("stop "+s.class)), attr("data-file", s.file), attr("transform", fmt.Sprintf("translate(0 %d)", i*(boxHeight+gap))))
+		label, detail := report.Shorten(report.Printable(s.label), longestLabel), report.Shorten(report.Printable(s.detail), longestDetail)
+		if s.full != label {
+			b.Add("title", s.full)
+		}
+		b.box(i > 0, s.class != resultClass && s.class != podsClass)
+		b.Add("text", label)
+		b.Add("text", detail, page.Class(detailClass(s)))
+		b.Close()
+	}
+	b.Close()
+}
+
+// box appends the shape of a box, with an arrow to it and with the color of a layer.
+func (b *blamePage) box(withArrow, withColor bool) {
+	if withArrow {
+		b.Shape("path", page.Class("arrow"), attr("d", "M20-13v12m-4-5 4 5 4-5"))
+	}
+	b.Shape("path", page.Class("box"), attr("d", "M0 0h300v40H0z"))
+	if withColor {
+		b.Shape("path", page.Class("bar"), attr("d", "M3 0v40"))
+	}
+}
+
+func detailClass(s stop) string {
+	if s.isDisputed {
+		return "detail error"
+	}
+	return "detail"
+}
+
+// stops returns the boxes of a drawing: the layers in the order in which they write, the object, and its Jobs.
+func (b *blamePage) stops(o *pageObject) []stop {
+	var stops []stop
+	var managers, before, after []owned
+	for _, of := range o.layers {
+		switch _, isManager := of.layer.Manager(); {
+		case isManager:
+			managers = append(managers, of)
+		case of.layer == merge.RuntimeLayer:
+			before = append(before, of)
+		default:
+			after = append(after, of)
+		}
+	}
+	way := Way{}
+	if o.Way != nil {
+		way = *o.Way
+	}
+	if way.Runtime.Name != "" && before == nil {
+		before = append(before, owned{layer: merge.RuntimeLayer})
+	}
+	for _, of := range before {
+		stops = append(stops, b.layerStop(o, of, strings.TrimSpace("runtime "+way.Runtime.Name)))
+	}
+	for i, of := range inOrder(managers, way.Managers) {
+		name, _ := of.layer.Manager()
+		stops = append(stops, b.layerStop(o, of, fmt.Sprintf("%d. %s", i+1, name)))
+	}
+	for _, of := range after {
+		stops = append(stops, b.layerStop(o, of, string(of.layer)))
+	}
+	lines := len(o.Object.Lines())
+	stops = append(stops, stop{class: resultClass, label: o.ID.Kind + " " + o.ID.Name, full: o.title(), detail: report.Count(lines, "line")})
+	for i, jobs := range way.Jobs {
+		if i == mostJobs {
+			rest := report.Count(len(way.Jobs)-i, "more replicated job")
+			stops = append(stops, stop{class: podsClass, label: rest, full: rest})
+			break
+		}
+		stops = append(stops, stop{
+			class: podsClass, label: jobs.Name, full: "replicated job " + jobs.Name,
+			detail: fmt.Sprintf("%s with %s", report.Count(jobs.Replicas, "Job"), report.Count(jobs.Pods, "Pod")),
+		})
+	}
+	return stops
+}
+
+// layerStop returns the box of a layer.
+func (b *blamePage) layerStop(o *pageObject, of owned, label string) stop {
+	s := stop{class: b.layers.Class(string(of.layer)), label: label, full: string(of.layer), detail: report.Count(of.lines, "line"), isDisputed: of.disputed > 0}
+	if s.isDisputed {
+		s.detail += fmt.Sprintf(", %d disputed", of.disputed)
+	}
+	if file := o.files[of.layer]; file != "" {
+		s.file = file
+		s.detail += ", " + file[strings.LastIndexByte(file, '/')+1:]
+	}
+	return s
+}
+
+// inOrder returns the managers of patches in the order of the patches, and those without a line.
+func inOrder(managers []owned, order []string) []owned {
+	var all []owned
+	for _, name := range order {
+		layer := engine.Manager(name)
+		i := slices.IndexFunc(managers, func(o owned) bool { return o.layer == layer })
+		switch {
+		case slices.ContainsFunc(all, func(o owned) bool { return o.layer == layer }):
+		case i < 0:
+			all = append(all, owned{layer: layer})
+		default:
+			all = append(all, managers[i])
+		}
+	}
+	for _, of := range managers {
+		if !slices.ContainsFunc(all, func(o owned) bool { return o.layer == of.layer }) {
+			all = append(all, of)
+		}
+	}
+	return all
+}

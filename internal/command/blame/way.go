@@ -1,0 +1,31 @@
+package blame
+
+import (
+	"k8s.io/utils/ptr"
+
+	"github.com/trainweld/trainweld/internal/authorship"
+	"github.com/trainweld/trainweld/internal/produce"
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/render"
+)
+
+// wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
+func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) *authorship.Way {
+	way := &authorship.Way{Runtime: render.RuntimeOf(j.TrainJob)}
+	for _, patch := range j.TrainJob.Spec.RuntimePatches {
+		way.Managers = append(way.Managers, patch.Manager)
+	}
+	for _, patch := range in.PatchesFor(j) {
+		way.Managers = append(way.Managers, patch.Manager)
+	}
+	if kind != workspace.JobSetKind {
+		return way
+	}
+	for i := range out.JobSet.Spec.ReplicatedJobs {
+		replicated := &out.JobSet.Spec.ReplicatedJobs[i]
+		way.Jobs = append(way.Jobs, authorship.Jobs{
+			Name: replicated.Name, Replicas: int(replicated.Replicas), Pods: int(ptr.Deref(replicated.Template.Spec.Parallelism, 1)),
+		})
+	}
+	return way
+}

@@ -1,0 +1,296 @@
+package live
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// This file removes what every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
+// of Kubernetes v1.36.3 (pkg/apis/core/v1 and pkg/apis/batch/v1).
+
+// Plain returns a copy of an object without its status, without the metadata that a cluster sets, and without fields that have
+// their defaults. The rendered and the live object are comparable then. It returns objects of other kinds unchanged.
+func Plain(object metav1.Object) metav1.Object {
+	switch o := object.(type) {
+	case *trainer.TrainJob:
+		o = o.DeepCopy()
+		o.Status = trainer.TrainJobStatus{}
+		plainMeta(o)
+		return o
+	case *jobset.JobSet:
+		o = o.DeepCopy()
+		o.Status = jobset.JobSetStatus{}
+		plainMeta(o)
+		for i := range o.Spec.ReplicatedJobs {
+			plainJobSpec(&o.Spec.ReplicatedJobs[i].Template.Spec)
+		}
+		return o
+	case *batchv1.Job:
+		o = o.DeepCopy()
+		o.Status = batchv1.JobStatus{}
+		plainMeta(o)
+		plainJobSpec(&o.Spec)
+		plainMeta(&o.Spec.Template)
+		return o
+	case *corev1.Pod:
+		o = o.DeepCopy()
+		o.Status = corev1.PodStatus{}
+		if o.GenerateName != "" {
+			o.Name = ""
+		}
+		plainMeta(o)
+		plainPodSpec(&o.Spec)
+		for i := range o.Spec.InitContainers {
+			plainRequests(&o.Spec.InitContainers[i].Resources)
+		}
+		for i := range o.Spec.Containers {
+			plainRequests(&o.Spec.Containers[i].Resources)
+		}
+		return o
+	default:
+		return object
+	}
+}
+
+// restartAttempt counts the restarts of a JobSet on its Jobs and Pods.
+const restartAttempt = "jobset.sigs.k8s.io/restart-attempt"
+
+// plainMeta removes the metadata that the API server, the garbage collector, the Job controller and kubectl apply set.
+func plainMeta(o metav1.Object) {
+	o.SetUID("")
+	o.SetResourceVersion("")
+	o.SetGeneration(0)
+	o.SetCreationTimestamp(metav1.Time{})
+	o.SetDeletionTimestamp(nil)
+	o.SetDeletionGracePeriodSeconds(nil)
+	o.SetSelfLink("")
+	o.SetManagedFields(nil)
+	o.SetOwnerReferences(nil)
+	o.SetFinalizers(without(o.GetFinalizers(), batchv1.JobTrackingFinalizer, metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents))
+	o.SetLabels(withoutKeys(o.GetLabels(), jobset.JobSetUIDKey, batchv1.ControllerUidLabel, "controller-uid", restartAttempt))
+	o.SetAnnotations(withoutKeys(o.GetAnnotations(), jobset.JobSetUIDKey, corev1.LastAppliedConfigAnnotation, batchv1.JobIndexFailureCountAnnotation, restartAttempt))
+}
+
+func without(list []string, values ...string) []string {
+	list = slices.DeleteFunc(list, func(s string) bool { return slices.Contains(values, s) })
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+func withoutKeys(values map[string]string, keys ...string) map[string]string {
+	for _, key := range keys {
+		delete(values, key)
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return values
+}
+
+func plainJobSpec(spec *batchv1.JobSpec) {
+	clearPointer(&spec.ManualSelector, false)
+	clearPointer(&spec.Suspend, false)
+	if spec.BackoffLimitPerIndex != nil {
+		clearPointer(&spec.BackoffLimit, math.MaxInt32)
+	} else {
+		clearPointer(&spec.BackoffLimit, 6)
+	}
+	if spec.PodFailurePolicy != nil {
+		clearPointer(&spec.PodReplacementPolicy, batchv1.Failed)
+		for i := range spec.PodFailurePolicy.Rules {
+			for j := range spec.PodFailurePolicy.Rules[i].OnPodConditions {
+				clearValue(&spec.PodFailurePolicy.Rules[i].OnPodConditions[j].Status, corev1.ConditionTrue)
+			}
+		}
+	} else {
+		clearPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	}
+	plainPodSpec(&spec.Template.Spec)
+}
+
+// defaultGrace is the default of terminationGracePeriodSeconds.
+const defaultGrace = corev1.DefaultTerminationGracePeriodSeconds
+
+func plainPodSpec(spec *corev1.PodSpec) {
+	clearValue(&spec.DNSPolicy, corev1.DNSClusterFirst)
+	clearValue(&spec.SchedulerName, corev1.DefaultSchedulerName)
+	clearValue(&spec.ServiceAccountName, "default")
+	spec.DeprecatedServiceAccount = ""
+	clearPointer(&spec.TerminationGracePeriodSeconds, defaultGrace)
+	clearPointer(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	clearPointer(&spec.PreemptionPolicy, corev1.PreemptLowerPriority)
+	clearPointer(&spec.Priority, 0)
+	if c := spec.SecurityContext; c != nil && reflect.ValueOf(*c).IsZero() {
+		spec.SecurityContext = nil
+	}
+	spec.NodeName = ""
+	for i := range spec.InitContainers {
+		plainContainer(&spec.InitContainers[i], spec.HostNetwork)
+	}
+	for i := range spec.Containers {
+		plainContainer(&spec.Containers[i], spec.HostNetwork)
+	}
+	for i := range spec.Volumes {
+		plainVolume(&spec.Volumes[i].VolumeSource)
+	}
+}
+
+func plainContainer(c *corev1.Container, hostNetwork bool) {
+	clearValue(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	clearValue(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	clearValue(&c.ImagePullPolicy, pullPolicy(c.Image))
+	for i := range c.Ports {
+		port := &c.Ports[i]
+		clearValue(&port.Protocol, corev1.ProtocolTCP)
+		if hostNetwork {
+			clearValue(&port.HostPort, port.ContainerPort)
+		}
+	}
+	for i := range c.Env {
+		if from := c.Env[i].ValueFrom; from != nil {
+			plainFieldRef(from.FieldRef)
+			plainResourceRef(from.ResourceFieldRef)
+			if from.FileKeyRef != nil {
+				clearPointer(&from.FileKeyRef.Optional, false)
+			}
+		}
+	}
+	for _, probe := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
+		if probe != nil {
+			clearValue(&probe.TimeoutSeconds, 1)
+			clearValue(&probe.PeriodSeconds, 10)
+			clearValue(&probe.SuccessThreshold, 1)
+			clearValue(&probe.FailureThreshold, 3)
+			plainHTTP(probe.HTTPGet)
+			if probe.GRPC != nil {
+				clearPointer(&probe.GRPC.Service, "")
+			}
+		}
+	}
+	if l := c.Lifecycle; l != nil {
+		for _, handler := range []*corev1.LifecycleHandler{l.PostStart, l.PreStop} {
+			if handler != nil {
+				plainHTTP(handler.HTTPGet)
+			}
+		}
+	}
+	if s := c.SecurityContext; s != nil {
+		clearPointer(&s.ProcMount, corev1.DefaultProcMount)
+	}
+}
+
+// pullPolicy returns the default policy of an image: its tag is latest, or another one.
+func pullPolicy(image string) corev1.PullPolicy {
+	if strings.Contains(image, "@") {
+		return corev1.PullIfNotPresent
+	}
+	name := image[strings.LastIndex(image, "/")+1:]
+	if _, tag, tagged := strings.Cut(name, ":"); tagged && tag != "latest" {
+		return corev1.PullIfNotPresent
+	}
+	return corev1.PullAlways
+}
+
+func plainHTTP(action *corev1.HTTPGetAction) {
+	if action != nil {
+		clearValue(&action.Path, "/")
+		clearValue(&action.Scheme, corev1.URISchemeHTTP)
+	}
+}
+
+func plainFieldRef(ref *corev1.ObjectFieldSelector) {
+	if ref != nil {
+		clearValue(&ref.APIVersion, "v1")
+	}
+}
+
+// plainResourceRef clears a divisor of zero, which has several forms.
+func plainResourceRef(ref *corev1.ResourceFieldSelector) {
+	if ref != nil && ref.Divisor.IsZero() {
+		ref.Divisor.Set(0)
+		ref.Divisor.Format = ""
+	}
+}
+
+// plainRequests removes the requests that equal the limits of a Pod's container. They are the default.
+func plainRequests(r *corev1.ResourceRequirements) {
+	for name, request := range r.Requests {
+		if limit, ok := r.Limits[name]; ok && limit.Cmp(request) == 0 {
+			delete(r.Requests, name)
+		}
+	}
+	if len(r.Requests) == 0 {
+		r.Requests = nil
+	}
+}
+
+// fileMode is the default mode of files in volumes.
+const fileMode = corev1.ConfigMapVolumeSourceDefaultMode
+
+func plainVolume(v *corev1.VolumeSource) {
+	if v.ConfigMap != nil {
+		clearPointer(&v.ConfigMap.DefaultMode, fileMode)
+	}
+	if v.Secret != nil {
+		clearPointer(&v.Secret.DefaultMode, fileMode)
+	}
+	if v.DownwardAPI != nil {
+		clearPointer(&v.DownwardAPI.DefaultMode, fileMode)
+		plainFiles(v.DownwardAPI.Items)
+	}
+	if v.Projected != nil {
+		clearPointer(&v.Projected.DefaultMode, fileMode)
+		for _, source := range v.Projected.Sources {
+			if source.DownwardAPI != nil {
+				plainFiles(source.DownwardAPI.Items)
+			}
+			if source.ServiceAccountToken != nil {
+				clearPointer(&source.ServiceAccountToken.ExpirationSeconds, 3600)
+			}
+		}
+	}
+	if v.HostPath != nil {
+		clearPointer(&v.HostPath.Type, corev1.HostPathUnset)
+	}
+	if v.Image != nil {
+		clearValue(&v.Image.PullPolicy, pullPolicy(v.Image.Reference))
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		clearPointer(&v.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	}
+	if *v == (corev1.VolumeSource{}) {
+		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+	}
+}
+
+func plainFiles(files []corev1.DownwardAPIVolumeFile) {
+	for i := range files {
+		plainFieldRef(files[i].FieldRef)
+		plainResourceRef(files[i].ResourceFieldRef)
+	}
+}
+
+// clearValue clears a field that has its default.
+func clearValue[T comparable](field *T, value T) {
+	var zero T
+	if *field == value {
+		*field = zero
+	}
+}
+
+// clearPointer clears an optional field that has its default.
+func clearPointer[T comparable](field **T, value T) {
+	if *field != nil && **field == value {
+		*field = nil
+	}
+}

@@ -1,0 +1,105 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Layers numbers the layers of a page. A layer has one color on the whole page, and readers can filter by it.
+type Layers struct {
+	names []string
+	class map[string]string
+}
+
+const (
+	// colors is the number of colors in the style sheet.
+	colors = 10
+	// mostFilters is the number of layers that have a filter.
+	mostFilters = 40
+	// runtimeClass is the class of the runtime, which is gray: most lines are its.
+	runtimeClass = "l0"
+)
+
+// Class returns the class of a layer. The layer "runtime" is gray.
+func (l *Layers) Class(layer string) string {
+	switch class, known := l.class[layer]; {
+	case layer == "":
+		return ""
+	case known:
+		return class
+	case layer == "runtime":
+		return l.add(layer, runtimeClass)
+	default:
+		return l.add(layer, fmt.Sprintf("l%d", 1+len(l.names)))
+	}
+}
+
+func (l *Layers) add(layer, class string) string {
+	if l.class == nil {
+		l.class = map[string]string{}
+	}
+	l.class[layer] = class
+	l.names = append(l.names, layer)
+	return class
+}
+
+// filtered returns the layers with a filter: the runtime, the managers, then the others.
+func (l *Layers) filtered() []string {
+	rank := func(name string) int {
+		switch {
+		case name == "runtime":
+			return 0
+		case strings.HasPrefix(name, "manager/"):
+			return 1
+		default:
+			return 2
+		}
+	}
+	names := slices.Clone(l.names)
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	return names[:min(len(names), mostFilters)]
+}
+
+// style returns the colors of layers beyond those of the style sheet, and the rules of the filter.
+func (l *Layers) style() string {
+	var b strings.Builder
+	for _, name := range l.names {
+		class := l.class[name]
+		if class == runtimeClass {
+			continue
+		}
+		var n int
+		_, _ = fmt.Sscanf(class, "l%d", &n) // add wrote it
+		fmt.Fprintf(&b, ".%s{--c:var(--c%d)}", class, (n-1)%colors+1)
+	}
+	if filtered := l.filtered(); len(filtered) > 1 {
+		for _, name := range filtered {
+			class := l.class[name]
+			fmt.Fprintf(&b, "body:has(#f-%s:checked) .own>:not(.%s){--c:transparent;color:var(--quiet)}", class, class)
+			fmt.Fprintf(&b, "body:has(#f-%s:checked) .item:not(:has(.%s)){display:none}", class, class)
+		}
+	}
+	return b.String()
+}
+
+// filter appends the choice of a layer. Nothing is chosen if there is only one.
+func (l *Layers) filter(b *Body, what string) {
+	names := l.filtered()
+	if len(names) < 2 {
+		return
+	}
+	b.Open("fieldset", Class("filter"))
+	b.Add("legend", "Show the "+what+" of")
+	choice := func(id, name, class string, checked bool) {
+		b.Open("label", If(class != "", Class(class)))
+		b.Void("input", Attr{"type", "radio"}, Attr{"name", "layer"}, ID(id), If(checked, Attr{"checked", ""}))
+		b.Text(name)
+		b.Close()
+	}
+	choice("f-all", "all", "", true)
+	for _, name := range names {
+		choice("f-"+l.class[name], strings.TrimPrefix(name, "manager/"), l.class[name], false)
+	}
+	b.Close()
+}

@@ -1,0 +1,65 @@
+package render
+
+import (
+	"errors"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/release"
+)
+
+// Compose returns the entry of a manager with the values that the rules of the input give, as [merge.Compose] does. An unchanged
+// Trainer then renders these values. The findings are those of JobSet for the TrainJob with the entry. If one is an error, or if the
+// other patches hold all values already, there is no entry. Compose does not change its input.
+func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, finding.List) {
+	r := renderer{in: in.filled(), release: opts.Release.Or()}
+	if r.in.Layers != nil || r.release.Overrides != release.RuntimePatches {
+		in.Patches = append(slices.Clip(in.Patches), trainer.RuntimePatch{Manager: manager}) // an error
+		out, _ := JobSet(in, opts)
+		return nil, out.Findings
+	}
+	template := &r.in.Runtime.Template
+	entry, err := merge.Compose(template, Reached(r.release, template, prune(r.patches())), manager, in.Rules)
+	if err == nil {
+		in = in.with(entry)
+	}
+	out, _ := JobSet(in, opts)
+	var failed finding.List
+	if errors.As(err, &failed) {
+		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
+			return f.Code == finding.CodeNotComposed || f.Code == finding.CodeNoComposition
+		})
+		for _, f := range failed {
+			f.Object = r.trainJob()
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	if err != nil || out.Findings.Err() != nil {
+		return nil, out.Findings
+	}
+	if entry.TrainingRuntimeSpec == nil {
+		return nil, append(out.Findings, finding.Finding{
+			Code: finding.CodeNothingToSet, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
+			Message: "no rule of a policy gives another value than the patches do: there is nothing to set",
+			Remedy:  finding.Remedy{Text: "add a rule to compose in the policy, for a field that several patches set"},
+		})
+	}
+	return &entry, out.Findings
+}
+
+// with returns the input with an entry in the place of the manager's entry, or in the last one.
+func (in Input) with(entry trainer.RuntimePatch) Input {
+	isOwn := func(p trainer.RuntimePatch) bool { return p.Manager == entry.Manager }
+	if in.TrainJob == nil || !slices.ContainsFunc(in.TrainJob.Spec.RuntimePatches, isOwn) {
+		in.Patches = merge.Upsert(in.Patches, entry)
+		return in
+	}
+	job := *in.TrainJob
+	job.Spec.RuntimePatches = merge.Upsert(job.Spec.RuntimePatches, entry)
+	in.TrainJob = &job
+	return in
+}
