@@ -24,7 +24,7 @@ func TestSchema(t *testing.T) {
 					described++
 				}
 			})
-			if all < 500 || described < all/2 {
+			if all < 400 || described < all/2 {
 				t.Errorf("Schema(%s, %s) describes %d of %d fields", r.Name, kind, described, all)
 			}
 		}
