@@ -144,7 +144,7 @@ func leadsBack(definitions object) string {
 func TestSchema_Refused(t *testing.T) {
 	for _, tc := range []struct{ kind, release, want string }{
 		{"Pod", "2.3", `no kind "Pod"`},
-		{editor.Patches, "2.1", "Trainer 2.1 has no patches of managers: its TrainJobs have .spec.podTemplateOverrides"},
+		{editor.Patches, "2.1", "no patches of managers in Trainer 2.1: its TrainJobs have .spec.podTemplateOverrides"},
 		{editor.Patches, "2.0", "podSpecOverrides"},
 	} {
 		r, err := release.Parse(tc.release)
