@@ -83,6 +83,9 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
 	at, err := r.place(f.Position, f.Path)
+	if err != nil && (f.Remedy.Do == finding.Remove || f.Remedy.Do == finding.Merge) {
+		at, err = r.twin(f)
+	}
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
@@ -94,7 +97,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	case finding.Quote:
 		c.Do = manifest.QuoteField
 	case finding.Rename:
-		c.Do, c.Name = manifest.RenameField, option
+		at, err = r.around(f.Position, f.Path)
+		c.Path, c.Do, c.Name = at.path, manifest.RenameField, option
 	case finding.SetValue:
 		if err != nil {
 			at, err = r.missing(f)
@@ -102,6 +106,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		c.Do, c.Path = manifest.SetField, at.path
 		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
 	case finding.Move:
+		at, err = r.around(f.Position, f.Path)
+		c.Path = at.path
 		if err == nil && !at.isOf(f) {
 			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
 		}
