@@ -19,11 +19,7 @@ func (c *changer) generic(p *part) any {
 	case p.value != nil:
 		return genericOf(p.value)
 	case !p.isKnown:
-		var b bytes.Buffer
-		if p.node == nil || c.Convert(&b, p.node) != nil {
-			return errNotJSON
-		}
-		return fromJSON(b.Bytes())
+		return genericNode(c.Reading, p.node)
 	case p.kind == encode.Object:
 		object := map[string]any{}
 		for _, child := range p.parts {
@@ -40,6 +36,14 @@ func (c *changer) generic(p *part) any {
 		}
 	}
 	return list
+}
+
+func genericNode(r *source.Reading, n *yaml.Node) any {
+	var b bytes.Buffer
+	if n == nil || r.Convert(&b, n) != nil {
+		return errNotJSON
+	}
+	return fromJSON(b.Bytes())
 }
 
 func genericOf(v *encode.Value) any {

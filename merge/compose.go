@@ -128,7 +128,8 @@ func setField(t *schema.Type, object, have map[string]any, path fieldpath.Path, 
 	}
 	for _, f := range t.Fields {
 		_, isSet := object[f.Name]
-		if had := have[f.Name]; f.Patch != nil && !f.Patch.OmitEmpty && !f.Patch.OmitZero && !isSet && had != nil && f.Type.Kind != schema.Struct {
+		isForced := f.Patch != nil && !f.Patch.OmitEmpty && !f.Patch.OmitZero && (f.Type.Kind != schema.Struct || f.Patch.IsPointer())
+		if had := have[f.Name]; isForced && !isSet && had != nil {
 			object[f.Name] = had
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/release"
@@ -42,7 +43,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 	}
 	if entry.TrainingRuntimeSpec == nil {
 		return nil, append(out.Findings, finding.Finding{
-			Code: finding.CodeNothingToSet, Severity: finding.Warning, Object: r.trainJob(),
+			Code: finding.CodeNothingToSet, Severity: finding.Warning, Object: r.trainJob(), Path: fieldpath.Fields("spec", "runtimePatches"),
 			Message: "no rule of a policy gives another value than the patches do: there is nothing to set",
 			Remedy:  finding.Remedy{Text: "add a rule to compose in the policy, for a field that several patches set"},
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -216,6 +217,7 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 	case field.ErrorTypeNotSupported:
 		f.Message = quoted(f.Path, err.BadValue) + " is not a supported value"
 		f.Remedy = finding.Remedy{Do: finding.SetValue, Text: "write one of " + strings.TrimPrefix(err.Detail, "supported values: ")}
+		correct(&f.Remedy, err)
 	case field.ErrorTypeTooLong:
 		f.Message, f.Remedy.Text = "is too long: "+err.Detail, "shorten it"
 	case field.ErrorTypeTooMany:
@@ -250,6 +252,22 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		}
 	}
 	return f
+}
+
+// correct adds the supported values to a remedy. It is certain if the value is clearly one of them.
+func correct(r *finding.Remedy, err *field.Error) {
+	got, ok := err.BadValue.(string)
+	if !ok {
+		return
+	}
+	for value := range strings.SplitSeq(strings.TrimPrefix(err.Detail, "supported values: "), ", ") {
+		if value, err := strconv.Unquote(value); err == nil {
+			r.Options = append(r.Options, value)
+		}
+	}
+	if near := finding.Nearest(got, r.Options); near != "" && finding.IsClear(got, near, r.Options) {
+		r.Options, r.IsCertain = []string{near}, true
+	}
 }
 
 // quantityPattern is the start of the schema's message on an invalid quantity.

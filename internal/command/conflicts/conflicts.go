@@ -189,7 +189,10 @@ func reportConflicts(p *host.Program, flags conflictsFlags, in *workspace.Input,
 		return err
 	}
 	none := "no conflict"
-	if flags.permute {
+	switch {
+	case len(found) > 0:
+		none = "the policy's rules settle every conflict"
+	case flags.permute:
 		none = "no order matters"
 	}
 	fmt.Fprintf(p.Stderr, "looked at %s%s: %s\n", of, report.Releases(opts.Releases), cmp.Or(report.Summary(flags.format, found, opts), none))

@@ -94,6 +94,9 @@ func run(p *host.Program, flags option.Render) error {
 		return err
 	}
 	all := slices.Concat(r.made[0], r.made[1])
+	if flags.ComposeAs != "" {
+		all = slices.DeleteFunc(all, func(m rendered) bool { return m.texts == nil }) // there is nothing to compose
+	}
 	if flags.OutputDir != "" && exit.For(found, flags.Strict) == nil && r.err == nil {
 		made, err := r.writeDir(all)
 		r.progress.End()
