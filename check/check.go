@@ -187,7 +187,7 @@ func (c *checker) atJob(job string, podField ...string) fieldpath.Path {
 // job checks a patch of a replicated job.
 func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
 	job := find(jobs, jobName, patch.Name)
-	c.mainEnv(patch)
+	c.mainEnv(jobs, patch)
 	if patch.Name == "" {
 		return // reported as such
 	}
@@ -196,8 +196,9 @@ func (c *checker) job(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobP
 		for i := range jobs {
 			names[i] = jobs[i].Name
 		}
-		c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+among(patch.Name, names),
+		f := c.report(finding.CodeUnknownJob, finding.Error, c.atJob(patch.Name), "patch one of the runtime's jobs"+among(patch.Name, names),
 			"the runtime has no replicated job %q; the cluster would add one that has no containers", patch.Name)
+		rename(&f.Remedy, patch.Name, names, c.patchesJob)
 		return
 	}
 	if patch.Template == nil {
@@ -238,20 +239,39 @@ func (c *checker) containers(job, what, list string, patches []trainer.Container
 		if name == "" || hasContainer(have, name) {
 			continue // one without a name is reported as such
 		}
-		help := fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))
+		remedy := finding.Remedy{Text: fmt.Sprintf("patch one of the job's %ss%s", what, among(name, containerNames(have)))}
 		switch {
 		case hasContainer(others, name):
 			other := "initContainers"
 			if what == "init container" {
 				other = "containers"
 			}
-			help = fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)
+			to := c.atJob(job, other).Append(fieldpath.Item("name", name))
+			remedy = finding.Remedy{Do: finding.Move, Options: []string{to.String()}, IsCertain: true, Text: fmt.Sprintf("%q is in the runtime's %s: patch it there", name, other)}
 		case len(have) == 0:
-			help = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
+			remedy.Text = fmt.Sprintf("drop it from the patch, or add the %s to the runtime: the job has none", what)
+		default:
+			rename(&remedy, name, containerNames(have), func(near string) bool { return indexOf(patches, patchName, near) >= 0 })
 		}
-		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), help,
-			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name)
+		c.report(finding.CodeUnknownContainer, finding.Error, c.atJob(job, list).Append(fieldpath.Item("name", name)), "",
+			"the runtime's replicated job %q has no %s %q; the cluster would add one that has no image", job, what, name).Remedy = remedy
 	}
+}
+
+// rename makes a remedy the renaming of an item to the near name, if it is clear and the patch has no item of that name.
+func rename(r *finding.Remedy, name string, names []string, isPatched func(string) bool) {
+	near := finding.Nearest(name, names)
+	if near == "" {
+		return
+	}
+	r.Do, r.Options = finding.Rename, []string{near}
+	r.IsCertain = finding.IsClear(name, near, names) && !isPatched(near)
+}
+
+// patchesJob reports whether the current patch has an item for a replicated job.
+func (c *checker) patchesJob(name string) bool {
+	spec := c.patches[c.current].TrainingRuntimeSpec.Template.Spec
+	return slices.ContainsFunc(spec.ReplicatedJobs, func(j trainer.ReplicatedJobPatch) bool { return j.Name == name })
 }
 
 func hasContainer(list []corev1.Container, name string) bool {
@@ -276,7 +296,7 @@ func EnvFields() map[string]string {
 
 // mainEnv reports env on the containers whose env the TrainJob sets itself. Only the container's name counts, in any job, even
 // in one that the runtime lacks.
-func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
+func (c *checker) mainEnv(jobs []jobset.ReplicatedJob, patch *trainer.ReplicatedJobPatch) {
 	if patch.Template == nil || patch.Template.Spec == nil || patch.Template.Spec.Template == nil || patch.Template.Spec.Template.Spec == nil {
 		return
 	}
@@ -287,10 +307,27 @@ func (c *checker) mainEnv(patch *trainer.ReplicatedJobPatch) {
 		}
 		if api := EnvFields()[containers[i].Name]; api != "" {
 			at := c.atJob(patch.Name, "containers").Append(fieldpath.Item("name", containers[i].Name), fieldpath.Field("env"))
-			c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
+			f := c.report(finding.CodeEnvOnMain, finding.Error, at, "set "+api+" of the TrainJob instead",
 				"no patch may set env of a container called %q", containers[i].Name)
+			if containers[i].Name == "node" && isOnlyTrainer(jobs, patch.Name) {
+				f.Remedy.Do, f.Remedy.Options, f.Remedy.IsCertain = finding.Move, []string{"." + api}, true
+			}
 		}
 	}
+}
+
+// ancestorLabel marks the jobs that get the sections of a TrainJob (Trainer v2.3.0 pkg/constants).
+const ancestorLabel = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+// isOnlyTrainer reports whether a job alone has the label by which the controller finds the job for spec.trainer.
+func isOnlyTrainer(jobs []jobset.ReplicatedJob, name string) bool {
+	var trainers []string
+	for i := range jobs {
+		if jobs[i].Template.Labels[ancestorLabel] == "trainer" {
+			trainers = append(trainers, jobs[i].Name)
+		}
+	}
+	return slices.Equal(trainers, []string{name})
 }
 
 // initOrder warns of a patch that names init containers in another order than the runtime. The merge takes the patch's order,
@@ -337,18 +374,24 @@ func (c *checker) metadata(m *metav1.ObjectMeta, ofPod bool, path func() fieldpa
 		if f.Name == "labels" || f.Name == "annotations" {
 			continue
 		}
-		c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod))
+		remedy := &c.report(finding.CodeIgnoredMetadata, finding.Warning, path().Append(fieldpath.Field(f.Name)), "set labels and annotations only, and drop the rest", "%s", IgnoredMetadata(f.Name, ofPod)).Remedy
+		if !reachesPods(f.Name, ofPod) {
+			remedy.Do, remedy.IsCertain = finding.Remove, true
+		}
 	}
 }
 
 // IgnoredMetadata states the problem of a field in a patch's metadata that is neither labels nor annotations. ofPod tells that the
 // metadata is that of a Pod template.
 func IgnoredMetadata(name string, ofPod bool) string {
-	if ofPod && name == "finalizers" {
+	if reachesPods(name, ofPod) {
 		return name + " reach the Pods, which then never go away by themselves; a patch's metadata is meant for labels and annotations"
 	}
 	return fmt.Sprintf("the cluster ignores %s here: of a patch's metadata it takes labels and annotations", name)
 }
+
+// reachesPods reports whether a field of a patch's metadata has an effect that its author hardly means.
+func reachesPods(name string, ofPod bool) bool { return ofPod && name == "finalizers" }
 
 var jobMetadata = sync.OnceValue(func() *schema.Type {
 	return merge.JobSetTemplate().Lookup(fieldpath.Path{fieldpath.Field("spec"), fieldpath.Field("replicatedJobs"), fieldpath.Item("name", ""), fieldpath.Field("template"), fieldpath.Field("metadata")})
@@ -375,6 +418,7 @@ func indexOf[T any](list []T, key func(*T) string, want string) int {
 func jobName(j *jobset.ReplicatedJob) string     { return j.Name }
 func managerName(p *trainer.RuntimePatch) string { return p.Manager }
 func containerName(c *corev1.Container) string   { return c.Name }
+func patchName(c *trainer.ContainerPatch) string { return c.Name }
 
 // among lists names for a help text, after the name that was probably meant.
 func among(name string, names []string) string {

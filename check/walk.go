@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
@@ -105,12 +106,12 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 		return // Kubernetes tells their items apart by more than the merge key
 	}
 	var list, other items
+	leader := runtime
 	if ofPatch {
-		list.read(patch, f)
+		leader = patch
 		other.read(runtime, f)
-	} else {
-		list.read(runtime, f)
 	}
+	list.read(leader, f)
 	at := side{ofPatch: ofPatch, depth: depth}
 	for i := range list.Len() {
 		step := crumb{list: t, key: list.Key(i), index: -1}
@@ -122,7 +123,7 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 			}
 		}
 		if first := list.find(step.key); first < i {
-			w.duplicate(f, at, first, i, step.key)
+			w.duplicate(f, at, leader, first, i, step.key)
 			step.index = i
 		}
 		w.trail = append(w.trail[:depth], step)
@@ -138,14 +139,18 @@ func (w *walker) list(f *schema.StructField, patch, runtime schema.View, depth i
 }
 
 // duplicate reports an item whose key a first one has.
-func (w *walker) duplicate(f *schema.StructField, list side, first, i int, key string) {
+func (w *walker) duplicate(f *schema.StructField, list side, from schema.View, first, i int, key string) {
 	code := finding.CodeDuplicateItem
 	if f.Name == "volumeMounts" && list.ofPatch {
 		code = finding.CodeOneMountPath // the TrainJob CRD tells a patch's mounts apart by name
 	}
 	at := w.path(list, fieldpath.Index(i))
-	w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
-		"two items of %s have the %s %q", f.Name, f.Type.Key, key).Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+	found := w.report(code, finding.Error, at, "combine the two, or give one of them another "+f.Type.Key,
+		"two items of %s have the %s %q", f.Name, f.Type.Key, key)
+	found.Claims = twice(w.layerOf(list), w.path(list, fieldpath.Index(first)), at)
+	if all := reflect.Indirect(from.Value(f)); reflect.DeepEqual(all.Index(first).Interface(), all.Index(i).Interface()) {
+		found.Remedy.Do, found.Remedy.IsCertain = finding.Remove, true
+	}
 }
 
 // items holds the items of a list-map.

@@ -19,11 +19,7 @@ func (c *changer) generic(p *part) any {
 	case p.value != nil:
 		return genericOf(p.value)
 	case !p.isKnown:
-		var b bytes.Buffer
-		if p.node == nil || c.Convert(&b, p.node) != nil {
-			return errNotJSON
-		}
-		return fromJSON(b.Bytes())
+		return genericNode(c.Reading, p.node)
 	case p.kind == encode.Object:
 		object := map[string]any{}
 		for _, child := range p.parts {
@@ -40,6 +36,14 @@ func (c *changer) generic(p *part) any {
 		}
 	}
 	return list
+}
+
+func genericNode(r *source.Reading, n *yaml.Node) any {
+	var b bytes.Buffer
+	if n == nil || r.Convert(&b, n) != nil {
+		return errNotJSON
+	}
+	return fromJSON(b.Bytes())
 }
 
 func genericOf(v *encode.Value) any {
@@ -139,7 +143,7 @@ func (c *changer) valueOf(p *part) *encode.Value {
 
 // noted returns the value of a node with its order, comments and quotes. key is the node of its key, or nil for an item.
 func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
-	v := &encode.Value{Note: &encode.Note{}}
+	v := &encode.Value{Note: &encode.Note{IsFlow: n.Style&yaml.FlowStyle != 0 && lastLine(n) == n.Line}}
 	switch n.Kind {
 	case yaml.AliasNode:
 		return nil, errShared
@@ -192,4 +196,12 @@ func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
 		addComments(v.Note, n, n, v.Kind)
 	}
 	return v, nil
+}
+
+// lastLine returns the line on which the last node below n starts.
+func lastLine(n *yaml.Node) int {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n.Line
 }

@@ -40,6 +40,8 @@ type diagnosis struct {
 	shape      *shape
 	definition *release.Field
 	lacking    finding.List
+
+	isTrial bool // only whether there is a finding counts
 }
 
 // frame is a struct around the current value.
@@ -261,6 +263,9 @@ func (d *diagnosis) keys(n *yaml.Node, step func(string) fieldpath.Step) []sourc
 		default:
 			f.Message = fmt.Sprintf("%s is already set in line %d", quote(c.Name), line)
 			f.Remedy.Text = "keep one of the two"
+			if len(clashes) <= mostClashes && d.isRepeated(n, c) {
+				f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
+			}
 		}
 		d.add(f, c.Key, step(c.Name))
 	}
@@ -291,7 +296,7 @@ func (d *diagnosis) doubtfulKey(e source.Entry, step func(string) fieldpath.Step
 	d.add(finding.Finding{
 		Code: finding.CodeAmbiguousWord, Severity: finding.Warning,
 		Message: fmt.Sprintf("the bare key %s is read as %s", clip(key.Value), quote(e.Name)),
-		Remedy:  finding.Remedy{Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
+		Remedy:  finding.Remedy{Do: finding.Rename, Options: []string{key.Value}, IsCertain: true, Text: fmt.Sprintf("quote it: %s", quote(key.Value))},
 	}, e.Key, step(e.Name))
 }
 

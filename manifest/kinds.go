@@ -114,7 +114,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			return &r, &finding.Finding{
 				Code: finding.CodeOldVersion, Severity: finding.Warning, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s does not exist; it is read as %s", id.apiVersion, r.apiVersion()),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		case slices.ContainsFunc(further, func(k Kind) bool { return k.Group == group && k.Kind == id.kind }):
 			// Other versions may belong to another project, as with MPIJob.
@@ -127,7 +127,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 			return nil, &finding.Finding{
 				Code: finding.CodeUnknownVersion, Severity: finding.Error, Path: fieldpath.Fields("apiVersion"),
 				Message: fmt.Sprintf("%s is not a version of %s that is read here", quote(id.apiVersion), r.kind),
-				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, Text: "write apiVersion: " + r.apiVersion()},
+				Remedy:  finding.Remedy{Do: finding.SetValue, Options: []string{r.apiVersion()}, IsCertain: true, Text: "write apiVersion: " + r.apiVersion()},
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func recognize(id identity, further []Kind) (*readable, *finding.Finding) {
 		}
 		if len(id.kind) <= longestName {
 			if near := finding.Nearest(id.kind, ofGroup); near != "" {
-				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, Text: fmt.Sprintf("did you mean %q?", near)}
+				f.Remedy = finding.Remedy{Do: finding.SetValue, Options: []string{near}, IsCertain: finding.IsClear(id.kind, near, ofGroup), Text: fmt.Sprintf("did you mean %q?", near)}
 			}
 		}
 		return nil, f

@@ -52,7 +52,29 @@ func (d *diagnosis) unpatchable(name string, t reflect.Type, f *finding.Finding)
 	f.Code = finding.CodeUnpatchable
 	f.Message = unpatchableMessage(t, name)
 	f.Remedy.Text = d.setter(name, mirror)
+	if to := ofTrainer(name); to != nil && mirror == reflect.TypeFor[corev1.Container]() && d.isInTrainJob() && !d.isSet(to) {
+		if container, list := d.container(); container == trainerContainer && list == "containers" {
+			// Only the runtime tells whether the job is the trainer's.
+			f.Remedy.Do, f.Remedy.Options = finding.Move, []string{to.String()}
+		}
+	}
 	return true
+}
+
+// isInTrainJob reports whether the current value is in a TrainJob of today's API.
+func (d *diagnosis) isInTrainJob() bool {
+	return d.around[0].typ == reflect.TypeFor[trainer.TrainJob]()
+}
+
+// ofTrainer returns the field of a TrainJob that sets a field of the trainer's container, or nil.
+func ofTrainer(name string) fieldpath.Path {
+	switch name {
+	case "image", "command", "args":
+		return fieldpath.Fields("spec", "trainer", name)
+	case "resources":
+		return fieldpath.Fields("spec", "trainer", "resourcesPerNode")
+	}
+	return nil
 }
 
 // setter returns the remedy for a field that patches cannot set: the API that sets it.
@@ -60,14 +82,8 @@ func (d *diagnosis) setter(name string, mirror reflect.Type) string {
 	runtime := d.inRuntime(name)
 	switch mirror {
 	case reflect.TypeFor[corev1.Container]():
-		fromTrainer := ""
-		switch name {
-		case "image", "command", "args":
-			fromTrainer = ".spec.trainer." + name
-		case "resources":
-			fromTrainer = ".spec.trainer.resourcesPerNode"
-		}
-		if fromTrainer == "" {
+		fromTrainer := ofTrainer(name)
+		if fromTrainer == nil {
 			break
 		}
 		switch container, list := d.container(); {

@@ -64,6 +64,7 @@ func (d *diagnosis) wrongType(n *yaml.Node, t reflect.Type) {
 		// Trainer 2.1 took auto, cpu and gpu.
 		f.Remedy.Text = "write an integer, or leave it out to have the number of the node's devices, which was auto until Trainer 2.1"
 	}
+	d.repairType(&f.Remedy, n, t)
 	d.add(f, n)
 }
 

@@ -27,7 +27,7 @@ func (d *diagnosis) unknownField(e source.Entry, t reflect.Type) {
 	case formerField(t, e.Name, &f):
 	case d.unpatchable(e.Name, t, &f):
 	default:
-		f.Remedy = d.suggest(e.Name, t)
+		f.Remedy = d.suggest(e, t)
 	}
 	d.add(f, e.Key, fieldpath.Field(e.Name))
 }
@@ -81,17 +81,19 @@ const longestName = 64
 
 // suggest returns the remedy for an unknown field. It suggests a similar field of the struct, or a field of the same name
 // nearby, or removal.
-func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
+func (d *diagnosis) suggest(e source.Entry, t reflect.Type) finding.Remedy {
+	name := e.Name
 	if len(name) > longestName {
 		return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 	}
 	names := slices.DeleteFunc(d.structs.Names(t), func(name string) bool { return d.definition != nil && d.definition.Fields[name] == nil })
 	near := finding.Nearest(name, names)
+	isClear := near != "" && finding.IsClear(name, near, names)
 	if near != "" && (strings.EqualFold(strings.TrimSuffix(near, "s"), strings.TrimSuffix(name, "s")) || len(near) > 5) {
-		return rename(near)
+		return d.rename(e, near, t, isClear)
 	}
-	if where := d.nearby(name, t); where != "" {
-		return finding.Remedy{Text: fmt.Sprintf("did you mean %s?", where)}
+	if h := d.nearby(name, t); h.text != "" {
+		return d.moveTo(e, h)
 	}
 	if mirror := mirrored(t); mirror != nil {
 		if meant := finding.Nearest(name, d.structs.Names(mirror)); meant != "" && !slices.Contains(names, meant) {
@@ -99,11 +101,11 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 		}
 	}
 	if near != "" {
-		return rename(near)
+		return d.rename(e, near, t, isClear)
 	}
 	for _, known := range names { // such as resources for resourcesPerNode
 		if len(name) > 3 && (strings.HasPrefix(known, name) || strings.HasPrefix(name, known)) {
-			return rename(known)
+			return d.rename(e, known, t, false)
 		}
 	}
 	if len(names) <= 12 {
@@ -112,56 +114,77 @@ func (d *diagnosis) suggest(name string, t reflect.Type) finding.Remedy {
 	return finding.Remedy{Do: finding.Remove, Text: "remove it"}
 }
 
-// rename returns the remedy to rename a field.
-func rename(meant string) finding.Remedy {
-	return finding.Remedy{Do: finding.Rename, Options: []string{meant}, Text: fmt.Sprintf("did you mean %q?", meant)}
+// home is a place of a field with a name, as a path or, within lists, as text only.
+type home struct {
+	path   fieldpath.Path
+	text   string
+	typ    reflect.Type
+	isOnly bool
 }
 
-// nearby returns the path of a field with this name, in the nearest surrounding struct or below the current one.
-func (d *diagnosis) nearby(name string, t reflect.Type) string {
+// nearby returns the place of a field with this name, in the nearest surrounding struct or below the current one.
+func (d *diagnosis) nearby(name string, t reflect.Type) home {
+	var found home
+	under, path, typ, isOnly := d.under(name, t)
 	for i := len(d.around) - 2; i >= 0; i-- {
-		f := d.around[i]
-		if _, ok := d.structs.Field(f.typ, name); ok {
-			return d.path[:f.deep].Append(fieldpath.Field(name)).String()
+		around := d.around[i]
+		f, ok := d.structs.Field(around.typ, name)
+		switch {
+		case ok && found.path == nil:
+			found = home{path: d.path[:around.deep].Append(fieldpath.Field(name)), typ: f.Type, isOnly: under == ""}
+			found.text = found.path.String()
+		case ok:
+			found.isOnly = false
 		}
 	}
-	if way := d.under(name, t); way != "" {
-		return d.path.String() + way
+	if found.path == nil && under != "" {
+		found = home{path: d.path.Append(path...), text: d.path.String() + under, typ: typ, isOnly: isOnly}
 	}
-	return ""
+	return found
 }
 
-// under returns the shortest path down to a field of this name, at most six levels deep.
-func (d *diagnosis) under(name string, t reflect.Type) string {
+// under returns the shortest path down to a field of this name, at most six levels deep, with its type. It is the only one if no
+// other field of that depth has the name, and no list is on the way.
+func (d *diagnosis) under(name string, t reflect.Type) (text string, path fieldpath.Path, typ reflect.Type, isOnly bool) {
 	type place struct {
-		typ reflect.Type
-		way string
+		typ    reflect.Type
+		path   fieldpath.Path
+		text   string
+		isList bool
 	}
 	seen := map[reflect.Type]bool{t: true}
-	level := []place{{t, "."}}
+	level := []place{{typ: t}}
 	for range 6 {
 		var next []place
+		found := 0
 		for _, p := range level {
 			for _, f := range d.structs.Of(p.typ) {
-				way := p.way + f.Name
-				child := jsonfields.Concrete(f.Type)
-				if child.Kind() == reflect.Slice {
-					child = jsonfields.Concrete(child.Elem())
-					way += "[]"
+				at := place{jsonfields.Concrete(f.Type), p.path.Append(fieldpath.Field(f.Name)), p.text + "." + f.Name, p.isList}
+				if at.typ.Kind() == reflect.Slice {
+					at.typ, at.text, at.isList = jsonfields.Concrete(at.typ.Elem()), at.text+"[]", true
 				}
-				if child.Kind() != reflect.Struct || jsonfields.DecodesItself(child) || seen[child] || f.Name == "status" || f.Name == "metadata" {
+				if at.typ.Kind() != reflect.Struct || jsonfields.DecodesItself(at.typ) || seen[at.typ] || f.Name == "status" || f.Name == "metadata" {
 					continue
 				}
-				seen[child] = true
-				if _, ok := d.structs.Field(child, name); ok {
-					return way + "." + name
+				if field, ok := d.structs.Field(at.typ, name); ok {
+					if found++; found == 1 {
+						text, path, typ, isOnly = at.text+"."+name, at.path.Append(fieldpath.Field(name)), field.Type, !at.isList
+					}
 				}
-				next = append(next, place{child, way + "."})
+				if !slices.ContainsFunc(next, func(other place) bool { return other.typ == at.typ }) {
+					next = append(next, at)
+				}
 			}
+		}
+		if found > 0 {
+			return text, path, typ, isOnly && found == 1
+		}
+		for _, p := range next {
+			seen[p.typ] = true
 		}
 		level = next
 	}
-	return ""
+	return "", nil, nil, false
 }
 
 // formerField completes a finding on a field of an earlier Trainer (CHANGELOG/CHANGELOG-2.2.md, breaking changes). It reports

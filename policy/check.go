@@ -43,7 +43,8 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 		at := list.Append(fieldpath.Index(i), fieldpath.Field("manager"))
 		n := p.indexOf(name)
 		if n < 0 {
-			report(finding.CodeUnlistedManager, at, p.unlisted(name), "%s lists no manager %q", p.file, name)
+			f := report(finding.CodeUnlistedManager, at, p.unlisted(name), "%s lists no manager %q", p.file, name)
+			p.correct(&f.Remedy, name, patches)
 			continue
 		}
 		if n < last {
@@ -75,6 +76,20 @@ func (p *Policy) unlisted(name string) string {
 		names[i] = m.name
 	}
 	return meant(name, names, "remove the patch, or add the manager to the policy")
+}
+
+// correct makes a remedy the near name of a manager, if it is clear and no patch has it.
+func (p *Policy) correct(r *finding.Remedy, name string, patches []trainer.RuntimePatch) {
+	var names []string
+	for _, m := range p.managers {
+		names = append(names, m.name)
+	}
+	near := finding.Nearest(name, names)
+	if near == "" {
+		return
+	}
+	isUsed := slices.ContainsFunc(patches, func(patch trainer.RuntimePatch) bool { return patch.Manager == near })
+	r.Do, r.Options, r.IsCertain = finding.SetValue, []string{near}, !isUsed && finding.IsClear(name, near, names)
 }
 
 // forbidden calls report for each field of a patch that the manager may not set. It skips an item if the patch sets a field within

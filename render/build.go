@@ -181,9 +181,9 @@ func (r *renderer) checkEnvList(env []corev1.EnvVar, list fieldpath.Path) {
 			f.Code, f.Severity, f.Path = finding.CodeEnvWithoutName, finding.Error, list.Append(fieldpath.Index(i))
 			f.Message, f.Remedy.Text = "an item of env has no name", "give the variable a name; the cluster rejects the Job without one"
 		case e.Value != "" && e.ValueFrom != nil:
-			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name))
+			f.Code, f.Severity, f.Path = finding.CodeTrainerEnvDrops, finding.Warning, list.Append(fieldpath.Item("name", e.Name), fieldpath.Field("value"))
 			f.Message = "the variable has value and valueFrom; the controller drops the value"
-			f.Remedy = finding.Remedy{Do: finding.ChooseOne, Options: []string{"value", "valueFrom"}, Text: "drop the one that is not meant"}
+			f.Remedy = finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the value, or the valueFrom if you mean the value"}
 		case e.ValueFrom != nil && e.ValueFrom.FileKeyRef != nil:
 			f.Code, f.Severity, f.Path = finding.CodeFileKeyRef, finding.Error, list.Append(fieldpath.Item("name", e.Name))
 			f.Message = "the controller loses the fileKeyRef of the variable; without a source the cluster rejects the Job"

@@ -90,7 +90,10 @@ func (r *renderer) checkManagers(merged *trainer.JobSetTemplateSpec) {
 			Code: finding.CodeNeverResumed, Severity: finding.Warning, Object: r.runtime(),
 			Path:    fieldpath.Fields("spec", "template", "spec", "volumeClaimPolicies").Append(fieldpath.Index(i), fieldpath.Field("retentionPolicy")),
 			Message: "a TrainJob of this runtime that is created suspended can never be resumed: the cluster fills in the retentionPolicy once, and then refuses to apply the JobSet without it",
-			Remedy:  finding.Remedy{Text: "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend"},
+			Remedy: finding.Remedy{
+				Do: finding.SetValue, Options: []string{"{whenDeleted: Delete}"}, IsCertain: true,
+				Text: "write retentionPolicy: {whenDeleted: Delete} into the runtime, or create the TrainJob without suspend",
+			},
 		})
 	}
 }

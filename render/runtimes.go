@@ -75,6 +75,10 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 		missing.Code, missing.Path = finding.CodeUnknownRuntime, fieldpath.Fields("spec", "runtimeRef", "kind")
 		missing.Message = fmt.Sprintf("the Trainer has no runtimes of kind %q in group %q", id.Kind, group)
 		missing.Remedy.Text = fmt.Sprintf("name a TrainingRuntime or a ClusterTrainingRuntime of group %s", trainerGroup)
+		kinds := []string{trainer.TrainingRuntimeKind, trainer.ClusterTrainingRuntimeKind}
+		if near := finding.Nearest(id.Kind, kinds); near != "" && near != id.Kind && group == trainerGroup {
+			missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, finding.IsClear(id.Kind, near, kinds)
+		}
 		return nil, missing
 	}
 	if spec := r.snapshots[ObjectOf(job)]; spec != nil {
@@ -93,7 +97,29 @@ func (r *Runtimes) Find(job *trainer.TrainJob) (*trainer.TrainingRuntimeSpec, *f
 	}
 	missing.Message = fmt.Sprintf("the inputs hold no %s", id)
 	missing.Remedy = finding.Remedy{Do: finding.Provide, Options: []string{id.Kind}, Text: r.help(id)}
+	if near := r.near(id); near != "" {
+		missing.Remedy.Do, missing.Remedy.Options, missing.Remedy.IsCertain = finding.SetValue, []string{near}, true
+	}
 	return nil, missing
+}
+
+// near returns the name of the known runtime of the same kind and namespace that a name clearly means, or "".
+func (r *Runtimes) near(id fieldpath.Object) string {
+	var names []string
+	for known := range r.known {
+		if known.Name == id.Name {
+			return "" // probably of another kind
+		}
+		if known.Kind == id.Kind && known.Namespace == id.Namespace {
+			names = append(names, known.Name)
+		}
+	}
+	slices.Sort(names)
+	near := finding.Nearest(id.Name, names)
+	if near == "" || !finding.IsClear(id.Name, near, names) {
+		return ""
+	}
+	return near
 }
 
 // names returns the known runtimes, sorted.

@@ -92,7 +92,7 @@ func newPageObject(s Selection) pageObject {
 			r.mark = disputedMark
 		}
 		o.layers = countLine(o.layers, r)
-		if at := line.Field.InForce(); at >= 0 && !line.Continued {
+		if at := line.Field.InForce(); at >= 0 && !line.Continued && line.Field.Claims[at].Position.File != "" {
 			if count[line.Layer] == nil {
 				count[line.Layer] = map[string]int{}
 			}

@@ -184,7 +184,7 @@ type Blamed struct {
 	ID     fieldpath.Object
 	Object *blame.Object
 	Build  string // the directory whose build holds the TrainJob, or ""
-	Way    *Way   // of the TrainJob; only its first object has it
+	Way    *Way   // nil for objects that come of no TrainJob
 	// Document and Entries describe an object with managed fields. They are nil for objects rendered from a TrainJob.
 	Document *manifest.Document
 	Entries  []Entry

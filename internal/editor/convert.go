@@ -17,7 +17,7 @@ import (
 // become a part of the descriptions: an editor would write them into each new object.
 func convert(root object) {
 	definition.Walk(root, func(s object) {
-		if s["properties"] != nil && s["additionalProperties"] == nil && s["x-kubernetes-preserve-unknown-fields"] != true {
+		if s["type"] == "object" && s["additionalProperties"] == nil && s["x-kubernetes-preserve-unknown-fields"] != true {
 			s["additionalProperties"] = false
 		}
 		describe(s)
@@ -33,6 +33,16 @@ func convert(root object) {
 		delete(s, "nullable")
 		delete(s, "default")
 	})
+}
+
+// loosen leaves the types of a status: an API server takes it from nobody who creates the object.
+func loosen(status object) {
+	definition.Walk(status, func(s object) {
+		for _, word := range []string{"required", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+			delete(s, word)
+		}
+	})
+	status["doNotSuggest"] = true
 }
 
 // limit replaces the formats of numbers by their limits, and explains the pattern of quantities.

@@ -33,7 +33,7 @@ func documents(version string, at time.Time) ([]entry, error) {
 	return append(files, manPages(root, version, at)...), nil
 }
 
-// manPages returns the page of a command and those of its subcommands.
+// manPages returns the pages of a command and of its subcommands.
 func manPages(cmd *cobra.Command, version string, at time.Time) []entry {
 	files := []entry{{"man/" + pageName(cmd) + ".1", 0o644, []byte(manPage(cmd, version, at))}}
 	for _, c := range cmd.Commands() {

@@ -13,7 +13,7 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 )
 
-// TestDocuments holds that each command has a page with all its flags, and that the completion of each shell is the program's.
+// TestDocuments holds that each command has a page with all its flags, and each shell the completion of the program.
 func TestDocuments(t *testing.T) {
 	files := map[string]string{}
 	all, err := documents("v1.2.3", time.Date(2030, time.May, 6, 0, 0, 0, 0, time.UTC))

@@ -134,8 +134,8 @@ func extract(t *testing.T, image v1.Image, folder string) {
 	}
 }
 
-// checkFunction runs the image on a list with a TrainJob and its runtime, and wants the JobSet instead. The image's files are the only
-// ones that the program can open, and its user is that of the image.
+// checkFunction runs the image on a list with a TrainJob and its runtime, and wants the JobSet instead. The program has
+// the image's user, and can open the image's files only.
 func checkFunction(t *testing.T, files map[string][]byte, p platform) {
 	t.Helper()
 	folder, system := t.TempDir(), t.TempDir()

@@ -55,7 +55,8 @@ func checkInstallDocs(t *testing.T, files map[string][]byte) {
 			folders[folder+"/"] = true
 		}
 	}
-	named := regexp.MustCompile("`((?:completions|man|licenses|image)/[^` ]*|LICENSE|trainweld\\.[^` ]*|SHA256SUMS)`|\\b(trainweld-[a-z]+-[a-z0-9]+\\.(?:tar\\.gz|zip))")
+	named := regexp.MustCompile("`((?:completions|man|licenses|image)/[^` ]*|LICENSE|trainweld\\.[^` ]*|SHA256SUMS)`" +
+		"|\\b(trainweld-[a-z]+-[a-z0-9]+\\.(?:tar\\.gz|zip))")
 	seen := 0
 	for _, match := range named.FindAllStringSubmatch(string(read(t, filepath.Join(root, "docs/install.md"))), -1) {
 		name := match[1] + match[2]

@@ -28,7 +28,7 @@ func (r release) writeKrew(made []artifact) (string, error) {
 // fillKrew executes the template as krew-release-bot does. It returns an error for an address that leads to no archive.
 func fillKrew(text, version string, made []artifact) (string, error) {
 	return execute(text, version, template.FuncMap{
-		// The address is a template, too. The checksum comes on a line of its own, at four spaces.
+		// The address is also a template. The checksum comes on a line of its own, at four spaces.
 		"addURIAndSha": func(uri, _ string) (string, error) {
 			uri, err := execute(uri, version, nil)
 			if err != nil {

@@ -15,6 +15,7 @@ func TestIdentify(t *testing.T) {
 		t.Fatal(err)
 	}
 	apache := string(read(t, filepath.Join(root, "LICENSE")))
+	added := strings.Repeat("\nUse it on Sundays only.", 21)
 	gpl := library(t, "License/GPL-3.0/license.txt")
 	for _, test := range []struct {
 		name, file, text, want string
@@ -24,7 +25,7 @@ func TestIdentify(t *testing.T) {
 		{"a copyleft license", "COPYING", gpl, "m@v1: COPYING: license GPL-3.0 is not accepted: must be one of Apache-2.0, "},
 		{"two licenses, one of them copyleft", "LICENSE.md", apache + "\n" + gpl, "m@v1: LICENSE.md: license GPL-3.0 is not accepted"},
 		{"terms that nobody knows", "LICENSE", "Use it on Sundays only.\n", "m@v1: LICENSE: unknown license"},
-		{"added terms", "LICENSE", apache + strings.Repeat("\nUse it on Sundays only.", 21), "m@v1: LICENSE: 105 words belong to no known license"},
+		{"added terms", "LICENSE", apache + added, "m@v1: LICENSE: 105 words belong to no known license"},
 		{"a notice only", "NOTICE", apache, "m@v1: no license found"},
 	} {
 		modules := []module{{path: "m", version: "v1", texts: []text{{test.file, []byte(test.text)}}}}

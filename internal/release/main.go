@@ -3,9 +3,9 @@
 //	go run . build -version v0.1.0 -revision "$(git rev-parse HEAD)" -sources ../.. -output ../../dist
 //	go run . tag -sources ../.. v0.1.0
 //
-// build writes an archive for each platform, an image, the manifest for krew, a list of the contained modules, and the checksums of
-// all. The same sources, flags and toolchain always give the same bytes. It is a module of its own, so the program and its library
-// do not depend on the modules that a release needs.
+// build writes an archive for each platform, an image, the manifest for krew, an SBOM, and the checksums of all. The same sources,
+// flags and toolchain always give the same bytes. The command is a module of its own. So the library does not depend on the modules
+// that a release needs.
 package main
 
 import (

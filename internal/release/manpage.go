@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manPage returns the page of a command in the macros of man(7). It holds what the command's help holds.
+// manPage returns the page of a command in the macros of man(7), with the content of the command's help.
 func manPage(cmd *cobra.Command, version string, at time.Time) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder

@@ -125,7 +125,7 @@ func (r release) standardLibrary(p platform) (module, error) {
 	return module{path: stdlib, version: strings.TrimPrefix(version, "go"), texts: found}, err
 }
 
-// texts returns the licenses and notices that apply to the folders of a module: those in a folder, and those above it.
+// texts returns the licenses and notices in the folders of a module, and in the folders above.
 func texts(root string, folders []string) ([]text, error) {
 	seen := map[string]bool{}
 	var found []text

@@ -39,7 +39,7 @@ var platforms = []platform{
 const (
 	// checksums names the file for `sha256sum --check`.
 	checksums = "SHA256SUMS"
-	// home is the address of the project, and downloads that of its releases.
+	// home is the address of the project, and downloads is the address of its releases.
 	home      = "https://github.com/trainweld/trainweld"
 	downloads = home + "/releases/download/"
 )
@@ -187,7 +187,8 @@ func (r release) goBuild(p platform) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, p.binary())
 	stamp := "-s -w -X main.tag=" + r.version + " -X main.revision=" + r.revision
-	if _, err := r.goCommand(p, "build", "-trimpath", "-buildvcs=false", "-tags="+r.tags, "-ldflags="+stamp, "-o", file, program); err != nil {
+	_, err = r.goCommand(p, "build", "-trimpath", "-buildvcs=false", "-tags="+r.tags, "-ldflags="+stamp, "-o", file, program)
+	if err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 	"github.com/spdx/tools-golang/tagvalue"
 )
 
-// checkSBOM reads the list of modules of a release, and compares those of an archive with the ones that go list names.
+// checkSBOM reads the SBOM of a release, and compares the modules of each archive with the output of go list.
 func checkSBOM(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	document, err := json.Read(bytes.NewReader(files[sbomFile]))
@@ -26,8 +26,9 @@ func checkSBOM(t *testing.T, files map[string][]byte) {
 	if err := spdxlib.ValidateDocument(document); err != nil {
 		t.Error(err)
 	}
-	if got := document.SPDXVersion + " " + document.DataLicense + " " + document.CreationInfo.Created; got != "SPDX-2.3 CC0-1.0 2030-05-06T07:08:10Z" {
-		t.Errorf("document = %s", got)
+	got := document.SPDXVersion + " " + document.DataLicense + " " + document.CreationInfo.Created
+	if want := "SPDX-2.3 CC0-1.0 2030-05-06T07:08:10Z"; got != want {
+		t.Errorf("document = %s, want %s", got, want)
 	}
 	checkTagValue(t, document)
 	packages := map[common.ElementID]*spdx.Package{}
@@ -51,7 +52,7 @@ func checkSBOM(t *testing.T, files map[string][]byte) {
 		t.Errorf("the document describes %d artifacts, want %d", described, want)
 	}
 	if got, want := contained["trainweld-image"], contained["trainweld-linux-amd64.tar.gz"]; !slices.Equal(got, want) {
-		t.Errorf("modules of the image = %q, want those of the archive: %q", got, want)
+		t.Errorf("modules of the image = %q, want the modules of the archive: %q", got, want)
 	}
 	for _, p := range platforms {
 		got := contained[p.archive()]
@@ -60,8 +61,9 @@ func checkSBOM(t *testing.T, files map[string][]byte) {
 			t.Errorf("modules of %s (-go list +document):\n%s", p.archive(), diff)
 		}
 	}
-	if a := packages["artifact-trainweld-darwin-arm64.tar.gz"]; !strings.Contains(string(files[checksums]), a.PackageChecksums[0].Value+"  "+a.PackageName) {
-		t.Errorf("the checksum of %s is not that of %s", a.PackageName, checksums)
+	a := packages["artifact-trainweld-darwin-arm64.tar.gz"]
+	if !strings.Contains(string(files[checksums]), a.PackageChecksums[0].Value+"  "+a.PackageName) {
+		t.Errorf("the checksum of %s differs from the one in %s", a.PackageName, checksums)
 	}
 }
 
@@ -108,7 +110,8 @@ func checkPackage(t *testing.T, p *spdx.Package) {
 
 // linkedModules returns the modules of a platform's program by the shortest way.
 func linkedModules(t *testing.T, p platform) []string {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{if .Main}}v1.2.3{{else}}{{.Version}}{{end}}{{end}}", program)
+	const form = "{{with .Module}}{{.Path}} {{if .Main}}v1.2.3{{else}}{{.Version}}{{end}}{{end}}"
+	cmd := exec.Command("go", "list", "-deps", "-f", form, program)
 	cmd.Dir = root
 	cmd.Env = append(cmd.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0")
 	out, err := cmd.Output()

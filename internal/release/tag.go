@@ -18,8 +18,8 @@ const changelogFile = "CHANGELOG.md"
 // repository is a working tree of git.
 type repository struct{ root string }
 
-// tag gives the unreleased changes of the changelog a version, commits that, and tags the commit. It returns an error for a tree
-// with changes, for a version that is not the next one, and for a changelog without changes. Then it leaves everything as it was.
+// tag gives the unreleased changes of the changelog a version, commits that, and tags the commit. It refuses a tree with changes, a
+// version that is not later than the last one, and a changelog without changes. Then it leaves everything as it was.
 func (r repository) tag(version string, at time.Time) error {
 	if err := r.checkVersion(version); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r repository) tag(version string, at time.Time) error {
 	return nil
 }
 
-// checkVersion returns an error for a version that does not follow the existing ones, and for one that the module's path excludes.
+// checkVersion returns an error for a version that does not follow the existing ones, or that the module's path excludes.
 func (r repository) checkVersion(version string) error {
 	if !semver.IsValid(version) || semver.Canonical(version) != version {
 		return fmt.Errorf("invalid version %q: must be a semantic version such as v1.2.3", version)
@@ -91,7 +91,8 @@ func (r repository) checkClean() error {
 	return nil
 }
 
-// record commits the changelog and tags the commit. The message of the tag holds the changes. Git would drop their headings as comments.
+// record commits the changelog and tags the commit. The message of the tag holds the changes, verbatim: git would drop their headings
+// as comments.
 func (r repository) record(version, changes string) error {
 	if _, err := r.git("commit", "--quiet", "--message", "changelog: release "+version, "--", changelogFile); err != nil {
 		return err

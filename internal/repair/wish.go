@@ -14,6 +14,7 @@ import (
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/merge"
+	"github.com/trainweld/trainweld/render/explain"
 )
 
 // wish is a finding with the changes that repair it. All of them happen, or none.
@@ -64,10 +65,12 @@ func (r *round) add(f finding.Finding) {
 func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
 	isConflict := f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
 	switch {
-	case isConflict && r.opts.Union && f.Code == finding.CodeOverlap && areLists(f.Claims):
+	case isConflict && r.opts.Union && hasUnion(f):
 		return r.unite
 	case isConflict && r.winner(f) != "":
 		return r.prefer
+	case isConflict && r.opts.Union && areLists(f.Claims):
+		return func(finding.Finding) ([]change, error) { return nil, errNoUnion }
 	case isConflict:
 		return nil
 	case f.Remedy.IsCertain:
@@ -80,6 +83,9 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
 	at, err := r.place(f.Position, f.Path)
+	if err != nil && (f.Remedy.Do == finding.Remove || f.Remedy.Do == finding.Merge) {
+		at, err = r.twin(f)
+	}
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
@@ -91,7 +97,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	case finding.Quote:
 		c.Do = manifest.QuoteField
 	case finding.Rename:
-		c.Do, c.Name = manifest.RenameField, option
+		at, err = r.around(f.Position, f.Path)
+		c.Path, c.Do, c.Name = at.path, manifest.RenameField, option
 	case finding.SetValue:
 		if err != nil {
 			at, err = r.missing(f)
@@ -99,6 +106,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		c.Do, c.Path = manifest.SetField, at.path
 		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
 	case finding.Move:
+		at, err = r.around(f.Position, f.Path)
+		c.Path = at.path
 		if err == nil && !at.isOf(f) {
 			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
 		}
@@ -161,7 +170,9 @@ func (r *round) prefer(f finding.Finding) ([]change, error) {
 		at.path = at.path[:len(at.path)-len(c.Fields[i])+len(lost)]
 		do := manifest.Change{Path: at.path, Do: manifest.RemoveField}
 		if value, ok := c.valueOf(winner, lost); ok && isRequired(lost) {
-			do.Do, do.Value = manifest.SetField, value
+			if do.Do, do.Value = manifest.SetField, value; at.isTwin(value) {
+				return nil, fmt.Errorf("%s is required, and another item of the list has %v", at.path, value)
+			}
 		}
 		changes = append(changes, r.change(f, at, do))
 	}
@@ -199,19 +210,44 @@ func (c managersConflict) valueOf(manager string, field fieldpath.Path) (any, bo
 	return nil, false
 }
 
-// isRequired reports whether a patch always holds a field of the template with its parent.
+// isRequired reports whether the encoding of a patch always holds a field of the template, or a pointer around it. Such a pointer is null
+// without the field, and a null empties what the winner sets.
 func isRequired(field fieldpath.Path) bool {
-	last := len(field) - 1
-	name, ok := field[last].Field()
-	if !ok {
+	for n := len(field); n > 0; n-- {
+		name, ok := field[n-1].Field()
+		if !ok {
+			return false // an item or an entry goes as a whole
+		}
+		parent := merge.JobSetTemplate().Lookup(field[:n-1])
+		if parent == nil {
+			return false
+		}
+		f := parent.Field(name)
+		if f == nil || f.Patch == nil {
+			return false
+		}
+		if !f.Patch.OmitEmpty && !f.Patch.OmitZero && (n == len(field) || f.Patch.IsPointer()) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTwin reports whether another item of the list has a value at the same field. The API of patches identifies mounts by their names,
+// and the merge by their paths.
+func (p place) isTwin(value any) bool {
+	const fromList = 2
+	if len(p.path) < fromList {
 		return false
 	}
-	parent := merge.JobSetTemplate().Lookup(field[:last])
-	if parent == nil {
-		return false
+	list, field := p.path[:len(p.path)-fromList], p.path[len(p.path)-1]
+	for i := 0; p.Has(list.Append(fieldpath.Index(i))); i++ {
+		item := list.Append(fieldpath.Index(i), field)
+		if text, _ := p.Text(item); text == value && p.TextPosition(item) != p.TextPosition(p.path) {
+			return true
+		}
 	}
-	f := parent.Field(name)
-	return f != nil && f.Patch != nil && !f.Patch.OmitEmpty && !f.Patch.OmitZero
+	return false
 }
 
 // unite writes the union of all lists into each of them.
@@ -229,6 +265,18 @@ func (r *round) unite(f finding.Finding) ([]change, error) {
 		changes = append(changes, r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: union}))
 	}
 	return changes, nil
+}
+
+// errNoUnion is the error of lists that no union may replace.
+var errNoUnion = errors.New("the lists have no union: their items have an order, or depend on each other")
+
+// hasUnion reports whether managers disagree on a list whose order has no meaning.
+func hasUnion(f finding.Finding) bool {
+	if f.Code != finding.CodeOverlap || !areLists(f.Claims) {
+		return false
+	}
+	rule, err := explain.Field(f.Path.String())
+	return err == nil && slices.Contains(rule.Compositions, compose.KindUnion)
 }
 
 // areLists reports whether all claims are lists.

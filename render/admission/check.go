@@ -91,6 +91,8 @@ type checker struct {
 	causes []cause
 	// causeAt maps a field to the first cause there, counted from 1.
 	causeAt map[string]int
+	// idlePatches are the idle patches that can go together.
+	idlePatches map[int]bool
 	// refused are the findings of the runtime.
 	refused findings
 }

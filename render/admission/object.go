@@ -61,7 +61,7 @@ func (d *definition) decode(raw map[string]any, namespace string, found *finding
 	if got := fmt.Sprint(o.fields["apiVersion"]); got != d.apiVersion {
 		found.add(finding.Finding{
 			Code: finding.CodeUnknownVersion, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("apiVersion"),
-			Message: fmt.Sprintf("%q is not a version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, Text: "write apiVersion: " + d.apiVersion},
+			Message: fmt.Sprintf("%q is not a version of %s", got, d.kind), Remedy: finding.Remedy{Do: finding.SetValue, Options: []string{d.apiVersion}, IsCertain: true, Text: "write apiVersion: " + d.apiVersion},
 		})
 		o.fields["apiVersion"] = d.apiVersion
 	}
@@ -307,7 +307,7 @@ func (o *object) refuseVersion(found *findings) {
 	}
 	found.add(finding.Finding{
 		Code: finding.CodeBadMetadata, Severity: finding.Error, Object: o.id, Path: fieldpath.Fields("metadata", "resourceVersion"),
-		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, Text: "remove the field"},
+		Message: "forbidden on create", Remedy: finding.Remedy{Do: finding.Remove, IsCertain: true, Text: "remove the field"},
 	})
 }
 

@@ -65,7 +65,7 @@ func orNone(ancestor string) string {
 func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	path := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager))
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		c.about(finding.CodeIdlePatch, finding.Warning, path, "the patch says nothing", "drop it")
+		c.dropIdle(i, path, "the patch says nothing")
 		return
 	}
 	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
@@ -79,7 +79,28 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
 		return
 	}
-	c.about(finding.CodeIdlePatch, finding.Warning, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", "drop it")
+	c.dropIdle(i, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last")
+}
+
+// dropIdle reports an idle patch. Of two patches that repeat each other, only the first is certain to go.
+func (c *checker) dropIdle(i int, path fieldpath.Path, message string) {
+	var others []trainer.RuntimePatch
+	for j := range c.patches {
+		if j != i && !c.idlePatches[j] {
+			others = append(others, c.patches[j])
+		}
+	}
+	remedy := finding.Remedy{Do: finding.Remove, Text: "drop it"}
+	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
+	if remedy.IsCertain = err == nil && sameTemplate(&without.Template, &c.merged.Template); remedy.IsCertain {
+		if c.idlePatches == nil {
+			c.idlePatches = map[int]bool{}
+		}
+		c.idlePatches[i] = true
+	}
+	c.add(finding.Finding{
+		Code: finding.CodeIdlePatch, Severity: finding.Warning, Object: c.job.id, Path: path, Message: message, Remedy: remedy,
+	})
 }
 
 // powers warns of patches that give containers power over their node. Defaults of a queue or a team rarely intend

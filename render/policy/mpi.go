@@ -120,9 +120,15 @@ func (j *Job) unknownImplementation(name trainer.MPIImplementation, severity fin
 	if severity != finding.Error {
 		what = "writes an empty hostfile"
 	}
-	j.aboutRuntime(finding.CodeMPIImplementation, severity, fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
-		fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
-		"write mpiImplementation: OpenMPI, or leave it out")
+	openMPI := string(trainer.MPIImplementationOpenMPI)
+	j.report(finding.Finding{
+		Code: finding.CodeMPIImplementation, Severity: severity, Object: j.RuntimeID, Path: fieldpath.Fields("spec", "mlPolicy", "mpi", "mpiImplementation"),
+		Message: fmt.Sprintf("the controller knows no MPI implementation %q, and %s", name, what),
+		Remedy: finding.Remedy{
+			Do: finding.SetValue, Options: []string{openMPI}, IsCertain: name == "" || strings.EqualFold(string(name), openMPI),
+			Text: "write mpiImplementation: OpenMPI, or leave it out",
+		},
+	})
 }
 
 func (j *Job) hostfileTooLarge(set *PodSet) {

@@ -49,7 +49,8 @@ function pathsOf(lines: readonly Line[]): string[] {
       }
     }
     const parent = below(column);
-    last = parent + (step !== "" && !match[2] ? step : "." + key);
+    const isItsKey = /\[[^\]]*\]$/.exec(parent)?.[0].includes(`${key}=`) ?? false;
+    last = isItsKey ? parent : parent + (step !== "" && !match[2] ? step : "." + key);
     open.push({ column, path: last });
     return last;
   });
@@ -187,7 +188,7 @@ class Lines {
       add(this.panel, "p", "No layer sets this line: it leads to others.");
       return;
     }
-    add(this.panel, "p", stop.querySelector("title")?.textContent ?? "").className = `by ${layer}`;
+    add(this.panel, "p", (stop.querySelector("title") ?? stop.querySelector("text"))?.textContent ?? "").className = `by ${layer}`;
     const file = stop.dataset["file"] ?? "";
     const place = line.dataset["p"] ?? "";
     add(this.panel, "p", /^\d+$/.test(place) && file !== "" ? `${file}:${place}` : place).className = "place";

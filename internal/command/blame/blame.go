@@ -273,8 +273,8 @@ func (flags blameFlags) blamePart(in *workspace.Input, opts render.Options, podO
 		if err != nil {
 			return nil, nil, false, err
 		}
-		if len(made) > 0 {
-			made[0].Way = wayOf(in, j, out)
+		for i := range made {
+			made[i].Way = wayOf(in, j, made[i].ID.Kind, out)
 		}
 		objects = append(objects, made...)
 	}

@@ -9,14 +9,17 @@ import (
 	"github.com/trainweld/trainweld/render"
 )
 
-// wayOf returns how a TrainJob became its JobSet and its Pods.
-func wayOf(in *workspace.Input, j workspace.Job, out produce.Made) *authorship.Way {
+// wayOf returns how a TrainJob became an object of a kind, and a JobSet its Pods.
+func wayOf(in *workspace.Input, j workspace.Job, kind string, out produce.Made) *authorship.Way {
 	way := &authorship.Way{Runtime: render.RuntimeOf(j.TrainJob)}
 	for _, patch := range j.TrainJob.Spec.RuntimePatches {
 		way.Managers = append(way.Managers, patch.Manager)
 	}
 	for _, patch := range in.PatchesFor(j) {
 		way.Managers = append(way.Managers, patch.Manager)
+	}
+	if kind != workspace.JobSetKind {
+		return way
 	}
 	for i := range out.JobSet.Spec.ReplicatedJobs {
 		replicated := &out.JobSet.Spec.ReplicatedJobs[i]

@@ -35,6 +35,7 @@ type judge struct {
 	verdicts   []verdict
 	reading    map[read]finding.List // the decoding findings of each object
 	past       *past
+	moves      *moves
 	count      tally
 }
 
@@ -78,7 +79,7 @@ func (t tally) String() string {
 func newJudge(p *host.Program, flags checkFlags, onConflict render.OnConflict) *judge {
 	j := &judge{
 		progress: p.Progress(), in: workspace.New(flags.Flags), flags: flags, onConflict: onConflict,
-		runtimes: &heldRuntimes{}, reading: map[read]finding.List{},
+		runtimes: &heldRuntimes{}, reading: map[read]finding.List{}, moves: &moves{},
 	}
 	j.in.Step, j.in.Texts = j.progress.Step, true
 	j.past = readPast(p, j)
@@ -157,7 +158,7 @@ func (j *judge) judge(ctx context.Context) finding.List {
 	for _, held := range j.runtimes.others {
 		found = append(found, j.judgeRuntime(ctx, held)...)
 	}
-	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.in.Findings)), j.doubtful(ctx, found)...))
+	found = j.flags.further.unscoped(append(j.in.Rate(strict(j.moves.mark(j.in.Findings))), j.doubtful(ctx, found)...))
 	if unrelated := j.past.unrelated(); unrelated != nil {
 		found = append(found, *unrelated)
 	}
@@ -187,6 +188,7 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		TrainJob: fields, Layers: job.Layers(), Patches: j.in.PatchesFor(job), Namespace: j.flags.Namespace, OnConflict: j.onConflict, ForceManagers: j.flags.force, PriorityClasses: j.classes, RuntimeClasses: j.runClasses,
 	}
 	held, missing := j.runtimeOf(job)
+	j.moves.note(d, job, held)
 	if held != nil {
 		in.Runtime, _ = j.admit(ctx, held, render.RuntimeOf(job.TrainJob))
 		held.named.Store(true)
@@ -208,6 +210,12 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		}
 	}
 	found = withoutDoubles(j.in.Locate(job, found), d)
+	if d.Findings.Err() != nil {
+		// The judgment lacks the fields that cannot be decoded, so that a patch may look idle.
+		for i := range found {
+			found[i].Remedy.IsCertain = false
+		}
+	}
 	found.Sort()
 	return found
 }

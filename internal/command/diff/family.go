@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/comparison"
 	"github.com/trainweld/trainweld/internal/live"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/diff"
 )
 
@@ -175,27 +178,64 @@ func (c *familyRun) pair(at place, number int, o *live.Object) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
+	owners := func() (*diff.Owners, error) { return c.files.ownersOf(at, rendering) }
+	if at.kind == finding.TrainJobKind {
+		owners = func() (*diff.Owners, error) { return c.writtenAt(changes), nil }
+	}
+	of, err := owners()
+	if err != nil {
+		return err
+	}
+	if want, changes = without(reordered(changes, of), want, got, changes); len(changes) == 0 {
+		return nil
+	}
 	if parent != nil {
 		followed, _ := explained(changes, parent.object(at), o)
-		if applied, err := followed.Apply(want); err == nil && len(followed) > 0 {
-			want = applied.(metav1.Object)
-			if changes, err = diff.Compare(want, got, diff.Options{}); err != nil {
-				return err
-			}
-		}
-		if len(changes) == 0 {
+		if want, changes = without(followed, want, got, changes); len(changes) == 0 {
 			c.follow[at.kind]++
 			return nil
 		}
 	}
 	causes := ownersOf(c.attribute(at, o, changes))
-	owners := func() (*diff.Owners, error) { return c.files.ownersOf(at, rendering) }
-	if at.kind == finding.TrainJobKind {
-		owners = func() (*diff.Owners, error) { return c.writtenAt(changes), nil }
-	}
 	c.before.Objects = append(c.before.Objects, comparison.Object{Key: at.key(number), Object: want, Owners: owners, Locate: c.files.locate})
 	c.after.Objects = append(c.after.Objects, comparison.Object{Key: at.key(number), Object: got, Owners: noOwners, Locate: placed, Causes: causes})
 	return nil
+}
+
+// without returns the rendered object after some of the changes, and the other changes. If the object does not take them, it
+// returns its arguments.
+func without(some diff.Changes, want, got metav1.Object, changes diff.Changes) (metav1.Object, diff.Changes) {
+	if len(some) == 0 {
+		return want, changes
+	}
+	applied, err := some.Apply(want)
+	if err != nil {
+		return want, changes
+	}
+	changed, ok := applied.(metav1.Object)
+	rest, err := diff.Compare(changed, got, diff.Options{})
+	if !ok || err != nil {
+		return want, changes
+	}
+	return changed, rest
+}
+
+// reordered returns the variables of the TrainJob and of policies that have another place. The controller runs its policies in a
+// random order.
+func reordered(changes diff.Changes, owners *diff.Owners) diff.Changes {
+	var moves diff.Changes
+	for _, change := range changes {
+		if list, _ := change.Path[max(0, len(change.Path)-2)].Field(); change.Kind != diff.Moved || list != "env" {
+			continue
+		}
+		isRandom := slices.ContainsFunc(owners.Of(change.Path), func(c engine.Claim) bool {
+			return c.Layer == merge.TrainJobLayer || strings.HasPrefix(string(c.Layer), "policy/")
+		})
+		if isRandom {
+			moves = append(moves, change)
+		}
+	}
+	return moves
 }
 
 // explained splits changes into those that another rendering has in common with a live object, and the others.

@@ -1,0 +1,283 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// pages are the command lines whose pages are tested.
+var pages = []struct {
+	name string
+	args []string
+}{
+	{"blame", []string{"blame", "job.yaml", "-r", "runtime.yaml", "--patch", "platform.yaml"}},
+	{"blame-field", []string{"blame", "job.yaml", "-r", "runtime.yaml", "nodeSelector"}},
+	{"blame-pods", []string{"blame", "job.yaml", "-r", "runtime.yaml", "--to=pods"}},
+	{"conflicts", []string{"conflicts", "job.yaml", "-r", "runtime.yaml", "--patch", "platform.yaml"}},
+	{"check", []string{"check", "job.yaml", "-r", "runtime.yaml", "--patch", "platform.yaml", "--show-notes"}},
+	{"diff", []string{"diff", "../policies/torch", "../policies/plain"}},
+}
+
+// TestBuild_Current holds that the built files are what the sources become. TestBuilt of internal/page holds it by hashes alone.
+func TestBuild_Current(t *testing.T) {
+	files, err := Build("src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		got, err := os.ReadFile(Target + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what the sources become: run make web", name)
+		}
+	}
+}
+
+// TestPages opens each page wide and narrow, in both schemes, without and with a script. No page may send a request, be wider than
+// its window, or break a rule of axe-core. It writes pictures to bin/web.
+func TestPages(t *testing.T) {
+	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("run npm ci: %v", err)
+	}
+	pictures := filepath.Join(repository, "bin", "web")
+	if err := os.MkdirAll(pictures, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		file := write(t, page.args...)
+		for _, view := range []struct {
+			name, scheme string
+			width        int64
+			script       bool
+		}{{"wide", "light", 1280, true}, {"dark", "dark", 1280, true}, {"narrow", "light", 320, true}, {"plain", "light", 1280, false}} {
+			t.Run(page.name+"/"+view.name, func(t *testing.T) {
+				p := open(t, file, view.width, scheme(view.scheme), scripts(view.script))
+				picture := get(t, p, chromedp.FullScreenshot(100))
+				if err := os.WriteFile(filepath.Join(pictures, page.name+"-"+view.name+".png"), picture, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				p.run(t, scripts(true))
+				if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > view.width {
+					t.Errorf("the page is %d pixels wide in a window of %d", wide, view.width)
+				}
+				p.quiet(t)
+				p.accessible(t, string(axe))
+			})
+		}
+	}
+}
+
+// accessible runs axe-core with the rules of WCAG 2.2 AA and the best practices.
+func (p *tab) accessible(t *testing.T, axe string) {
+	t.Helper()
+	p.run(t, chromedp.Evaluate[chromedp.Void](axe))
+	eval[bool](t, p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) => window.found = JSON.stringify(
+		r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join("; ")))) && true`)
+	found := get(t, p, chromedp.Poll[string](`window.found`, chromedp.WithPollingInterval(50*time.Millisecond)))
+	var violations []string
+	if err := json.Unmarshal([]byte(found), &violations); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		t.Error(v)
+	}
+}
+
+// who is the text of the answer beside the lines.
+const who = `document.querySelector(".who").innerText`
+
+// TestBlame_Keyboard asks who set lines with the keyboard alone.
+func TestBlame_Keyboard(t *testing.T) {
+	p := open(t, write(t, pages[0].args...), 1280)
+	for range 40 {
+		p.run(t, chromedp.KeyEvent(kb.Tab))
+		if eval[string](t, p, `document.activeElement.className`) == "own" {
+			break
+		}
+	}
+	if got := eval[string](t, p, `document.activeElement.getAttribute("role") + " " + document.activeElement.className`); got != "listbox own" {
+		t.Fatalf("40 tabs lead to %q, want the lines", got)
+	}
+	p.run(t, chromedp.KeyEvent("n"))
+	for _, want := range []string{`nodeSelector["pool"]`, "manager/kueue.x-k8s.io/manager", "job.yaml:53:27", "wins"} {
+		if got := eval[string](t, p, who); !strings.Contains(got, want) {
+			t.Errorf("n leads to %q, want %q", got, want)
+		}
+	}
+	p.run(t, chromedp.KeyEvent(kb.Home))
+	for range 4 {
+		p.run(t, chromedp.KeyEvent(kb.ArrowDown))
+	}
+	if got, want := eval[string](t, p, `document.querySelector("[aria-selected=true]").innerText + "|" + `+who), "cost-center: research"; !strings.Contains(got, want) || !strings.Contains(got, "platform.yaml:7") {
+		t.Errorf("four arrows lead to %q, want %q", got, want)
+	}
+	p.run(t, chromedp.KeyEvent(kb.Escape))
+	if n := eval[int](t, p, `document.querySelectorAll("[aria-selected=true]").length`); n != 0 {
+		t.Errorf("Escape leaves %d chosen lines", n)
+	}
+	p.quiet(t)
+}
+
+// TestBlame_Pointer shows who set a line on hover, and keeps the answer after a click.
+func TestBlame_Pointer(t *testing.T) {
+	p := open(t, write(t, pages[0].args...), 1280)
+	hover := func(text string) {
+		t.Helper()
+		place := eval[[]float64](t, p, fmt.Sprintf(`(() => {
+			const line = [...document.querySelectorAll(".own > li")].find((li) => li.innerText.includes(%q));
+			line.scrollIntoView({block: "center"});
+			const r = line.getBoundingClientRect();
+			return [r.left + 200, r.top + r.height - 5];
+		})()`, text))
+		p.run(t, chromedp.MouseEvent("mouseMoved", place[0], place[1]))
+	}
+	hover("completions: ")
+	if got := eval[string](t, p, who); !strings.Contains(got, "trainjob") || !strings.Contains(got, "job.yaml:12") || !strings.Contains(got, ".spec.replicatedJobs[name=\"node\"].template.spec.completions") {
+		t.Errorf("hover shows %q", got)
+	}
+	p.run(t, chromedp.Click(chromedp.CSS(".own > .disputed")))
+	hover("completions: ")
+	if got := eval[string](t, p, who); !strings.Contains(got, "nodeSelector") {
+		t.Errorf("after a click, hover shows %q, want the chosen line", got)
+	}
+	p.quiet(t)
+}
+
+// TestBlame_Paths compares the path that the page shows for each line with the paths of -o json.
+func TestBlame_Paths(t *testing.T) {
+	for _, input := range []string{"../policies/mpi", "../policies/torchtune", "../policies/flux", "."} {
+		run := exec.Command(program, "blame", input, "-o", "json")
+		run.Dir = filepath.Join(repository, "testdata", "quickstart")
+		out, err := run.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var report struct {
+			Objects []struct{ Fields []struct{ Path string } }
+		}
+		if err := json.Unmarshal(out, &report); err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{}
+		for _, o := range report.Objects {
+			for _, f := range o.Fields {
+				known[f.Path] = true
+			}
+		}
+		p := open(t, write(t, "blame", input), 1280)
+		paths := eval[[]string](t, p, `[...document.querySelectorAll("details.object")].flatMap((object) => {
+			object.open = true;
+			object.dispatchEvent(new Event("toggle"));
+			return [...object.querySelectorAll(".own > li[data-p]")].map((line) => {
+				line.dispatchEvent(new MouseEvent("pointerover", {bubbles: true}));
+				return object.querySelector(".who h3, .who caption").textContent;
+			});
+		})`)
+		if len(paths) < 10 {
+			t.Fatalf("%s: the page has %d lines with a place", input, len(paths))
+		}
+		for _, path := range paths {
+			if !known[path] {
+				t.Errorf("%s: the page shows the path %s, which no field has", input, path)
+			}
+		}
+	}
+}
+
+// TestFilter shows the lines of one manager, also without a script.
+func TestFilter(t *testing.T) {
+	file := write(t, pages[0].args...)
+	for _, script := range []bool{true, false} {
+		p := open(t, file, 1280, scripts(script))
+		p.run(t, scripts(true))
+		name := eval[string](t, p, `[...document.querySelectorAll(".filter label")].find((l) => l.innerText.includes("kueue")).querySelector("input").id`)
+		p.run(t, chromedp.Click(chromedp.CSS("#"+name)), scripts(script))
+		p.run(t, scripts(true))
+		layer := strings.TrimPrefix(name, "f-")
+		colors := eval[[]string](t, p, `[...document.querySelectorAll(".own > li")].map((l) => l.classList.contains("`+layer+`") + getComputedStyle(l).color)`)
+		slices.Sort(colors)
+		if colors = slices.Compact(colors); len(colors) != 2 {
+			t.Errorf("script %v: the lines have the colors %q, want one for the manager and one for all others", script, colors)
+		}
+		p.run(t, chromedp.Click(chromedp.CSS("#places")))
+		if got := eval[string](t, p, `getComputedStyle(document.querySelector(".own > .disputed"), "::after").content`); got != `"53"` {
+			t.Errorf("script %v: the disputed line shows the place %s, want 53", script, got)
+		}
+		p.quiet(t)
+	}
+}
+
+// TestFind hides the findings and the objects without a word.
+func TestFind(t *testing.T) {
+	p := open(t, write(t, "blame", "job.yaml", "-r", "runtime.yaml", "--to=pods"), 1280)
+	p.run(t, chromedp.SendKeys(chromedp.CSS(".find input"), "node-0-2"))
+	if got := eval[[]string](t, p, `[...document.querySelectorAll("details.object:not([hidden]) h2, nav tr.item:not([hidden]) a")].map((e) => e.innerText)`); len(got) != 2 || got[0] != got[1] || !strings.HasSuffix(got[0], "node-0-2") {
+		t.Errorf("the page still shows %q", got)
+	}
+	if got := eval[bool](t, p, `(() => { location.hash = "#o4"; return true; })()`); !got {
+		t.Fatal("no address")
+	}
+	p.run(t, wait(`document.getElementById("o4").open`))
+	p.quiet(t)
+}
+
+// TestZoom holds that a page stays within the window at 200 % and 400 %, and that print shows closed parts.
+func TestZoom(t *testing.T) {
+	for _, page := range pages {
+		for _, zoom := range []int64{2, 4} {
+			p := open(t, write(t, page.args...), 1280/zoom)
+			if wide := eval[int64](t, p, `document.documentElement.scrollWidth`); wide > 1280/zoom {
+				t.Errorf("%s: the page is %d pixels wide in a window of %d", page.name, wide, 1280/zoom)
+			}
+		}
+	}
+	p := open(t, write(t, pages[2].args...), 1280, command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+	if tall := eval[float64](t, p, `document.querySelectorAll(".own")[2].getBoundingClientRect().height`); tall < 100 {
+		t.Errorf("print shows %v pixels of a closed object", tall)
+	}
+}
+
+// TestLarge opens a page of 400 TrainJobs within two seconds, and one of its objects.
+func TestLarge(t *testing.T) {
+	const jobs, most = 400, 2 * time.Second
+	dir := t.TempDir()
+	text, err := os.ReadFile(filepath.Join(repository, "testdata", "quickstart", "job.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range jobs {
+		job := strings.ReplaceAll(strings.ReplaceAll(string(text), "name: llm", fmt.Sprintf("name: train-%d", i)), "numNodes: 4", fmt.Sprintf("numNodes: %d", i%9+1))
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("job-%d.yaml", i)), []byte(job), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := write(t, "blame", dir, "-r", "runtime.yaml")
+	best := time.Hour
+	for range 3 { // the machine's other work disturbs the shortest time least
+		start := time.Now()
+		p := open(t, file, 1280)
+		p.run(t, chromedp.WaitVisible(chromedp.CSS("footer")))
+		best = min(best, time.Since(start))
+		p.run(t, chromedp.Click(chromedp.CSS("#o1 summary")), chromedp.WaitVisible(chromedp.CSS("#o1 .who")))
+		p.quiet(t)
+	}
+	t.Logf("a page of %d TrainJobs opens in %v", jobs, best)
+	if best > most {
+		t.Errorf("a page of %d TrainJobs opens in %v, more than %v", jobs, best, most)
+	}
+}
