@@ -23,6 +23,7 @@ type round struct {
 	objects map[fieldpath.Position]*object
 	marks   map[string]mark
 	wishes  []*wish
+	inputs  *workspace.Input // with the runtimes, read on demand
 }
 
 func newRound(s *session, in *workspace.Input) *round {
@@ -109,7 +110,7 @@ func (r *round) fit() map[string][]manifest.Edit {
 		edits := map[string][]manifest.Edit{}
 		dropped := false
 		for _, o := range r.changedObjects() {
-			made, err := o.Change(r.changesOf(o, r.wishes))
+			made, err := r.edit(o, r.wishes)
 			if err == nil && overlap(edits[o.File], made) {
 				err = errLater
 			}
@@ -137,11 +138,11 @@ func (r *round) thin(o *object, cause error) {
 			return false
 		}
 		if !errors.Is(cause, errLater) {
-			if _, err := o.Change(r.changesOf(o, append(slices.Clip(kept), w))); err == nil {
+			if _, err := r.edit(o, append(slices.Clip(kept), w)); err == nil {
 				kept = append(kept, w)
 				return false
 			}
-			if _, err := o.Change(r.changesOf(o, []*wish{w})); err != nil {
+			if _, err := r.edit(o, []*wish{w}); err != nil {
 				r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
 			}
 		}

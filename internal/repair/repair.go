@@ -38,6 +38,8 @@ type Options struct {
 	Prefer []string
 	// Union writes the union of lists on which managers disagree into the patches of all of them.
 	Union bool
+	// Inputs name the files that hold the TrainJobs of Trainer 2.1 and their runtimes.
+	Inputs workspace.Flags
 }
 
 // Judge returns the findings on the files of a program, and the input that holds their lines. The input needs Flags.Repairs.
@@ -81,7 +83,7 @@ func run(p *host.Program, opts Options, judge Judge) (*Result, error) {
 			original: map[string][]byte{}, tried: map[mistake]int{}, refused: map[mistake]finding.Finding{},
 		}
 		reader := *p
-		reader.Files = s.overlay
+		reader.Files, s.reader = s.overlay, &reader
 		result, err := s.rounds(func() (finding.List, *workspace.Input, error) {
 			reader.Stdin = stdin.again()
 			return judge(&reader)
@@ -112,6 +114,7 @@ func mistakeOf(f finding.Finding) mistake { return mistake{f.Code, f.Object, f.P
 type session struct {
 	opts     Options
 	overlay  *host.Overlay
+	reader   *host.Program    // of the changed files
 	vain     map[mistake]bool // the findings that outlast their repairs
 	original map[string][]byte
 	tried    map[mistake]int

@@ -29,6 +29,8 @@ type change struct {
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
+	// rewrite, if not nil, is the change instead: of the whole spec of a TrainJob.
+	rewrite *manifest.Rewrite
 }
 
 // key identifies equal changes.
@@ -56,7 +58,8 @@ func (r *round) add(f finding.Finding) {
 		r.refuse(f, finding.CodeNotRepaired, err.Error(), byHand)
 		return
 	}
-	if len(changes) > 0 {
+	waits := slices.ContainsFunc(changes, func(c change) bool { return r.isRewritten(c.object) || c.rewrite != nil && r.isChanged(c.object) })
+	if len(changes) > 0 && !waits {
 		r.wishes = append(r.wishes, &wish{f, changes})
 	}
 }
@@ -92,6 +95,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	}
 	c := manifest.Change{Path: at.path}
 	switch f.Remedy.Do {
+	case finding.Migrate:
+		return r.migrate(f)
 	case finding.Remove, finding.Merge:
 		c.Do = manifest.RemoveField
 	case finding.Quote:
@@ -138,7 +143,7 @@ func (r *round) missing(f finding.Finding) (place, error) {
 
 func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
 	c.Value = plain(c.Value)
-	return change{at.object, c, !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
+	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".

@@ -13,7 +13,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -41,13 +40,7 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 	if result.TrainJob == nil {
 		return nil, nil
 	}
-	rewrite := manifest.Rewrite{
-		Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins,
-	}
-	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
-		rewrite.Value = patches
-	}
-	edits, err := d.Rewrite(rewrite)
+	edits, err := d.Rewrite(d.Migration(result.TrainJob.Spec.RuntimePatches))
 	if err != nil {
 		m.cannotEdit(j, err)
 		return nil, nil
