@@ -7,10 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-
 	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
@@ -29,15 +26,6 @@ type Rewrite struct {
 	Origins func(fieldpath.Path) []fieldpath.Path
 }
 
-// Migration returns the rewrite that puts patches in the place of a TrainJob's overrides.
-func (d *Document) Migration(patches []trainer.RuntimePatch) Rewrite {
-	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins}
-	if len(patches) > 0 {
-		r.Value = patches
-	}
-	return r
-}
-
 var (
 	errFlow   = errors.New("it is written in braces; write the object and its fields on lines of their own")
 	errAnchor = errors.New("it has an anchor that other parts of the file refer to; write the value out there first")
@@ -53,6 +41,8 @@ var (
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
+	} else if s.Part {
+		return nil, errPart
 	}
 	var v *encode.Value
 	if r.Value != nil {

@@ -5,77 +5,85 @@ import (
 	"fmt"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/trainjob"
 )
 
-// migrate returns the change that rewrites a TrainJob of Trainer 2.1. It needs the runtime, to prove that both forms render alike.
+// Migrate rewrites a TrainJob with overrides of Trainer 2.1 for today's API: as the patch of a manager. It returns the edits of its file,
+// and the TrainJob that the edited text must decode to. Both are nil for a TrainJob that it cannot rewrite; the findings give the reason.
+// A finding also tells if the runtime is missing: then the two forms are not compared.
+func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Edit, *trainer.TrainJob, finding.List) {
+	overrides := j.Document.Overrides
+	runtime, missing := in.RuntimeOf(j)
+	if runtime == nil && missing == nil {
+		return nil, nil, nil // the runtime has its own findings
+	}
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, overrides, manager)
+	found := result.Findings
+	if missing != nil && result.TrainJob != nil {
+		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
+		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
+		found = append(found, *missing)
+	}
+	found = in.Locate(j, found)
+	if result.TrainJob == nil {
+		return nil, nil, found
+	}
+	rewrite := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
+	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
+		rewrite.Value = patches
+	}
+	edits, err := j.Document.Rewrite(rewrite)
+	if err != nil {
+		return nil, nil, append(found, CannotMigrate(j, err))
+	}
+	want := *j.TrainJob
+	want.Spec.RuntimePatches = result.TrainJob.Spec.RuntimePatches
+	return edits, &want, found
+}
+
+// CannotMigrate returns the finding on a TrainJob whose text cannot be rewritten.
+func CannotMigrate(j workspace.Job, err error) finding.Finding {
+	at := fieldpath.Fields("spec")
+	return finding.Finding{
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
+		Message: fmt.Sprintf("its text cannot be edited: %v", err),
+		Remedy:  finding.Remedy{Text: "write it in block style, without anchors, and run trainweld migrate again"},
+	}
+}
+
+// migrate returns the rewriting of a TrainJob of Trainer 2.1, if both forms render to the same JobSet.
 func (r *round) migrate(f finding.Finding) ([]change, error) {
-	o := r.objectAt(f.Position)
-	if o == nil {
+	object := r.objectAt(f.Position)
+	if object == nil {
 		return nil, errNoPlace
 	}
-	j, ok := r.trainJob(o)
-	if !ok {
+	if r.jobs == nil {
+		inputs := r.inputs
+		inputs.AnyRelease, inputs.Repairs = true, false
+		r.jobs = workspace.Read(r.reader, inputs)
+	}
+	at := slices.IndexFunc(r.jobs.Jobs, func(j workspace.Job) bool {
+		return j.Document.Overrides != nil && j.Document.File == f.Position.File && render.ObjectOf(j.TrainJob) == f.Object
+	})
+	if at < 0 {
 		return nil, errors.New("the TrainJob has other errors")
 	}
-	runtime, missing := r.inputs.RuntimeOf(j)
-	if runtime == nil {
-		if missing != nil {
-			return nil, fmt.Errorf("nothing proves that the new form renders alike: %s", missing.Message)
-		}
-		return nil, errors.New("nothing proves that the new form renders alike: the runtime has errors")
-	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, trainjob.SDKManager)
-	if err := result.Findings.Err(); err != nil {
-		first := slices.IndexFunc(result.Findings, func(f finding.Finding) bool { return f.Severity == finding.Error })
-		return nil, errors.New(result.Findings[first].Message)
-	}
-	if result.TrainJob == nil || !result.Proved {
-		return nil, errors.New("nothing proves that the new form renders alike")
-	}
-	rewrite := j.Document.Migration(result.TrainJob.Spec.RuntimePatches)
-	return []change{{object: o, rewrite: &rewrite, Change: manifest.Change{Path: fieldpath.Fields("spec", "runtimePatches")}}}, nil
-}
-
-// trainJob returns the TrainJob of Trainer 2.1 that an object of a text is.
-func (r *round) trainJob(o *object) (workspace.Job, bool) {
-	if r.inputs == nil {
-		r.inputs = workspace.Read(r.reader, r.opts.Inputs)
-	}
-	i := slices.IndexFunc(r.inputs.Jobs, func(j workspace.Job) bool {
-		return j.Document.Overrides != nil && j.Document.TextPosition(nil) == o.at
-	})
-	if i < 0 {
-		return workspace.Job{}, false
-	}
-	return r.inputs.Jobs[i], true
-}
-
-// isRewritten reports whether a repair rewrites the object as a whole. Other repairs of it wait for the next round.
-func (r *round) isRewritten(o *object) bool {
-	return slices.ContainsFunc(r.wishes, func(w *wish) bool {
-		return slices.ContainsFunc(w.changes, func(c change) bool { return c.object == o && c.rewrite != nil })
-	})
-}
-
-// isChanged reports whether a repair changes the object.
-func (r *round) isChanged(o *object) bool {
-	return slices.ContainsFunc(r.wishes, func(w *wish) bool { return w.touches(o) })
-}
-
-// edit returns the edits of an object for some repairs.
-func (r *round) edit(o *object, wishes []*wish) ([]manifest.Edit, error) {
-	for _, w := range wishes {
-		for _, c := range w.changes {
-			if c.object == o && c.rewrite != nil {
-				return o.Rewrite(*c.rewrite)
-			}
+	edits, want, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
+	for _, reason := range found {
+		if reason.Severity > finding.Note {
+			return nil, errors.New(reason.Message)
 		}
 	}
-	return o.Change(r.changesOf(o, wishes))
+	if want == nil {
+		return nil, errors.New("its runtime has errors")
+	}
+	return []change{{object: object, rewrite: edits}}, nil
 }

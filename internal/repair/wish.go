@@ -29,8 +29,8 @@ type change struct {
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
-	// rewrite, if not nil, is the change instead: of the whole spec of a TrainJob.
-	rewrite *manifest.Rewrite
+	// rewrite are the edits that rewrite the whole object, instead of a Change.
+	rewrite []manifest.Edit
 }
 
 // key identifies equal changes.
@@ -58,8 +58,7 @@ func (r *round) add(f finding.Finding) {
 		r.refuse(f, finding.CodeNotRepaired, err.Error(), byHand)
 		return
 	}
-	waits := slices.ContainsFunc(changes, func(c change) bool { return r.isRewritten(c.object) || c.rewrite != nil && r.isChanged(c.object) })
-	if len(changes) > 0 && !waits {
+	if len(changes) > 0 {
 		r.wishes = append(r.wishes, &wish{f, changes})
 	}
 }
@@ -85,18 +84,16 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	at, err := r.place(f.Position, f.Path)
-	if err != nil && (f.Remedy.Do == finding.Remove || f.Remedy.Do == finding.Merge) {
-		at, err = r.twin(f)
+	if f.Remedy.Do == finding.Migrate {
+		return r.migrate(f)
 	}
+	at, err := r.place(f.Position, f.Path)
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
 	}
 	c := manifest.Change{Path: at.path}
 	switch f.Remedy.Do {
-	case finding.Migrate:
-		return r.migrate(f)
 	case finding.Remove, finding.Merge:
 		c.Do = manifest.RemoveField
 	case finding.Quote:
