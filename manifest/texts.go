@@ -114,34 +114,6 @@ func itemAt(s *source.Source, r *source.Reading, list *yaml.Node, at fieldpath.P
 	return objectAt(s, r, list.Content[next-1], at.Append(fieldpath.Index(next-1)), from, p)
 }
 
-// IsAt reports whether a position of the text is that of a field: of its key or its value, also of a later duplicate.
-func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
-	s, at := d.place()
-	value := s.Value(at, path)
-	if value == nil {
-		return false
-	}
-	if s.Position(s.Find(at, path)) == position || s.Position(value) == position {
-		return true
-	}
-	name, ok := "", len(path) > 0
-	if ok {
-		name, ok = nameOf(path[len(path)-1])
-	}
-	if !ok {
-		return false
-	}
-	object := source.Target(s.Value(at, path[:len(path)-1]))
-	r := source.NewReading(s)
-	for i := 0; i+1 < len(object.Content); i += 2 {
-		if key := object.Content[i]; s.Position(key) == position {
-			text, err := r.Name(key)
-			return err == nil && text == name
-		}
-	}
-	return false
-}
-
 // Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike Fields, it works for a document of
 // [Texts], of any kind.
 //

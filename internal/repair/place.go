@@ -49,17 +49,6 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 	return place{}, errNoPlace
 }
 
-// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
-// file sets.
-func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
-	for n := len(path); n > 0; n-- {
-		if at, err := r.place(p, path[:n]); err == nil {
-			return at, nil
-		}
-	}
-	return place{}, errNoPlace
-}
-
 // objectAt returns the object that holds a position, or nil.
 func (r *round) objectAt(p fieldpath.Position) *object {
 	data, ok := r.in.Data(p.File)
@@ -80,6 +69,17 @@ func (r *round) objectAt(p fieldpath.Position) *object {
 		r.objects[at] = &object{document, at}
 	}
 	return r.objects[at]
+}
+
+// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// file sets.
+func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	for n := len(path); n > 0; n-- {
+		if at, err := r.place(p, path[:n]); err == nil {
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
 }
 
 // patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
