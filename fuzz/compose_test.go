@@ -19,6 +19,7 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/testenv"
 	"github.com/trainweld/trainweld/merge"
 	"github.com/trainweld/trainweld/render/explain"
 )
