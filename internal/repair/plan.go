@@ -23,7 +23,6 @@ type round struct {
 	objects map[fieldpath.Position]*object
 	marks   map[string]mark
 	wishes  []*wish
-	open    finding.List     // the conflicts that nobody decided
 	jobs    *workspace.Input // the TrainJobs, decoded for a rewriting; nil until one is needed
 }
 
@@ -36,7 +35,6 @@ func newRound(s *session, in *workspace.Input) *round {
 
 // plan returns the new content of the files that change.
 func (r *round) plan() map[string][]byte {
-	r.dropPremature()
 	r.dropUnshared()
 	r.dropOpposed()
 	edits := r.fit()
@@ -51,41 +49,6 @@ func (r *round) plan() map[string][]byte {
 		r.repaired = append(r.repaired, w)
 	}
 	return changed
-}
-
-// dropPremature drops removals that depend on conflicts. What loses a conflict looks idle, so conflicts are decided first. A patch that
-// takes part in an open conflict stays. Of two patches with equal values each looks idle, so a TrainJob loses one in a round.
-func (r *round) dropPremature() {
-	isDecision := func(w *wish) bool { return isConflict(w.finding) }
-	decides := slices.ContainsFunc(r.wishes, isDecision)
-	lost := map[fieldpath.Object]bool{}
-	r.wishes = slices.DeleteFunc(r.wishes, func(w *wish) bool {
-		if isDecision(w) || w.finding.Remedy.Do != finding.Remove {
-			return false
-		}
-		if decides || lost[w.finding.Object] && w.finding.Code == finding.CodeIdlePatch {
-			return true
-		}
-		for _, f := range r.open {
-			if r.holdsClaim(w, f) {
-				r.refuse(w.finding, finding.CodeNotRepaired, "managers disagree on a field of it: see "+string(f.Code), "choose a manager with --prefer, or let the last patch win with --on-conflict=last")
-				return true
-			}
-		}
-		lost[w.finding.Object] = lost[w.finding.Object] || w.finding.Code == finding.CodeIdlePatch
-		return false
-	})
-}
-
-// holdsClaim reports whether a removal removes a claim of a conflict.
-func (r *round) holdsClaim(w *wish, f finding.Finding) bool {
-	for _, claim := range f.Claims {
-		at, err := r.place(claim.Position, claim.Source)
-		if err == nil && slices.ContainsFunc(w.changes, func(c change) bool { return c.object == at.object && at.path.HasPrefix(c.Path) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // dropUnshared refuses each change of a shared patch that some of its TrainJobs do not need: it would change their results.

@@ -43,9 +43,6 @@ func (r *round) add(f finding.Finding) {
 	make := r.repairOf(f)
 	m := mistakeOf(f)
 	switch {
-	case make == nil && isConflict(f) && f.Severity == finding.Error:
-		r.open = append(r.open, f)
-		return
 	case make == nil || r.tried[m] == mostTries:
 		return
 	case r.vain[m]:
