@@ -64,6 +64,9 @@ func (d *Document) Change(changes []Change) ([]Edit, error) {
 	if s.Text == nil {
 		return nil, errNoText
 	}
+	if s.Part {
+		return nil, errPart
+	}
 	root, err := s.Nodes()
 	if err != nil {
 		return nil, fmt.Errorf("the text cannot be parsed again: %w", err)

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,20 +189,54 @@ func (d *decoder) chunk(c source.Chunk) {
 		}
 		// Flow style: YAML that looks like JSON.
 	}
-	if d.tooLarge(s, len(s.Text)) {
+	if len(s.Text) > source.MaxDocument && d.largeList(s) || d.tooLarge(s, len(s.Text)) {
 		return
 	}
+	d.document(s, d.from)
+}
+
+// largeList reads the items of a List above the limit of a document, each as a document. It returns false for another document.
+func (d *decoder) largeList(s *source.Source) bool {
+	head, items, ok := source.Items(s)
+	if !ok || len(head.Text) > source.MaxDocument {
+		return false
+	}
+	converted, err := source.ToJSON(head)
+	if err != nil {
+		return false
+	}
+	var h header
+	if err := json.Unmarshal(converted, &h); err != nil {
+		return false
+	}
+	id := identity{h.APIVersion, h.Kind, "", ""}
+	if is, _ := isList(id, objectItems, d.further); !is {
+		return false
+	}
+	for item := range items {
+		if d.full() {
+			break
+		}
+		if !d.tooLarge(item, len(item.Text)) {
+			d.document(item, origin{id.item(), d.from.lists + 1})
+		}
+	}
+	return true
+}
+
+// document reads a document in YAML.
+func (d *decoder) document(s *source.Source, from origin) {
 	defer s.Release()
 	converted, err := source.ToJSON(s)
 	if d.expanded += s.Expanded; d.expanded > MaxExpanded {
 		return // full reports it
 	}
 	if err != nil {
-		d.mend(s, nil, d.from, err)
+		d.mend(s, nil, from, err)
 		return
 	}
 	s.Doubtful = source.HasDoubtfulKeys(s.Text)
-	d.value(s, nil, converted, d.from)
+	d.value(s, nil, converted, from)
 }
 
 // MaxExpanded is the largest number of bytes that YAML aliases may add to one file when expanded. It also suits a whole run.

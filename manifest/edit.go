@@ -29,6 +29,9 @@ func ApplyEdits(data []byte, edits []Edit) []byte {
 	return append(out, data[at:]...)
 }
 
+// errPart is the error for editing an item of a List that is read in parts.
+var errPart = errors.New("its List is larger than 3 MiB; write it as a document of its own")
+
 // errNotAlone is the error for replacing an item of a List.
 var errNotAlone = errors.New("it is one of several objects in a List or an array; write it as a document of its own")
 
@@ -40,7 +43,7 @@ func (d *Document) Replace(text []byte) (Edit, error) {
 	if s.Text == nil {
 		return Edit{}, errNoText
 	}
-	if len(at) > 0 || s.JSON && !isAlone(s) {
+	if len(at) > 0 || s.Part || s.JSON && !isAlone(s) {
 		return Edit{}, errNotAlone
 	}
 	start, end := 0, len(s.Text)

@@ -41,6 +41,8 @@ var (
 func (d *Document) Rewrite(r Rewrite) ([]Edit, error) {
 	if s, _ := d.place(); s.Text == nil {
 		return nil, errNoText
+	} else if s.Part {
+		return nil, errPart
 	}
 	var v *encode.Value
 	if r.Value != nil {

@@ -114,13 +114,6 @@ func itemAt(s *source.Source, r *source.Reading, list *yaml.Node, at fieldpath.P
 	return objectAt(s, r, list.Content[next-1], at.Append(fieldpath.Index(next-1)), from, p)
 }
 
-// IsAt reports whether a field's key, its value or an item begins at a position of the text.
-func (d *Document) IsAt(path fieldpath.Path, p fieldpath.Position) bool {
-	s, at := d.place()
-	n := s.Value(at, path)
-	return n != nil && (s.Position(n) == p || s.Position(s.Find(at, path)) == p)
-}
-
 // Content returns the object of the text as JSON does: with float64 or int64 for numbers. Unlike Fields, it works for a document of
 // [Texts], of any kind.
 //

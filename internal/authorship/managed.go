@@ -39,7 +39,8 @@ type Managed struct {
 	room     *int
 	lists    map[managedList]map[fieldpath.Step]int32
 	indexes  map[*any]int // how many lists has of each list
-	places   [][]string   // of each field: see place names in whereabouts
+	// The layers of the owners of a place and of the fields within it, and of a field as one value; nil before the first use.
+	within, whole map[string]map[engine.Layer]bool
 }
 
 // managedField records the owners of a field.
@@ -288,34 +289,16 @@ func (m *Managed) IsWhole(f *blame.Field) bool {
 // OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns those that
 // own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
 func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
-	if m.places == nil {
-		m.places = make([][]string, len(m.fields))
-		for i, field := range m.fields {
-			m.places[i], _ = m.whereabouts(field.path)
-		}
+	if m.within == nil {
+		m.indexOwners()
 	}
-	at, ok := m.whereabouts(path)
+	places, ok := m.whereabouts(path)
 	if !ok {
 		return nil
 	}
-	own := map[engine.Layer]bool{}
-	around := 0 // the length of the longest path around the field that is owned as one value
-	for i, place := range m.places {
-		switch {
-		case len(place) >= len(at) && slices.Equal(place[:len(at)], at):
-			if around >= 0 {
-				around = -1
-				clear(own)
-			}
-		case around < 0 || len(place) < around || len(place) > len(at) || !slices.Equal(place, at[:len(place)]) || m.holdsOwned(i):
-			continue
-		case len(place) > around:
-			around = len(place)
-			clear(own)
-		}
-		for _, c := range m.fields[i].claims {
-			own[c.Layer] = true
-		}
+	own := m.within[placeKey(places)]
+	for n := len(places) - 1; n >= 0 && own == nil; n-- {
+		own = m.whole[placeKey(places[:n])]
 	}
 	var entries []Entry
 	for i, e := range m.Entries {
@@ -326,14 +309,32 @@ func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	return entries
 }
 
-// holdsOwned reports whether entries own fields within the field of a number. The fields are in the order of the object.
-func (m *Managed) holdsOwned(i int) bool {
-	if i+1 == len(m.places) {
-		return false
+// indexOwners collects the owners of each place with the fields within it, and of each field that is owned as one value.
+func (m *Managed) indexOwners() {
+	m.within, m.whole = map[string]map[engine.Layer]bool{}, map[string]map[engine.Layer]bool{}
+	add := func(to map[string]map[engine.Layer]bool, key string, claims []engine.Claim) {
+		if to[key] == nil {
+			to[key] = map[engine.Layer]bool{}
+		}
+		for _, c := range claims {
+			to[key][c.Layer] = true
+		}
 	}
-	place, next := m.places[i], m.places[i+1]
-	return len(next) > len(place) && slices.Equal(next[:len(place)], place)
+	for i, field := range m.fields {
+		places, _ := m.whereabouts(field.path)
+		for n := range places {
+			add(m.within, placeKey(places[:n]), field.claims)
+		}
+		add(m.within, placeKey(places), field.claims)
+		// The fields are in the order of the object: those within a field follow it.
+		if i+1 == len(m.fields) || !m.fields[i+1].path.HasPrefix(field.path) {
+			add(m.whole, placeKey(places), field.claims)
+		}
+	}
 }
+
+// placeKey joins places.
+func placeKey(places []string) string { return strings.Join(places, "\x00") }
 
 // whereabouts returns the name of each field of a path, and the position of each item. It returns false if the object lacks the
 // field.
@@ -363,18 +364,18 @@ func (m *Managed) whereabouts(path fieldpath.Path) (places []string, ok bool) {
 	return places, true
 }
 
-// item returns the position of an item, or -1. A single merge key is compared as text.
+// item returns the position of an item, or -1. A merge key matches as text or as a number.
 func (m *Managed) item(list []any, step fieldpath.Step) int {
+	if i, ok := m.place(list, step); ok {
+		return int(i)
+	}
 	key, text, isItem := step.Item()
-	if !isItem {
-		if i, ok := m.place(list, step); ok {
-			return int(i)
-		}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if !isItem || err != nil {
 		return -1
 	}
-	return slices.IndexFunc(list, func(item any) bool {
-		fields, _ := item.(map[string]any)
-		value, has := fields[key]
-		return has && fmt.Sprint(value) == text
-	})
+	if i, ok := m.place(list, fieldpath.ItemBy(fieldpath.ItemKey{Name: key, Value: number})); ok {
+		return int(i)
+	}
+	return -1
 }

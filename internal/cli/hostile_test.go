@@ -161,6 +161,9 @@ func TestHostile(t *testing.T) {
 	}
 	for _, format := range []string{"text", "json", "markdown", "html"} {
 		add("diff", jobSet, job, "-r", runtime, "-o", format)
+		for _, dump := range []string{changed, unknown, broken, jobSet} {
+			add("diff", job, "-r", runtime, "--live", dump, "-o", format, "--show-values")
+		}
 	}
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "-o", "html")
 	add("blame", "-f", job, "-r", runtime, "nodeSelector", "--show-values")

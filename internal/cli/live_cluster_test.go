@@ -12,13 +12,17 @@ import (
 
 	"github.com/trainweld/trainweld/internal/casefile"
 	"github.com/trainweld/trainweld/internal/host"
+	"github.com/trainweld/trainweld/internal/testenv"
 )
 
 // liveReport is what diff --live reports as JSON.
 type liveReport struct {
-	status    int
-	stderr    string
-	Summary   struct{ Changed, Created, Removed, Same int }
+	status  int
+	stderr  string
+	Summary struct {
+		Changed, Created, Removed, Same int
+		Causes                          []struct{ Name string }
+	}
 	TrainJobs []struct {
 		Name, State string
 		Objects     []struct {
@@ -114,7 +118,10 @@ func TestDiffLive_Cluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared := 0
-	for _, file := range inputs {
+	for i, file := range inputs {
+		if testenv.Race && i%8 != 0 {
+			continue // all of them take minutes
+		}
 		dir := filepath.Dir(filepath.Dir(file))
 		outcome, err := os.ReadFile(filepath.Join(dir, "want", "outcome.txt"))
 		if err != nil {
@@ -133,7 +140,9 @@ func TestDiffLive_Cluster(t *testing.T) {
 			t.Errorf("%s: status %d: %s %.1500s", filepath.Base(dir), r.status, r.stderr, text)
 		}
 	}
-	t.Logf("%d compared", compared)
+	if compared < 100 && !testenv.Race {
+		t.Errorf("only %d cases were compared", compared)
+	}
 }
 
 // TestDiffLive_Defaults compares inputs with the objects that Kubernetes' own code made of them, with all defaults. That code ran
@@ -144,7 +153,10 @@ func TestDiffLive_Defaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared := 0
-	for _, result := range results {
+	for i, result := range results {
+		if testenv.Race && i%8 != 0 {
+			continue
+		}
 		pods := filepath.Dir(result)
 		dir := filepath.Dir(filepath.Dir(pods))
 		dump := readAll(t, filepath.Join(dir, "want", "jobset.yaml"))
@@ -183,7 +195,7 @@ func TestDiffLive_Defaults(t *testing.T) {
 			t.Errorf("%s: status %d: %s %.1500s", filepath.Base(dir), r.status, r.stderr, text)
 		}
 	}
-	if compared < 100 {
+	if compared < 100 && !testenv.Race {
 		t.Errorf("only %d cases were compared", compared)
 	}
 }

@@ -186,6 +186,9 @@ func (b *blast) json() jsonBlast {
 
 func (c *Comparison) jsonObject(o *ObjectDiff) (jsonObject, error) {
 	object := jsonObject{Kind: o.Key.Kind, Name: o.Key.Name, State: o.state}
+	if c.new.Live && o.state != stateChanged {
+		return object, nil // the files or the dump have it
+	}
 	if o.state != stateChanged {
 		var err error
 		object.Old, object.New, err = c.Shown(o)

@@ -49,7 +49,7 @@ func (c *Comparison) summary() summary {
 		for _, f := range j.refused {
 			s.add(known, j, j.refusedBy, strings.TrimSpace(fmt.Sprintf("%s: %s %s", j.state, f.Code, f.Path)))
 		}
-		if j.state != stateChanged {
+		if j.state == stateCreated || j.state == stateRemoved || j.refused != nil {
 			continue
 		}
 		for _, o := range j.Objects {

@@ -123,8 +123,11 @@ func (c *Comparison) block(g *group, b block) ([]hunkLine, error) {
 	case stateRemoved, stateMissing:
 		lines[1].text = "+++ /dev/null"
 	}
-	if c.new.Live && first.state != stateChanged {
-		return lines, nil // the whole object says nothing on a difference
+	if c.new.Live && first.state != stateChanged { // the whole object says nothing on a difference
+		if cause, ok := soleClaim(first.owning().of(nil), nil); ok {
+			lines = append(lines, hunkLine{mark: '#', text: " " + claimText(cause)})
+		}
+		return lines, nil
 	}
 	hunks, err := c.hunks(first, others)
 	if err != nil {

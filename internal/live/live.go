@@ -52,6 +52,8 @@ type Family struct {
 	JobSet   *Object
 	Jobs     []*Object
 	Pods     []*Object
+
+	byName map[string]*Object // the Jobs
 }
 
 // Dump holds the objects of a cluster.
@@ -84,12 +86,21 @@ func Read(s workspace.Source, flags workspace.Flags, path string) *Dump {
 	var found []*Object
 	documents := d.Input.ReadDocuments(s, flags.Files)
 	d.Findings = unreadable(d.Input.Findings)
+	at := map[fieldpath.Object]int{} // of two objects of one name the last one counts
 	for _, document := range documents {
-		if o := d.object(document, flags); o != nil {
-			found = append(found, o)
-		} else {
+		o := d.object(document, flags)
+		switch i, known := 0, false; {
+		case o == nil:
 			d.Input.Add(document, false)
+			continue
+		case o.ID.Name != "":
+			if i, known = at[o.ID]; known {
+				found[i] = o
+				continue
+			}
+			at[o.ID] = len(found)
 		}
+		found = append(found, o)
 	}
 	d.group(found)
 	return d
@@ -157,7 +168,7 @@ func (o *Object) decode() error {
 	return json.Unmarshal(data, o.Value)
 }
 
-// group puts each object into its family. Of two objects of one name the last one counts.
+// group puts each object into its family.
 func (d *Dump) group(found []*Object) {
 	ofJob := map[fieldpath.Object]*Family{}
 	for _, o := range found {
@@ -172,7 +183,7 @@ func (d *Dump) group(found []*Object) {
 		if o.ID.Kind == jobKind {
 			if name := parent(o, workspace.JobSetKind); name != "" {
 				f := d.family(o.ID.Namespace, name)
-				f.Jobs, ofJob[o.ID] = replaced(f.Jobs, o), f
+				f.Jobs, f.byName[o.ID.Name], ofJob[o.ID] = append(f.Jobs, o), o, f
 			}
 		}
 	}
@@ -185,27 +196,16 @@ func (d *Dump) group(found []*Object) {
 			f = d.family(o.ID.Namespace, name)
 		}
 		if f != nil {
-			f.Pods = replaced(f.Pods, o)
+			f.Pods = append(f.Pods, o)
 		}
 	}
-}
-
-// replaced adds an object to a list, in place of one of the same name.
-func replaced(list []*Object, o *Object) []*Object {
-	for i := range list {
-		if list[i].ID == o.ID && o.ID.Name != "" {
-			list[i] = o
-			return list
-		}
-	}
-	return append(list, o)
 }
 
 func (d *Dump) family(namespace, name string) *Family {
 	id := fieldpath.Object{Kind: finding.TrainJobKind, Namespace: namespace, Name: name}
 	f := d.families[id]
 	if f == nil {
-		f = &Family{ID: id}
+		f = &Family{ID: id, byName: map[string]*Object{}}
 		d.families[id] = f
 		d.Families = append(d.Families, f)
 	}
@@ -248,14 +248,7 @@ func (f *Family) JobOf(pod *Object) *Object {
 }
 
 // Job returns the Job of a name, or nil.
-func (f *Family) Job(name string) *Object {
-	for _, job := range f.Jobs {
-		if job.ID.Name == name {
-			return job
-		}
-	}
-	return nil
-}
+func (f *Family) Job(name string) *Object { return f.byName[name] }
 
 // Position returns the position of a field in the dump.
 func (o *Object) Position(path fieldpath.Path) fieldpath.Position { return o.Document.Position(path) }

@@ -49,17 +49,6 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 	return place{}, errNoPlace
 }
 
-// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
-// file sets.
-func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
-	for n := len(path); n > 0; n-- {
-		if at, err := r.place(p, path[:n]); err == nil {
-			return at, nil
-		}
-	}
-	return place{}, errNoPlace
-}
-
 // objectAt returns the object that holds a position, or nil.
 func (r *round) objectAt(p fieldpath.Position) *object {
 	data, ok := r.in.Data(p.File)
@@ -82,6 +71,17 @@ func (r *round) objectAt(p fieldpath.Position) *object {
 	return r.objects[at]
 }
 
+// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// file sets.
+func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	for n := len(path); n > 0; n-- {
+		if at, err := r.place(p, path[:n]); err == nil {
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
+}
+
 // patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
 func patchesIn(d *manifest.Document) []fieldpath.Path {
 	bases := []fieldpath.Path{nil}
@@ -99,15 +99,6 @@ func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
 		return []fieldpath.Path{path[patch:]}
 	}
 	return []fieldpath.Path{fieldpath.Fields("trainingRuntimeSpec", "template").Append(path...)}
-}
-
-// twin returns the field of a finding on a duplicate of it. The finding's position is that of the duplicate.
-func (r *round) twin(f finding.Finding) (place, error) {
-	at := place{r.objectAt(f.Position), f.Path, true}
-	if at.object == nil || !at.isOf(f) || !at.Has(f.Path) {
-		return place{}, errNoPlace
-	}
-	return at, nil
 }
 
 // isOf reports whether a place belongs to the object of a finding, by its kind and name. A patch in a file of its own has no kind.

@@ -29,6 +29,8 @@ type change struct {
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
+	// rewrite are the edits that rewrite the whole object, instead of a Change.
+	rewrite []manifest.Edit
 }
 
 // key identifies equal changes.
@@ -82,10 +84,10 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	at, err := r.place(f.Position, f.Path)
-	if err != nil && (f.Remedy.Do == finding.Remove || f.Remedy.Do == finding.Merge) {
-		at, err = r.twin(f)
+	if f.Remedy.Do == finding.Migrate {
+		return r.migrate(f)
 	}
+	at, err := r.place(f.Position, f.Path)
 	option := ""
 	if len(f.Remedy.Options) > 0 {
 		option = f.Remedy.Options[0]
@@ -138,7 +140,7 @@ func (r *round) missing(f finding.Finding) (place, error) {
 
 func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
 	c.Value = plain(c.Value)
-	return change{at.object, c, !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
+	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".

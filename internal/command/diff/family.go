@@ -90,14 +90,14 @@ func (c *familyRun) compareJobs() error {
 }
 
 func (c *familyRun) comparePods() error {
-	byJob := map[string][]*live.Object{}
+	byJob, numbers := map[string][]*live.Object{}, map[place]int{}
 	for _, o := range c.family.Pods {
 		at := podPlace(c.family, o)
-		number := len(slices.DeleteFunc(slices.Clone(byJob[at.job]), func(other *live.Object) bool { return podPlace(c.family, other) != at }))
 		byJob[at.job] = append(byJob[at.job], o)
-		if err := c.pair(at, number, o); err != nil {
+		if err := c.pair(at, numbers[at], o); err != nil {
 			return err
 		}
+		numbers[at]++
 	}
 	if !c.dump.Kinds["Pod"] {
 		return nil
@@ -249,8 +249,19 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 	if err != nil {
 		return nil, changes
 	}
+	exact, around := map[string]bool{}, map[string]bool{}
+	for _, change := range rest {
+		exact[change.Path.String()] = true
+		for n := range len(change.Path) + 1 {
+			around[change.Path[:n].String()] = true
+		}
+	}
 	for _, change := range changes {
-		if slices.ContainsFunc(rest, func(r diff.Change) bool { return r.Path.HasPrefix(change.Path) || change.Path.HasPrefix(r.Path) }) {
+		differs := around[change.Path.String()]
+		for n := range change.Path {
+			differs = differs || exact[change.Path[:n].String()]
+		}
+		if differs {
 			no = append(no, change)
 		} else {
 			yes = append(yes, change)

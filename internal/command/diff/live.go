@@ -42,7 +42,6 @@ type liveRun struct {
 	releases []*releaseRun
 	causes   map[engine.Layer]bool
 	follow   map[string]int // the objects that differ like the objects from which controllers make them, by kind
-	strays   int            // the objects of no TrainJob
 }
 
 // checkLive returns an error for flags that --live excludes.
@@ -187,17 +186,11 @@ func (run *liveRun) podOptions(r *release.Release) render.PodsOptions {
 	return render.PodsOptions{JobsOptions: render.JobsOptions{Release: r, Stored: true}}
 }
 
-// extra adds the families of the dump that the files lack. It counts the objects that do not belong to a TrainJob.
+// extra adds the families of the dump that the files lack, if a TrainJob made them.
 func (run *liveRun) extra(known map[fieldpath.Object]bool, new *comparison.Version) {
 	for _, f := range run.dump.Families {
 		switch {
-		case known[f.ID]:
-			continue
-		case !f.IsOfTrainer():
-			run.strays += len(f.Jobs) + len(f.Pods)
-			if f.JobSet != nil {
-				run.strays++
-			}
+		case known[f.ID], !f.IsOfTrainer():
 			continue
 		case f.TrainJob != nil && run.flags.Selector != nil && !run.flags.Selector.Matches(labelsOf(f.TrainJob)):
 			continue
@@ -235,9 +228,6 @@ func (run *liveRun) notes() []string {
 	}
 	if jobs, pods := run.follow["Job"], run.follow["Pod"]; jobs+pods > 0 {
 		notes = append(notes, fmt.Sprintf("%s and %s differ like the live objects from which controllers make them, and are not shown", report.Count(jobs, "Job"), report.Count(pods, "Pod")))
-	}
-	if run.strays > 0 {
-		notes = append(notes, fmt.Sprintf("%s outside of TrainJobs in the dump", report.Count(run.strays, "object")))
 	}
 	return notes
 }

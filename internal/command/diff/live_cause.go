@@ -195,7 +195,10 @@ func isPersonal(manager string) bool {
 func (c *familyRun) remaining(at place, o *live.Object, change diff.Change) engine.Claim {
 	m := o.Managed()
 	position := o.Position(change.Path)
+	manager := patchManager(change)
 	switch {
+	case m == nil && manager != "" && at.kind == finding.TrainJobKind:
+		return engine.Claim{Layer: engine.Manager(manager), Position: position}
 	case m == nil:
 		return engine.Claim{Layer: unknownLayer}
 	case change.Kind == diff.Removed:
@@ -205,6 +208,22 @@ func (c *familyRun) remaining(at place, o *live.Object, change diff.Change) engi
 	}
 	entries := m.OwnersOf(change.Path)
 	return engine.Claim{Layer: engine.Layer(controllerPrefix + entries[0].Manager), Position: position}
+}
+
+// patchManager returns the manager of the only patch that a change of a TrainJob is about, or "".
+func patchManager(change diff.Change) string {
+	for _, step := range change.Path {
+		if key, value, ok := step.Item(); ok && key == "manager" {
+			return value
+		}
+	}
+	list, _ := change.New.([]any)
+	if last, _ := change.Path[len(change.Path)-1].Field(); last != "runtimePatches" || len(list) != 1 {
+		return ""
+	}
+	patch, _ := list[0].(map[string]any)
+	manager, _ := patch["manager"].(string)
+	return manager
 }
 
 // creator returns the client that created an object.
@@ -224,7 +243,8 @@ func (run *liveRun) creator(o *live.Object) engine.Claim {
 // releaseRun is the rendering of the files by one release.
 type releaseRun struct {
 	release release.Release
-	in      *workspace.Input
+	in      *workspace.Input // nil before the first use
+	inputs  map[fieldpath.Object]workspace.Job
 	jobs    map[fieldpath.Object]*rendered
 }
 
@@ -255,21 +275,23 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	if s.in == nil {
 		flags := run.flags.Flags
 		flags.Release = &s.release
-		s.in, s.jobs = workspace.Read(run.source, flags), map[fieldpath.Object]*rendered{}
+		s.in, s.jobs, s.inputs = workspace.Read(run.source, flags), map[fieldpath.Object]*rendered{}, map[fieldpath.Object]workspace.Job{}
+		for _, j := range s.in.Jobs {
+			s.inputs[render.ObjectOf(j.TrainJob)] = j
+		}
 	}
 	if r, known := s.jobs[id]; known {
 		return r
 	}
 	s.jobs[id] = nil
-	for _, j := range s.in.Jobs {
-		if render.ObjectOf(j.TrainJob) != id {
-			continue
-		}
-		opts := run.opts
-		opts.Release = &s.release
-		if _, out := produce.TrainJob(s.in, j, opts); out.JobSet != nil {
-			s.jobs[id] = &rendered{job: j, out: out, opts: render.PodsOptions{JobsOptions: render.JobsOptions{Release: &s.release, Stored: true}}}
-		}
+	j, known := s.inputs[id]
+	if !known {
+		return nil
+	}
+	opts := run.opts
+	opts.Release = &s.release
+	if _, out := produce.TrainJob(s.in, j, opts); out.JobSet != nil {
+		s.jobs[id] = &rendered{job: j, out: out, opts: render.PodsOptions{JobsOptions: render.JobsOptions{Release: &s.release, Stored: true}}}
 	}
 	return s.jobs[id]
 }

@@ -71,6 +71,8 @@ type Source struct {
 	// Offset, Line and Column are the start of Text in the file.
 	Offset, Line, Column int
 	JSON                 bool
+	// Part tells that the text is not that of the file: see Items.
+	Part bool
 	// Doubtful reports that a key may be read as a different string.
 	Doubtful bool
 
