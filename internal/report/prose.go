@@ -69,9 +69,9 @@ func Help(f finding.Finding) string {
 
 // provide maps a kind of object to the flag that provides it.
 var provide = map[string]string{
-	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
-	"Secret":                 " with --generate-secrets",
-	"ConfigMap":              " with --flux-templates",
+	"RuntimePatch": "; if it is a manager's patch, give it with --patch",
+	"Secret":       " with --generate-secrets",
+	"ConfigMap":    " with --flux-templates",
 }
 
 // Title returns the code with its short description.
