@@ -1,4 +1,5 @@
-// Package live reads the objects of a cluster from the output of kubectl get -o yaml, and removes what the cluster fills in.
+// Package live reads the objects of a cluster from the output of kubectl get -o yaml. It removes the fields that every cluster
+// fills in.
 //
 //	dump := live.Read(program, flags, "dump.yaml")
 //	for _, family := range dump.Families {

@@ -21,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// This file compares one TrainJob and its objects with those of a cluster.
+// This file compares one TrainJob and its objects with the objects of a cluster.
 
 // familyRun compares one TrainJob with its family in the dump.
 type familyRun struct {
@@ -159,8 +159,8 @@ func podPlace(f *live.Family, o *live.Object) place {
 	return at
 }
 
-// pair adds a live object and its rendering to both versions, unless they are equal or the difference comes from the live object
-// from which a controller makes this one.
+// pair adds a live object and its rendering to both versions if they differ. It only counts an object that differs like the live
+// object from which a controller makes it.
 func (c *familyRun) pair(at place, number int, o *live.Object) error {
 	if o.Broken {
 		return nil // an error names it
@@ -248,7 +248,7 @@ func reordered(changes diff.Changes, owners func() (*diff.Owners, error)) (diff.
 	return moves, nil
 }
 
-// explained splits changes into those that another rendering has in common with a live object, and the others.
+// explained splits changes. The first ones are in another rendering as well, and the others are not.
 func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no diff.Changes) {
 	if by == nil {
 		return nil, changes
@@ -280,8 +280,8 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 	return yes, no
 }
 
-// parentOf returns the rendering from the live object of which a controller makes the object of a place, or nil if the dump lacks
-// it.
+// parentOf returns the rendering from a live JobSet or Job, of which a controller makes the object of a place. It returns nil if the
+// dump lacks that one.
 func (c *familyRun) parentOf(at place) *rendered {
 	switch at.kind {
 	case "Job":
@@ -293,7 +293,7 @@ func (c *familyRun) parentOf(at place) *rendered {
 	}
 }
 
-// jobSetRendering returns what controllers make of the live JobSet, or nil.
+// jobSetRendering returns the rendering from the live JobSet, or nil.
 func (c *familyRun) jobSetRendering() *rendered {
 	if c.ofJobSet == nil && c.family.JobSet != nil && !c.family.JobSet.Broken {
 		if js, ok := c.family.JobSet.Value.(*jobset.JobSet); ok {
@@ -303,7 +303,7 @@ func (c *familyRun) jobSetRendering() *rendered {
 	return c.ofJobSet
 }
 
-// jobRendering returns what the Job controller makes of a live Job, or else what controllers make of the live JobSet.
+// jobRendering returns the rendering from a live Job, or else from the live JobSet.
 func (c *familyRun) jobRendering(name string) *rendered {
 	if r, known := c.ofJobs[name]; known {
 		return r

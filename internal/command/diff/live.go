@@ -29,7 +29,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// This file compares what the files render to with the objects of a cluster.
+// This file compares the rendering of the files with the objects of a cluster.
 
 // liveRun is one comparison with a cluster.
 type liveRun struct {

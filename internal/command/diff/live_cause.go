@@ -24,12 +24,12 @@ import (
 // This file finds the causes of the differences between the files and a cluster. In this order, it asks:
 //
 //  1. Does the rendering of the live TrainJob have the live value? Its patch, its field or its runtime is the cause.
-//  2. Do the managed fields name a client beside the controller that made the object? That client is.
+//  2. Do the managed fields name a client other than the controller that made the object? That client is.
 //  3. Does another release render the live value? It is.
-//  4. Does no manager own the field, or does the object differ from the live object of which the controller makes it? An admission
-//     webhook is the cause.
+//  4. Does no manager own the field? An admission webhook is the cause. The same holds if the dump has the object of which the
+//     controller makes this one, since the controller copies its fields.
 
-// The causes that are no layers of a merge.
+// The causes outside of a merge.
 const (
 	webhookLayer engine.Layer = "webhook"
 	missingLayer engine.Layer = "missing"
@@ -175,7 +175,7 @@ func isCreator(m *authorship.Managed, e authorship.Entry) bool {
 func writerLayer(o *live.Object, e authorship.Entry) engine.Layer {
 	applies := e.Manager == "kubectl-client-side-apply" || e.Manager == "kubectl" || e.Manager == "kubectl-create" || e.Manager == "kubectl-replace"
 	switch {
-	case o.ID.Kind == finding.TrainJobKind && applies:
+	case len(o.Value.GetOwnerReferences()) == 0 && applies:
 		return engine.Layer(applyPrefix + e.Manager)
 	case isPersonal(e.Manager):
 		return engine.Layer(editPrefix + e.Manager)
@@ -296,7 +296,7 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	return s.jobs[id]
 }
 
-// byRelease splits changes into those that another release explains, and the others. It takes the release that explains most. Of a
+// byRelease splits changes: another release explains the first ones, and not the others. It takes the release that explains most. Of a
 // release that made the object, most differences are there: a few in common are an accident.
 func (c *familyRun) byRelease(at place, o *live.Object, changes diff.Changes) (yes, no diff.Changes, of *release.Release) {
 	no = changes
