@@ -179,6 +179,9 @@ data: any
 		{"a List", "jobs/list.yaml", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: a}, spec: {}}\n", []string{
 			`4:84 Missing property "runtimeRef".`,
 		}},
+		{"a list of patches", "jobs/patches.yaml", "- manager: a.example.com/b\n  trainingRuntimeSpec: {template: {spec: {network: {}}}}\n- trainingRuntimeSpecs: {}\n", []string{
+			"2:43 no patch may set network: set .spec.template.spec.network in the TrainingRuntime or ClusterTrainingRuntime",
+		}},
 		{"a policy", "trainweld.yaml", "severities: {TW300: bad, TW3000: off}\n", []string{
 			`1:21 Value is not accepted. Valid values: "off", false, "note", "warning", "error".`, "1:26 Property TW3000 is not allowed.",
 		}},
@@ -221,6 +224,7 @@ func TestEditor_Completion(t *testing.T) {
 		{"init containers", editorHead("own") + list("worker", "initContainers"), []string{"fetch"}},
 		{"containers of a shipped runtime", editorHead("torch-distributed") + list("node", "containers"), []string{"node"}},
 		{"fields of a container", editorHead("own") + strings.Replace(list("worker", "containers"), "¦", "main\n                      ¦", 1), []string{"env", "securityContext", "volumeMounts"}},
+		{"words of a field", editorHead("own") + strings.Replace(strings.Replace(list("worker", "tolerations"), "name: ¦", "effect: ¦", 1), "- name: JOB", "- name: worker", 1), []string{"NoExecute", "NoSchedule", "PreferNoSchedule"}},
 		{"metadata of a patch", strings.Replace(editorHead("own"), "        spec:\n", "        metadata:\n          ¦\n        spec:\n", 1) + "          - name: worker\n", []string{"annotations", "labels"}},
 		{"jobs of a patch without a TrainJob", "manager: a.example.com/b\ntrainingRuntimeSpec:\n  template:\n    spec:\n      replicatedJobs:\n      - name: ¦\n", []string{"dataset-initializer", "launcher", "model-initializer", "node", "worker"}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,7 +92,9 @@ func server(t *testing.T) string {
 // startServer starts the language server for a folder with the settings of the section yaml.
 func startServer(t *testing.T, root string, settings map[string]any) *languageServer {
 	t.Helper()
-	s := &languageServer{t: t, root: root, settings: settings, answers: map[int]chan json.RawMessage{}, published: map[string]chan []diagnostic{}}
+	all := map[string]any{"schemaStore": map[string]any{"enable": false}, "kubernetesCRDStore": map[string]any{"enable": false}} // no network
+	maps.Copy(all, settings)
+	s := &languageServer{t: t, root: root, settings: all, answers: map[int]chan json.RawMessage{}, published: map[string]chan []diagnostic{}}
 	cmd := exec.Command(server(t), "--stdio")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	var err error

@@ -332,7 +332,7 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	default:
 		return errIsSet
 	}
-	v.Note = &encode.Note{Head: c.above(p), Line: v.Note.Line}
+	v.Note = &encode.Note{Head: c.above(p), Line: v.Note.Line, IsFlow: v.Note.IsFlow, Text: v.Note.Text, HasText: v.Note.HasText}
 	target.value = v
 	p.isGone, p.isMoved = true, true
 	around[len(around)-1].lost = true

@@ -156,7 +156,7 @@ func TestDocument_Change(t *testing.T) {
 			name: "move", changes: []step{{"move", `.spec.p[m="x"].c[name="node"].resources`, ".spec.trainer.resourcesPerNode"}, {"move", `.spec.p[m="x"].c[name="node"].env`, ".spec.trainer.env"}},
 			reason: "comments move along",
 			file:   job("spec:\n  trainer:\n    numNodes: 2\n  p:\n  - m: x\n    c:\n    - name: node\n      # GPUs\n      resources: # eight\n        limits:\n          gpu: '8' # all\n      env: [{name: A, value: \"1\"}]\n"),
-			want:   job("spec:\n  trainer:\n    numNodes: 2\n    # GPUs\n    resourcesPerNode: # eight\n      limits:\n        gpu: '8' # all\n    env:\n    - name: A\n      value: \"1\"\n  p:\n  - m: x\n    c:\n    - name: node\n"),
+			want:   job("spec:\n  trainer:\n    numNodes: 2\n    # GPUs\n    resourcesPerNode: # eight\n      limits:\n        gpu: '8' # all\n    env: [{name: A, value: \"1\"}]\n  p:\n  - m: x\n    c:\n    - name: node\n"),
 		},
 		{
 			name: "move an item", changes: []step{{"move", `.spec.c[name="x"]`, `.spec.i[name="x"]`}, {"move", `.spec.c[name="w"]`, `.spec.j[name="w"]`}}, reason: "an item has its key",

@@ -143,7 +143,7 @@ func (c *changer) valueOf(p *part) *encode.Value {
 
 // noted returns the value of a node with its order, comments and quotes. key is the node of its key, or nil for an item.
 func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
-	v := &encode.Value{Note: &encode.Note{}}
+	v := &encode.Value{Note: &encode.Note{IsFlow: n.Style&yaml.FlowStyle != 0 && lastLine(n) == n.Line}}
 	switch n.Kind {
 	case yaml.AliasNode:
 		return nil, errShared
@@ -196,4 +196,12 @@ func (c *changer) noted(key, n *yaml.Node) (*encode.Value, error) {
 		addComments(v.Note, n, n, v.Kind)
 	}
 	return v, nil
+}
+
+// lastLine returns the line on which the last node below n starts.
+func lastLine(n *yaml.Node) int {
+	for len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	return n.Line
 }

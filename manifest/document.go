@@ -128,6 +128,34 @@ func (d *Document) Has(p fieldpath.Path) bool {
 	return s.Value(at, p) != nil
 }
 
+// IsAt reports whether a position of the text is that of a field: of its key or its value, also of a later duplicate.
+func (d *Document) IsAt(path fieldpath.Path, position fieldpath.Position) bool {
+	s, at := d.place()
+	value := s.Value(at, path)
+	if value == nil {
+		return false
+	}
+	if s.Position(s.Find(at, path)) == position || s.Position(value) == position {
+		return true
+	}
+	name, ok := "", len(path) > 0
+	if ok {
+		name, ok = nameOf(path[len(path)-1])
+	}
+	if !ok {
+		return false
+	}
+	object := source.Target(s.Value(at, path[:len(path)-1]))
+	r := source.NewReading(s)
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		if key := object.Content[i]; s.Position(key) == position {
+			text, err := r.Name(key)
+			return err == nil && text == name
+		}
+	}
+	return false
+}
+
 // Sets reports whether the file sets the field to a value other than null. The API server treats null as unset.
 func (d *Document) Sets(p fieldpath.Path) bool {
 	s, at := d.place()

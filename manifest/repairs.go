@@ -26,7 +26,7 @@ func (d *diagnosis) repairType(r *finding.Remedy, n *yaml.Node, t reflect.Type) 
 	if n.Kind != yaml.ScalarNode || strings.Contains(n.Value, "{{") {
 		return
 	}
-	bare := !source.IsString(n)
+	bare := source.KindOf(n, d.Reading) != "string"
 	switch {
 	case bare && t.Kind() == reflect.String:
 		if _, err := d.Scalar(n); err == nil {

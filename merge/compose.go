@@ -63,12 +63,21 @@ func composed(template *trainer.JobSetTemplateSpec, patches []trainer.RuntimePat
 	}
 	for _, c := range compose.Find(result.Owners, rules) {
 		if wanted(c) && !c.IsHeld() {
-			f, managers := c.Finding(fieldpath.Object{}), c.Managers()
-			f.Remedy = finding.Remedy{Text: fmt.Sprintf("move the patch of %s behind the one of %s", entry.Manager, managers[len(managers)-1])}
-			failed = append(failed, f)
+			failed = append(failed, misplaced(c, entry.Manager))
 		}
 	}
 	return entry, failed.Err()
+}
+
+// misplaced returns the finding on a field that an entry does not set as composed.
+func misplaced(c compose.Composition, manager string) finding.Finding {
+	f, managers := c.Finding(fieldpath.Object{}), c.Managers()
+	last := managers[len(managers)-1]
+	f.Remedy = finding.Remedy{Text: fmt.Sprintf("move the patch of %s behind the one of %s", manager, last)}
+	if c.Value == nil { // most patches have no null
+		f.Remedy.Text = fmt.Sprintf("remove the field from the patch of %s", last)
+	}
+	return f
 }
 
 // withFields returns a patch that also sets the composed values. It goes through JSON: a composed value has no Go type. The other

@@ -92,6 +92,17 @@ func (p *Policy) Compositions() compose.Rules {
 	return p.rules
 }
 
+// Managers returns the names of the known managers in the order of their patches.
+func (p *Policy) Managers() []string {
+	var names []string
+	if p != nil {
+		for _, m := range p.managers {
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
 // Severity returns the severity of a finding under the policy, or 0 if the policy removes the finding. An error stays one, unless
 // the policy may lower its code: see [Parse].
 func (p *Policy) Severity(f finding.Finding) finding.Severity {

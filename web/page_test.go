@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,12 +52,8 @@ func TestBuild_Current(t *testing.T) {
 // TestPages opens each page wide and narrow, in both schemes, without and with a script. No page may send a request, be wider than
 // its window, or break a rule of axe-core. It writes pictures to bin/web.
 func TestPages(t *testing.T) {
-	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatalf("run npm ci: %v", err)
-	}
 	pictures := filepath.Join(repository, "bin", "web")
-	if err := os.MkdirAll(pictures, 0o777); err != nil {
+	if err := os.MkdirAll(pictures, 0o777); err != nil { // a folder that git ignores
 		t.Fatal(err)
 	}
 	for _, page := range pages {
@@ -76,16 +74,20 @@ func TestPages(t *testing.T) {
 					t.Errorf("the page is %d pixels wide in a window of %d", wide, view.width)
 				}
 				p.quiet(t)
-				p.accessible(t, string(axe))
+				p.accessible(t)
 			})
 		}
 	}
 }
 
 // accessible runs axe-core with the rules of WCAG 2.2 AA and the best practices.
-func (p *tab) accessible(t *testing.T, axe string) {
+func (p *tab) accessible(t *testing.T) {
 	t.Helper()
-	p.run(t, chromedp.Evaluate[chromedp.Void](axe))
+	axe, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("run npm ci: %v", err)
+	}
+	p.run(t, chromedp.Evaluate[chromedp.Void](string(axe)))
 	eval[bool](t, p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) => window.found = JSON.stringify(
 		r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join("; ")))) && true`)
 	found := get(t, p, chromedp.Poll[string](`window.found`, chromedp.WithPollingInterval(50*time.Millisecond)))
@@ -119,6 +121,10 @@ func TestBlame_Keyboard(t *testing.T) {
 			t.Errorf("n leads to %q, want %q", got, want)
 		}
 	}
+	if !eval[bool](t, p, `(() => { const r = document.querySelector("[aria-selected=true]").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`) {
+		t.Error("the chosen line is not in view")
+	}
+	p.accessible(t)
 	p.run(t, chromedp.KeyEvent(kb.Home))
 	for range 4 {
 		p.run(t, chromedp.KeyEvent(kb.ArrowDown))
@@ -214,6 +220,7 @@ func TestFilter(t *testing.T) {
 		if colors = slices.Compact(colors); len(colors) != 2 {
 			t.Errorf("script %v: the lines have the colors %q, want one for the manager and one for all others", script, colors)
 		}
+		p.accessible(t)
 		p.run(t, chromedp.Click(chromedp.CSS("#places")))
 		if got := eval[string](t, p, `getComputedStyle(document.querySelector(".own > .disputed"), "::after").content`); got != `"53"` {
 			t.Errorf("script %v: the disputed line shows the place %s, want 53", script, got)
@@ -279,5 +286,30 @@ func TestLarge(t *testing.T) {
 	t.Logf("a page of %d TrainJobs opens in %v", jobs, best)
 	if best > most {
 		t.Errorf("a page of %d TrainJobs opens in %v, more than %v", jobs, best, most)
+	}
+}
+
+var update = flag.Bool("update", false, "write the picture of docs/pages.md")
+
+// TestPicture takes the picture of docs/pages.md. Pictures differ between machines, so it compares only the size.
+func TestPicture(t *testing.T) {
+	const width, height = 1180, 760
+	file := filepath.Join(repository, "docs", "blame.png")
+	if *update {
+		p := open(t, write(t, "blame", "job.yaml", "-r", "runtime.yaml"), width, chromedp.EmulateViewport(width, height), scheme("light"))
+		p.run(t, chromedp.Focus(chromedp.CSS(".own")), chromedp.KeyEvent("n"))
+		p.run(t, chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0)`))
+		if err := os.WriteFile(file, get(t, p, chromedp.CaptureScreenshot()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	picture, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer picture.Close()
+	size, err := png.DecodeConfig(picture)
+	if err != nil || size.Width != width || size.Height != height {
+		t.Errorf("%s has %d x %d pixels, %v, want %d x %d", file, size.Width, size.Height, err, width, height)
 	}
 }

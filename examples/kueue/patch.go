@@ -7,6 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"github.com/trainweld/trainweld/compose"
+	"github.com/trainweld/trainweld/fieldpath"
 )
 
 // The names that Kueue gives to labels, annotations and gates of Pods.
@@ -38,7 +41,7 @@ func patchOf(sets []podSet, template *trainer.JobSetTemplateSpec) trainer.Runtim
 
 func (s podSet) patchOf(pod *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 	metadata := &metav1.ObjectMeta{Labels: map[string]string{podSetLabel: s.name}}
-	spec := &trainer.PodSpecPatch{NodeSelector: s.nodeLabels, Tolerations: union(pod.Spec.Tolerations, s.tolerations)}
+	spec := &trainer.PodSpecPatch{NodeSelector: s.nodeLabels, Tolerations: lacking(pod.Spec.Tolerations, s.tolerations)}
 	if s.hasTopology {
 		metadata.Labels[topologyLabel] = "true"
 		metadata.Annotations = map[string]string{workloadAnnotation: s.workload}
@@ -50,16 +53,18 @@ func (s podSet) patchOf(pod *corev1.PodTemplateSpec) *trainer.PodTemplatePatch {
 	return &trainer.PodTemplatePatch{Metadata: metadata, Spec: spec}
 }
 
-// union returns the tolerations of the Pods, and then the flavors' tolerations that they lack. The list is atomic: a patch with the flavors'
-// tolerations alone drops all others. A toleration of the Pods keeps its seconds.
-func union(pods, flavors []corev1.Toleration) []corev1.Toleration {
-	all := slices.Clone(pods)
-	for _, t := range flavors {
-		if !slices.ContainsFunc(all, func(other corev1.Toleration) bool { return identity(t) == identity(other) }) {
-			all = append(all, t)
-		}
-	}
-	return all
+// rules let the tolerations of all patches and of the runtime add up. The list is atomic: a patch with the flavors' tolerations alone
+// drops all others.
+func rules() compose.Rules {
+	pods := fieldpath.Fields("spec", "replicatedJobs").Append(fieldpath.Item("name", "")).Append(fieldpath.Fields("template", "spec", "template", "spec")...)
+	return compose.Rules{{Path: pods.Append(fieldpath.Field("tolerations")), Kind: compose.KindUnion, Seconds: compose.KindMaximum}}
+}
+
+// lacking returns the flavors' tolerations that the Pods lack. A toleration of the Pods keeps its seconds.
+func lacking(pods, flavors []corev1.Toleration) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(flavors), func(t corev1.Toleration) bool {
+		return slices.ContainsFunc(pods, func(other corev1.Toleration) bool { return identity(t) == identity(other) })
+	})
 }
 
 // identity returns a toleration without its seconds. The default operator is Equal.

@@ -45,10 +45,10 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// TestREADME_Event holds the README's event against that of a TrainJob whose user sets tolerations.
+// TestREADME_Event holds the README's event against that of a TrainJob whose user asks for other nodes.
 func TestREADME_Event(t *testing.T) {
 	c := newCluster(t)
-	c.edit("tolerations: [{key: team.example.com/only, operator: Exists}]")
+	c.edit("nodeSelector: {pool: a100}")
 	c.assign(bothSpot, false)
 	c.reconcile()
 	if event := strings.TrimPrefix(<-c.events.Events, "Warning PatchConflict "); !strings.Contains(readme(t), "```text\n"+event+"\n```") {

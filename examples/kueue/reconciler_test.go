@@ -242,8 +242,8 @@ func TestTolerations_Runtime(t *testing.T) {
 	seconds := int64(60)
 	want := []corev1.Toleration{
 		{Key: "user.example.com/dedicated", Value: "training", Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds},
-		{Key: "user.example.com/team", Operator: corev1.TolerationOpExists},
 		{Key: "pool.example.com/gpu", Operator: corev1.TolerationOpEqual, Value: "true", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "user.example.com/team", Operator: corev1.TolerationOpExists},
 	}
 	if diff := cmp.Diff(want, c.pods("node").Spec.Tolerations); diff != "" {
 		t.Errorf("tolerations (-want +got):\n%s", diff)
@@ -256,8 +256,12 @@ func TestTolerations_Stale(t *testing.T) {
 	c := newCluster(t)
 	c.assign(bothSpot, false)
 	template, patches := c.merged()
-	patches = merge.Upsert(patches, patchOf(c.podSets(), template))
-	changed, err := merge.UpsertIn(c.trainJob(), patches[len(patches)-1])
+	old, err := merge.Plan(template, patches, patchOf(c.podSets(), template), rules()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches = merge.Upsert(patches, old)
+	changed, err := merge.UpsertIn(c.trainJob(), old)
 	if err == nil {
 		err = c.client.Update(t.Context(), &unstructured.Unstructured{Object: changed})
 	}
@@ -265,11 +269,11 @@ func TestTolerations_Stale(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.assign(map[string]string{"node": "reserved"}, false)
-	stale, err := merge.Apply(template, patches, merge.Options{})
+	stale, err := merge.Compose(template, patches, managerName, rules())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if union := tolerationsOf(t, patchOf(c.podSets(), &stale.Template)); !hasKey(c.apply(union), "pool.example.com/gpu") {
+	if !hasKey(tolerationsOf(t, stale), "pool.example.com/gpu") {
 		t.Error("a union over all patches drops the old admission's toleration, and the case says that it keeps it")
 	}
 	c.reconcile()
@@ -320,30 +324,26 @@ func hasKey(tolerations []corev1.Toleration, key string) bool {
 	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.Key == key })
 }
 
-// TestTolerations_User is issue 15161 with the tolerations in the user's patch. No patch can add to them, so the TrainJob waits
-// until the user does.
+// TestTolerations_User is issue 15161 with the tolerations in the user's patch. The plan adds to them, and keeps the runtime's.
 func TestTolerations_User(t *testing.T) {
 	c := newCluster(t)
 	c.edit("tolerations: [{key: team.example.com/only, operator: Exists}]")
-	before := c.trainJob()
+	before := content(c.trainJob())
 	c.assign(bothSpot, false)
 	flavorOnly := tolerationsOf(t, patchOf(c.podSets(), &trainer.JobSetTemplateSpec{}))
 	if hasKey(c.apply(flavorOnly), "team.example.com/only") {
 		t.Error("a patch with the flavor's tolerations keeps the user's, and the issue says that it drops them")
 	}
-	if diff := cmp.Diff(before, c.reconcile()); diff != "" {
-		t.Errorf("the conflict changes the TrainJob (-before +after):\n%s", diff)
-	}
-	event := <-c.events.Events
-	for _, part := range []string{"Warning PatchConflict", ".tolerations: managers set different values", sdk + ` sets [{"key":"team.example.com/only"`, managerName + " sets [{"} {
-		if !strings.Contains(event, part) {
-			t.Errorf("the event lacks %q: %s", part, event)
+	c.reconcile()
+	for _, key := range []string{"team.example.com/only", "user.example.com/team", "user.example.com/dedicated", "pool.example.com/gpu"} {
+		if got := c.pods("node").Spec.Tolerations; c.isSuspended() || !hasKey(got, key) {
+			t.Errorf("the tolerations lack %s: %v", key, got)
 		}
 	}
-	c.edit(`tolerations: [{key: team.example.com/only, operator: Exists}, {key: pool.example.com/gpu, value: "true", effect: NoSchedule}, {key: user.example.com/dedicated, value: training, effect: NoExecute}]`)
+	c.assign(nil, false)
 	c.reconcile()
-	if c.isSuspended() || len(c.pods("node").Spec.Tolerations) != 3 {
-		t.Errorf("with all tolerations in the user's patch: %v", c.pods("node").Spec.Tolerations)
+	if diff := cmp.Diff(before, content(c.reconcile())); diff != "" {
+		t.Errorf("after the eviction (-before +after):\n%s", diff)
 	}
 }
 

@@ -302,18 +302,19 @@ func (b *blamePage) line(o *pageObject, line blame.Line, before engine.Layer, st
 		if i, ok := o.number[f]; ok {
 			history = strconv.Itoa(i)
 		}
-		if f.Disputed {
-			class += " disputed"
-		}
+	}
+	isDisputed := f != nil && f.Disputed && !line.Continued
+	if isDisputed {
+		class += " disputed"
 	}
 	b.places = b.places || place != ""
 	b.Void("li", page.If(class != "", page.Class(strings.TrimSpace(class))), attr("data-p", place), attr("data-s", step), attr("data-h", history))
 	name := ""
-	if line.Layer != before || f != nil && f.Disputed && !line.Continued {
+	if line.Layer != before {
 		name = layerName(line.Layer)
 	}
-	if text := strings.TrimSpace(name + mark); text != "" {
-		b.Add("b", text)
+	if text := strings.TrimSpace(name + mark); text != "" || isDisputed {
+		b.Add("b", text) // the style adds the word disputed
 	}
 	b.Text(line.Text)
 	b.Break()

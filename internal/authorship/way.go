@@ -99,6 +99,7 @@ func (b *blamePage) stops(o *pageObject) []stop {
 			after = append(after, of)
 		}
 	}
+	slices.SortStableFunc(after, func(a, b owned) int { return turn(a.layer) - turn(b.layer) })
 	way := Way{}
 	if o.Way != nil {
 		way = *o.Way
@@ -130,6 +131,16 @@ func (b *blamePage) stops(o *pageObject) []stop {
 		})
 	}
 	return stops
+}
+
+// turn returns the place of a layer in the order of writing, behind the managers.
+func turn(layer engine.Layer) int {
+	order := []string{string(merge.TrainJobLayer), "policy", "scheduler", string(merge.DefaultLayer), string(merge.JobSetLayer), string(merge.JobLayer)}
+	kind, _, _ := strings.Cut(string(layer), "/")
+	if i := slices.Index(order, kind); i >= 0 {
+		return i
+	}
+	return len(order)
 }
 
 // layerStop returns the box of a layer.

@@ -108,6 +108,10 @@ func (b *htmlWriter) causes(s summary) {
 		b.Open("li")
 		b.Add("strong", by.name)
 		b.Text(fmt.Sprintf("%s: %s", by.place(), report.Count(len(by.jobs), s.noun)))
+		if by.Link != "" {
+			b.Text(", ")
+			b.Add("a", "source", page.Attr{Name: "href", Value: by.Link})
+		}
 		b.Open("ul")
 		for j, row := range by.rows {
 			if j == mostRows {

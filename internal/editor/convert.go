@@ -33,6 +33,7 @@ func convert(root object) {
 		delete(s, "nullable")
 		delete(s, "default")
 	})
+	choose(root, "", words())
 }
 
 // loosen leaves the types of a status: an API server takes it from nobody who creates the object.

@@ -10,42 +10,65 @@ import (
 	"github.com/trainweld/trainweld/release"
 )
 
-// manifests returns the schema of any objects. Each object has the schema of its kind; it accepts other kinds.
+// anyObject is the name of the definition of an object of any kind.
+const anyObject = "Object"
+
+// manifests returns the schema of a file of any objects, also of a List or an array of them.
 func (b *builder) manifests() (object, error) {
 	definitions := object{}
-	root := object{"title": "Manifests", "definitions": definitions}
+	one, err := b.anyKind(definitions)
+	if err != nil {
+		return nil, err
+	}
+	definitions[anyObject] = one
+	return several("Manifests", anyObject, definitions), nil
+}
+
+// several returns the schema of a file with one object of a definition, with a List, or with an array. A List in a List has no schema:
+// a schema that leads back to itself takes language servers minutes.
+func several(title, name string, definitions object) object {
+	list := object{"items": reference(name)}
+	return object{
+		"title": title, "definitions": definitions,
+		"if": object{"type": "array"}, "then": list,
+		"else": object{"if": isList(), "then": object{"properties": object{"items": list}}, "else": reference(name)},
+	}
+}
+
+// anyKind returns the schema of an object, which has the schema of its kind, and puts the schemas of the kinds into the definitions. It
+// accepts other kinds.
+func (b *builder) anyKind(definitions object) (object, error) {
+	s := object{}
 	var snippets, versions []any
 	for _, kind := range definition.Kinds() {
-		s, err := b.schema(kind)
+		of, err := b.schema(kind)
 		if err != nil {
 			return nil, err
 		}
-		definitions[kind] = s
-		version := text(below(s, "apiVersion")["const"])
+		definitions[kind] = of
+		version := text(below(of, "apiVersion")["const"])
 		group, _, _ := strings.Cut(version, "/")
-		add(root, object{"if": isOf(kind, group), "then": reference(kind)})
+		add(s, object{"if": isOf(kind, group), "then": reference(kind)})
 		snippets = append(snippets, object{"label": kind, "body": kind})
 		if len(versions) == 0 || versions[len(versions)-1].(object)["label"] != version {
 			versions = append(versions, object{"label": version, "body": version})
 		}
 	}
-	root["properties"] = object{"kind": object{"type": "string", "defaultSnippets": snippets}}
+	s["properties"] = object{"kind": object{"type": "string", "defaultSnippets": snippets}}
 	// The kind, once there is one, has its version.
-	add(root, object{"if": object{"not": object{"required": []any{"kind"}}}, "then": object{"properties": object{"apiVersion": object{"defaultSnippets": versions}}}})
-	add(root, object{"if": isList(), "then": object{"properties": object{"items": object{"type": "array", "items": object{"$ref": "#"}}}}})
-	add(root, object{"if": object{"type": "array"}, "then": object{"items": object{"$ref": "#"}}})
+	add(s, object{"if": object{"not": object{"required": []any{"kind"}}}, "then": object{"properties": object{"apiVersion": object{"defaultSnippets": versions}}}})
 	if b.release.Overrides == release.RuntimePatches {
 		patch, err := b.patch()
 		if err != nil {
 			return nil, err
 		}
 		definitions[Patches] = patch
-		add(root, object{"if": object{"type": "object", "required": []any{"trainingRuntimeSpec"}, "not": object{"required": []any{"kind"}}}, "then": reference(Patches)})
+		add(s, object{"if": object{"type": "object", "required": []any{"trainingRuntimeSpec"}, "not": object{"required": []any{"kind"}}}, "then": reference(Patches)})
 	}
-	return root, nil
+	return s, nil
 }
 
-// patches returns the schema of a file for --patch: a RuntimePatch, a list of them, or a TrainJob.
+// patches returns the schema of a file for --patch: a RuntimePatch, a TrainJob, or several of them.
 func (b *builder) patches() (object, error) {
 	patch, err := b.patch()
 	if err != nil {
@@ -55,13 +78,10 @@ func (b *builder) patches() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object{
-		"title": Patches, "definitions": object{Patches: patch, trainer.TrainJobKind: job},
-		"if": object{"type": "object", "required": []any{"kind"}}, "then": object{
-			"if": isList(), "then": object{"properties": object{"items": object{"type": "array", "items": object{"$ref": "#"}}}}, "else": reference(trainer.TrainJobKind),
-		},
-		"else": object{"if": object{"type": "array"}, "then": object{"items": object{"$ref": "#"}}, "else": reference(Patches)},
-	}, nil
+	return several(Patches, anyObject, object{
+		Patches: patch, trainer.TrainJobKind: job,
+		anyObject: object{"if": object{"required": []any{"kind"}}, "then": reference(trainer.TrainJobKind), "else": reference(Patches)},
+	}), nil
 }
 
 // reference returns a reference to a definition.

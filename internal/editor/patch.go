@@ -29,7 +29,7 @@ func (b *builder) trainJob() (object, error) {
 // patch returns the schema of one RuntimePatch with the names of all runtimes.
 func (b *builder) patch() (object, error) {
 	if b.release.Overrides != release.RuntimePatches {
-		return nil, fmt.Errorf("Trainer %s has no patches of managers: its TrainJobs have .spec.%s", b.release.Name, b.release.Overrides)
+		return nil, fmt.Errorf("there are no patches of managers in Trainer %s: its TrainJobs have .spec.%s", b.release.Name, b.release.Overrides)
 	}
 	root, err := definition.Schema(b.release, "TrainJob")
 	if err != nil {

@@ -173,9 +173,9 @@ func textsIn(root, folder string) ([]text, error) {
 func (r release) goCommand(p platform, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = r.sources
-	// GOFLAGS, GOEXPERIMENT and instruction levels would change the binary.
+	// Flags, experiments, instruction levels and modules of FIPS 140 would change the binary.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch,
-		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
+		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -75,7 +75,7 @@ func (flags Flags) Apply(p *host.Program, inputs workspace.Flags, judge Judge) (
 			return nil, fmt.Errorf("--fix: %w", err)
 		}
 	}
-	result, err := run(p, Options{Prefer: flags.prefer, Union: flags.fix == fixUnion}, judge)
+	result, err := run(p, inputs, Options{Prefer: flags.prefer, Union: flags.fix == fixUnion}, judge)
 	if err != nil {
 		return nil, err
 	}

@@ -28,31 +28,19 @@ var errNoPlace = errors.New("the file does not hold the field at one place")
 // place returns the field of a position. path leads to the field in the finding's object, which may hold it in several forms: a patch
 // in a file of its own has another root than the TrainJob.
 func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) {
-	data, ok := r.in.Data(p.File)
-	if !ok || p.Line == 0 {
+	object := r.objectAt(p)
+	if object == nil {
 		return place{}, errNoPlace
 	}
-	texts := r.texts[p.File]
-	if texts == nil {
-		texts = manifest.NewTexts(p.File, data)
-		r.texts[p.File] = texts
-	}
-	document := texts.At(p)
-	if document == nil {
-		return place{}, errNoPlace
-	}
-	at := document.TextPosition(nil)
-	if r.objects[at] == nil {
-		r.objects[at] = &object{document, at}
-	}
-	found := place{object: r.objects[at]}
-	if isAt(document, path, p) {
+	document := object.Document
+	found := place{object: object}
+	if document.IsAt(path, p) {
 		found.path, found.isOwn = path, true
 		return found, nil
 	}
 	for _, inPatch := range pathsInPatch(path) {
 		for _, base := range patchesIn(document) {
-			if candidate := base.Append(inPatch...); isAt(document, candidate, p) {
+			if candidate := base.Append(inPatch...); document.IsAt(candidate, p) {
 				found.path = candidate
 				return found, nil
 			}
@@ -61,9 +49,37 @@ func (r *round) place(p fieldpath.Position, path fieldpath.Path) (place, error) 
 	return place{}, errNoPlace
 }
 
-// isAt reports whether a field of the document is at a position.
-func isAt(d *manifest.Document, path fieldpath.Path, p fieldpath.Position) bool {
-	return d.Has(path) && d.TextPosition(path) == p
+// objectAt returns the object that holds a position, or nil.
+func (r *round) objectAt(p fieldpath.Position) *object {
+	data, ok := r.in.Data(p.File)
+	if !ok || p.Line == 0 {
+		return nil
+	}
+	texts := r.texts[p.File]
+	if texts == nil {
+		texts = manifest.NewTexts(p.File, data)
+		r.texts[p.File] = texts
+	}
+	document := texts.At(p)
+	if document == nil {
+		return nil
+	}
+	at := document.TextPosition(nil)
+	if r.objects[at] == nil {
+		r.objects[at] = &object{document, at}
+	}
+	return r.objects[at]
+}
+
+// around returns the place of the nearest field around a path that has the position. The cluster reports fields of an item that no
+// file sets.
+func (r *round) around(p fieldpath.Position, path fieldpath.Path) (place, error) {
+	for n := len(path); n > 0; n-- {
+		if at, err := r.place(p, path[:n]); err == nil {
+			return at, nil
+		}
+	}
+	return place{}, errNoPlace
 }
 
 // patchesIn returns the paths of the patches in a document: of a TrainJob, or of a patch alone.
@@ -85,7 +101,7 @@ func pathsInPatch(path fieldpath.Path) []fieldpath.Path {
 	return []fieldpath.Path{fieldpath.Fields("trainingRuntimeSpec", "template").Append(path...)}
 }
 
-// isOf reports whether a place belongs to the object of a finding, by its kind and name.
+// isOf reports whether a place belongs to the object of a finding, by its kind and name. A patch in a file of its own has no kind.
 func (p place) isOf(f finding.Finding) bool {
-	return p.isOwn && p.ID.Kind == f.Object.Kind && p.ID.Name == f.Object.Name
+	return p.isOwn && (p.ID.Kind == f.Object.Kind && p.ID.Name == f.Object.Name || p.ID.Kind == "" && !isOfTrainJob(f))
 }

@@ -23,6 +23,7 @@ type round struct {
 	objects map[fieldpath.Position]*object
 	marks   map[string]mark
 	wishes  []*wish
+	jobs    *workspace.Input // the TrainJobs, decoded for a rewriting; nil until one is needed
 }
 
 func newRound(s *session, in *workspace.Input) *round {
@@ -109,7 +110,7 @@ func (r *round) fit() map[string][]manifest.Edit {
 		edits := map[string][]manifest.Edit{}
 		dropped := false
 		for _, o := range r.changedObjects() {
-			made, err := o.Change(r.changesOf(o, r.wishes))
+			made, err := r.edit(o, r.wishes)
 			if err == nil && overlap(edits[o.File], made) {
 				err = errLater
 			}
@@ -137,11 +138,11 @@ func (r *round) thin(o *object, cause error) {
 			return false
 		}
 		if !errors.Is(cause, errLater) {
-			if _, err := o.Change(r.changesOf(o, append(slices.Clip(kept), w))); err == nil {
+			if _, err := r.edit(o, append(slices.Clip(kept), w)); err == nil {
 				kept = append(kept, w)
 				return false
 			}
-			if _, err := o.Change(r.changesOf(o, []*wish{w})); err != nil {
+			if _, err := r.edit(o, []*wish{w}); err != nil {
 				r.refuse(w.finding, finding.CodeNotRepaired, err.Error(), byHand)
 			}
 		}
@@ -171,6 +172,27 @@ func (r *round) changedObjects() []*object {
 	return all
 }
 
+// edit returns the edits of an object for repairs. A rewriting of the whole object goes alone.
+func (r *round) edit(o *object, wishes []*wish) ([]manifest.Edit, error) {
+	var rewrites [][]manifest.Edit
+	for _, w := range wishes {
+		for _, c := range w.changes {
+			if c.object == o && c.rewrite != nil {
+				rewrites = append(rewrites, c.rewrite)
+			}
+		}
+	}
+	changes := r.changesOf(o, wishes)
+	switch {
+	case len(rewrites) == 0:
+		return o.Change(changes)
+	case len(rewrites) == 1 && len(changes) == 0:
+		return rewrites[0], nil
+	default:
+		return nil, errors.New("the whole object is rewritten")
+	}
+}
+
 // changesOf returns the changes of an object, each once, and the removal of the items that they leave without a field.
 func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 	var changes []manifest.Change
@@ -178,7 +200,7 @@ func (r *round) changesOf(o *object, wishes []*wish) []manifest.Change {
 	seen := map[string]bool{}
 	for _, w := range wishes {
 		for _, c := range w.changes {
-			if c.object != o || seen[c.key()] {
+			if c.object != o || c.rewrite != nil || seen[c.key()] {
 				continue
 			}
 			seen[c.key()] = true

@@ -10,6 +10,7 @@
 //
 //	flags.go     the flags, and the writing of the files
 //	wish.go      the changes that repair a finding
+//	migrate.go   the rewriting of a TrainJob of Trainer 2.1
 //	place.go     the object and the field of a finding in its file
 //	plan.go      the changes that fit together, and their text
 //	remains.go   items of patches that set nothing any more
@@ -69,18 +70,18 @@ const mostRounds = 12
 // run repairs the files of a program in memory. If a finding outlasts its repair, run starts again without that repair.
 //
 // It returns the errors of judge, and an error for files that are not on a disk.
-func run(p *host.Program, opts Options, judge Judge) (*Result, error) {
+func run(p *host.Program, inputs workspace.Flags, opts Options, judge Judge) (*Result, error) {
 	tree, ok := p.Files.(host.Tree)
 	if !ok {
 		return nil, errors.New("a repair needs files of a disk")
 	}
 	stdin := &rereader{from: p.Stdin}
 	for vain := (map[mistake]bool{}); ; {
+		reader := *p
 		s := &session{
-			opts: opts, overlay: host.NewOverlay(tree), vain: vain,
+			opts: opts, inputs: inputs, reader: &reader, overlay: host.NewOverlay(tree), vain: vain,
 			original: map[string][]byte{}, tried: map[mistake]int{}, refused: map[mistake]finding.Finding{},
 		}
-		reader := *p
 		reader.Files = s.overlay
 		result, err := s.rounds(func() (finding.List, *workspace.Input, error) {
 			reader.Stdin = stdin.again()
@@ -111,6 +112,8 @@ func mistakeOf(f finding.Finding) mistake { return mistake{f.Code, f.Object, f.P
 // session repairs the files in rounds.
 type session struct {
 	opts     Options
+	inputs   workspace.Flags
+	reader   *host.Program // with the changed files
 	overlay  *host.Overlay
 	vain     map[mistake]bool // the findings that outlast their repairs
 	original map[string][]byte

@@ -29,6 +29,8 @@ type change struct {
 	manifest.Change
 	// isShared tells that the object holds a patch of several TrainJobs.
 	isShared bool
+	// rewrite are the edits that rewrite the whole object, instead of a Change.
+	rewrite []manifest.Edit
 }
 
 // key identifies equal changes.
@@ -82,6 +84,9 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
+	if f.Remedy.Do == finding.Migrate {
+		return r.migrate(f)
+	}
 	at, err := r.place(f.Position, f.Path)
 	option := ""
 	if len(f.Remedy.Options) > 0 {
@@ -94,7 +99,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	case finding.Quote:
 		c.Do = manifest.QuoteField
 	case finding.Rename:
-		c.Do, c.Name = manifest.RenameField, option
+		at, err = r.around(f.Position, f.Path)
+		c.Path, c.Do, c.Name = at.path, manifest.RenameField, option
 	case finding.SetValue:
 		if err != nil {
 			at, err = r.missing(f)
@@ -102,6 +108,8 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		c.Do, c.Path = manifest.SetField, at.path
 		err = errors.Join(err, yaml.Unmarshal([]byte(option), &c.Value))
 	case finding.Move:
+		at, err = r.around(f.Position, f.Path)
+		c.Path = at.path
 		if err == nil && !at.isOf(f) {
 			err = errors.New("the field is in a patch, and its new place is in a TrainJob")
 		}
@@ -132,7 +140,7 @@ func (r *round) missing(f finding.Finding) (place, error) {
 
 func (r *round) change(f finding.Finding, at place, c manifest.Change) change {
 	c.Value = plain(c.Value)
-	return change{at.object, c, !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
+	return change{object: at.object, Change: c, isShared: !at.isOf(f) && len(r.in.PatchedBy(at.at.File)) > 0 && isOfTrainJob(f)}
 }
 
 // winner returns the first preferred manager that takes part in a conflict, or "".

@@ -126,6 +126,9 @@ func Card(b *page.Body, layers *page.Layers, opts Options, g *Group) {
 		b.Text(" " + help)
 		b.Close()
 	}
+	if f.Remedy.IsCertain {
+		b.Add("p", "trainweld check --fix repairs it.")
+	}
 	others(b, opts, g)
 	b.Close()
 }
@@ -138,13 +141,14 @@ func source(b *page.Body, opts Options, f finding.Finding) {
 	}
 	b.Open("div", page.Class("source"))
 	b.Add("i", strconv.Itoa(f.Position.Line))
-	before := []rune(strings.ReplaceAll(shown, "\t", "    "))
-	at := len([]rune(strings.ReplaceAll(under, "\t", "    ")))
-	if f.Position.Column == 0 || at >= len(before) {
-		b.Text(string(before))
-	} else {
-		b.Text(string(before[:at]))
-		b.Add("mark", string(before[at:]))
+	line := []rune(shown)
+	at := min(len([]rune(under)), len(line))
+	if f.Position.Column == 0 {
+		at = len(line)
+	}
+	b.Text(strings.TrimLeft(strings.ReplaceAll(string(line[:at]), "\t", "    "), " "))
+	if rest := string(line[at:]); rest != "" {
+		b.Add("mark", strings.ReplaceAll(rest, "\t", "    "))
 	}
 	b.Close()
 }

@@ -19,6 +19,22 @@ type NamedRuntime struct {
 	Position fieldpath.Position // empty for a runtime that the release ships
 }
 
+// KnownManagers returns the managers that the policies of the input list, in their order, and then the other managers with a patch.
+func (in *Input) KnownManagers() []string {
+	var names []string
+	for _, file := range in.configOrder {
+		if r := in.configs[file].rules; r != nil {
+			names = append(names, r.Managers()...)
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(append(names, in.Managers()...), func(name string) bool {
+		isSeen := seen[name]
+		seen[name] = true
+		return isSeen || name == ""
+	})
+}
+
 // NamedRuntimes returns the runtimes of the input, and those that a release ships and the input lacks. Of several runtimes of one name it
 // returns the one that a TrainJob of the release gets. They have the order of their kinds, names and namespaces.
 func (in *Input) NamedRuntimes(r *release.Release) []NamedRuntime {

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,6 +230,9 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		}
 		f.Message = "stands for the same as another item of this list: " + quoted(f.Path, err.BadValue)
 		f.Remedy = finding.Remedy{Do: finding.Merge, Text: "combine the two, or give one of them another key"}
+		if isRepeated(o.fields, f.Path) {
+			f.Remedy.Do, f.Remedy.IsCertain = finding.Remove, true
+		}
 	case field.ErrorTypeTypeInvalid:
 		f.Code = finding.CodeWrongType
 		f.Message = wrongType(err.Detail)
@@ -252,6 +256,40 @@ func (o *object) schemaFinding(err *field.Error) finding.Finding {
 		}
 	}
 	return f
+}
+
+// isRepeated reports whether a path leads to an item, by its index, that equals an earlier one of its list.
+func isRepeated(value any, path fieldpath.Path) bool {
+	for _, step := range path {
+		switch in := value.(type) {
+		case map[string]any:
+			name, ok := step.Field()
+			if !ok {
+				name, _ = step.Key()
+			}
+			value = in[name]
+		case []any:
+			i, ok := step.Index()
+			switch {
+			case ok && i < len(in) && len(path) == 1:
+				return slices.ContainsFunc(in[:i], func(other any) bool { return reflect.DeepEqual(other, in[i]) })
+			case ok && i < len(in):
+				value = in[i]
+			default:
+				key, want, _ := step.Item()
+				i = slices.IndexFunc(in, func(item any) bool {
+					object, _ := item.(map[string]any)
+					return object[key] == want
+				})
+				if i < 0 {
+					return false
+				}
+				value = in[i]
+			}
+		}
+		path = path[1:]
+	}
+	return false
 }
 
 // correct adds the supported values to a remedy. It is certain if the value is clearly one of them.

@@ -141,7 +141,6 @@ class Lines {
     } else if (to >= 0) {
       event.preventDefault();
       this.choose(to);
-      this.lines[to]?.scrollIntoView({ block: "nearest" });
     }
   }
 
@@ -161,6 +160,8 @@ class Lines {
       this.list.setAttribute("aria-activedescendant", line.id);
       this.panel.classList.add("chosen");
       this.show(i);
+      this.side.scrollTo({ top: this.side.scrollHeight, behavior: "instant" });
+      line.scrollIntoView({ block: "nearest", behavior: "instant" });
     }
   }
 

@@ -57,6 +57,8 @@ accepts globs. FIELD is a path as in a manifest, such as 'spec.replicatedJobs[na
 You may omit its beginning and the items of lists. With a FIELD, blame shows the history of the field and
 of its parts: the value of every layer in the order of writing, with its place in the files.
 
+-o html is a page for a browser: one file that loads nothing. docs/pages.md describes it.
+
 On a terminal, blame shows a name only where it changes, and cuts lines at the width. Otherwise every line
 has its name, for grep. Literal values of environment variables are masked unless you set --show-values.
 The output is a report: do not apply it.
@@ -84,6 +86,9 @@ Exit status: 0 done; 1 a finding is an error, and blame shows the rest; 2 usage,
 
   # What Kueue's patch would change
   trainweld blame -f job.yaml -r runtime.yaml --patch kueue.yaml | grep kueue
+
+  # The same as a page
+  trainweld blame -f job.yaml -r runtime.yaml -o html > page.html
 
   # The first Pod of the nodes
   trainweld blame -f job.yaml -r runtime.yaml --to=pods --job=node --index=0

@@ -210,6 +210,12 @@ func (j *judge) trainJob(ctx context.Context, d *manifest.Document) finding.List
 		}
 	}
 	found = withoutDoubles(j.in.Locate(job, found), d)
+	if d.Findings.Err() != nil {
+		// The judgment lacks the fields that cannot be decoded, so that a patch may look idle.
+		for i := range found {
+			found[i].Remedy.IsCertain = false
+		}
+	}
 	found.Sort()
 	return found
 }

@@ -77,6 +77,9 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
   # Does any order of the patches, or of the controller's policies, change the result?
   trainweld conflicts jobs/ -r runtimes/ --permute
 
+  # As a page for a browser: one file that loads nothing
+  trainweld conflicts jobs/ -r runtimes/ -o html > conflicts.html
+
   # Beside the lines of a pull request on GitHub
   trainweld conflicts jobs/ -r runtimes/ -o github`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -82,7 +82,7 @@ version. Literal values of environment variables are masked. A changed one reads
 The report begins with the blast radius: JobSets that are replaced, kept or updated if the TrainJobs exist,
 updates that the cluster refuses while a job runs, Pods, GPUs, and Kueue's queues. docs/review.md has the rules.
 
--o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
+-o html is a page for a browser. -o markdown is a comment on a pull request of at most 60,000 characters: what the change does, who causes it,
 who disagrees, what to do, and the changes. --rest FILE gets what does not fit.
 
 OLD and NEW may each hold one object of another kind. With --patch it merges as in the command merge.

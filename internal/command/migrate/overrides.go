@@ -10,10 +10,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"github.com/trainweld/trainweld/fieldpath"
-	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/repair"
 	"github.com/trainweld/trainweld/internal/workspace"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 )
@@ -24,46 +22,9 @@ func (m *migration) overrides(d *manifest.Document) ([]manifest.Edit, *trainer.T
 	if at < 0 {
 		return nil, nil // its own findings give the reason
 	}
-	j := m.Jobs[at]
-	runtime, missing := m.RuntimeOf(j)
-	if runtime == nil && missing == nil {
-		return nil, nil
-	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, d.Overrides, m.flags.manager)
-	findings := result.Findings
-	if missing != nil && result.TrainJob != nil {
-		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
-		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
-		findings = append(findings, *missing)
-	}
-	findings = m.Locate(j, findings)
-	m.findings = append(m.findings, findings...)
-	if result.TrainJob == nil {
-		return nil, nil
-	}
-	rewrite := manifest.Rewrite{
-		Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins,
-	}
-	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
-		rewrite.Value = patches
-	}
-	edits, err := d.Rewrite(rewrite)
-	if err != nil {
-		m.cannotEdit(j, err)
-		return nil, nil
-	}
-	want := *j.TrainJob
-	want.Spec.RuntimePatches = result.TrainJob.Spec.RuntimePatches
-	return edits, &want
-}
-
-func (m *migration) cannotEdit(j workspace.Job, err error) {
-	at := fieldpath.Fields("spec")
-	m.findings = append(m.findings, finding.Finding{
-		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
-		Message: fmt.Sprintf("its text cannot be edited: %v", err),
-		Remedy:  finding.Remedy{Text: "write it in block style, without anchors, and run trainweld migrate again"},
-	})
+	edits, want, found := repair.Migrate(m.Input, m.Jobs[at], m.flags.manager)
+	m.findings = append(m.findings, found...)
+	return edits, want
 }
 
 // verify decodes a file's new text, and reports each TrainJob that differs from the wanted one.
@@ -87,7 +48,7 @@ func (m *migration) verify(before workspace.File, after []byte, want map[*manife
 		if findings.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, findings.Err())
 		}
-		m.cannotEdit(m.Jobs[slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })], err)
+		m.findings = append(m.findings, repair.CannotMigrate(m.Jobs[slices.IndexFunc(m.Jobs, func(j workspace.Job) bool { return j.Document == d })], err))
 	}
 }
 

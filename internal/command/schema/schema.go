@@ -81,7 +81,7 @@ Exit status: 0 done; 1 a runtime has an error, and nothing is printed; 2 usage, 
 		},
 	}
 	f := cmd.Flags()
-	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read runtimes, and the managers of TrainJobs, from a file, directory, glob or - (repeatable)")
+	f.VarP((*option.Paths)(&flags.Files), "filename", "f", "read runtimes, and the managers of patches, from a file, directory, glob or - (repeatable)")
 	f.VarP((*option.Paths)(&flags.Runtimes), "runtime", "r", "read runtimes from a file, directory, glob or - (repeatable)")
 	option.AddPolicy(f, &flags.Flags)
 	option.AddScope(f, &flags.Flags)
@@ -128,14 +128,16 @@ func run(p *host.Program, flags schemaFlags) error {
 	return report.EncodeJSON(p.Stdout, schema)
 }
 
-// isOfNames reports whether a finding may hide names: it is on a runtime, on a policy or on a file as a whole.
+// isOfNames reports whether a finding may hide names: it is on a runtime, on a policy or on a file as a whole. A patch in a file of its
+// own is no object, and hides none.
 func isOfNames(f finding.Finding) bool {
-	return f.Object.Kind == "" || workspace.IsRuntime(f.Object)
+	isPatch := f.Code == finding.CodeNotAnObject && f.Severity < finding.Error
+	return workspace.IsRuntime(f.Object) || f.Object.Kind == "" && !isPatch
 }
 
 // names returns the names of the input.
 func names(in *workspace.Input, r *release.Release) editor.Names {
-	all := editor.Names{Managers: in.Managers()}
+	all := editor.Names{Managers: in.KnownManagers()}
 	for _, runtime := range in.NamedRuntimes(r) {
 		origin := runtime.Position.String()
 		if runtime.Position.File == "" {

@@ -57,6 +57,7 @@ type Note struct {
 	Line            string   // behind the key, or behind a value on one line
 	Key, Text       yaml.Style
 	HasKey, HasText bool // the styles are known
+	IsFlow          bool // a collection is in brackets on one line
 }
 
 func (v *Value) isNull() bool { return v.Kind == Literal && v.Text == "null" }

@@ -27,7 +27,11 @@ func (w *Writer) Inline(v *Value, flow, asJSON bool) bool {
 	default:
 		for i, m := range v.Entries {
 			w.WriteString([]string{"{", ", "}[min(i, 1)])
-			w.Inline(&Value{Kind: Text, Text: m.Key}, true, asJSON)
+			key := &Value{Kind: Text, Text: m.Key}
+			if n := m.Value.Note; n != nil && n.HasKey {
+				key.Note = &Note{Text: n.Key, HasText: true}
+			}
+			w.Inline(key, true, asJSON)
 			w.WriteString(": ")
 			w.Inline(m.Value, true, asJSON)
 		}

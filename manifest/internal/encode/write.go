@@ -123,6 +123,10 @@ func (w *Writer) Entries(v *Value, n int) {
 		}
 		w.WriteByte(':')
 		switch {
+		case m.Value.Note.isFlow():
+			w.WriteByte(' ')
+			w.Inline(m.Value, true, false)
+			w.endLine(m.Value.Note)
 		case m.Value.Kind == Object && len(m.Value.Entries) > 0:
 			w.endLine(m.Value.Note)
 			w.Indent(n + 2)
@@ -148,6 +152,9 @@ func (w *Writer) items(v *Value, n int) {
 		w.Comments(item.Note.before(), n)
 		w.WriteString("- ")
 		switch {
+		case item.Note.isFlow():
+			w.Inline(item, true, false)
+			w.endLine(item.Note)
 		case item.Kind == Object && len(item.Entries) > 0:
 			w.Entries(item, n+2)
 		case item.Kind == Array && len(item.Items) > 0:
@@ -166,6 +173,8 @@ func (n *Note) before() []string {
 	}
 	return n.Head
 }
+
+func (n *Note) isFlow() bool { return n != nil && n.IsFlow }
 
 func (w *Writer) after(note *Note, n int) {
 	if note == nil {

@@ -1,0 +1,89 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/workspace"
+	"github.com/trainweld/trainweld/legacy"
+	"github.com/trainweld/trainweld/manifest"
+	"github.com/trainweld/trainweld/render"
+	"github.com/trainweld/trainweld/trainjob"
+)
+
+// Migrate rewrites a TrainJob with overrides of Trainer 2.1 for today's API: as the patch of a manager. It returns the edits of its file,
+// and the TrainJob that the edited text must decode to. Both are nil for a TrainJob that it cannot rewrite; the findings give the reason.
+// A finding also tells if the runtime is missing: then the two forms are not compared.
+func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Edit, *trainer.TrainJob, finding.List) {
+	overrides := j.Document.Overrides
+	runtime, missing := in.RuntimeOf(j)
+	if runtime == nil && missing == nil {
+		return nil, nil, nil // the runtime has its own findings
+	}
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, overrides, manager)
+	found := result.Findings
+	if missing != nil && result.TrainJob != nil {
+		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
+		missing.Message = "it is not proved that the patch makes the same JobSet as the overrides: " + missing.Message
+		found = append(found, *missing)
+	}
+	found = in.Locate(j, found)
+	if result.TrainJob == nil {
+		return nil, nil, found
+	}
+	rewrite := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
+	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
+		rewrite.Value = patches
+	}
+	edits, err := j.Document.Rewrite(rewrite)
+	if err != nil {
+		return nil, nil, append(found, CannotMigrate(j, err))
+	}
+	want := *j.TrainJob
+	want.Spec.RuntimePatches = result.TrainJob.Spec.RuntimePatches
+	return edits, &want, found
+}
+
+// CannotMigrate returns the finding on a TrainJob whose text cannot be rewritten.
+func CannotMigrate(j workspace.Job, err error) finding.Finding {
+	at := fieldpath.Fields("spec")
+	return finding.Finding{
+		Code: finding.CodeNotMigrated, Severity: finding.Error, Object: render.ObjectOf(j.TrainJob), Path: at, Position: j.Document.Position(at),
+		Message: fmt.Sprintf("its text cannot be edited: %v", err),
+		Remedy:  finding.Remedy{Text: "write it in block style, without anchors, and run trainweld migrate again"},
+	}
+}
+
+// migrate returns the rewriting of a TrainJob of Trainer 2.1, if both forms render to the same JobSet.
+func (r *round) migrate(f finding.Finding) ([]change, error) {
+	object := r.objectAt(f.Position)
+	if object == nil {
+		return nil, errNoPlace
+	}
+	if r.jobs == nil {
+		inputs := r.inputs
+		inputs.AnyRelease, inputs.Repairs = true, false
+		r.jobs = workspace.Read(r.reader, inputs)
+	}
+	at := slices.IndexFunc(r.jobs.Jobs, func(j workspace.Job) bool {
+		return j.Document.Overrides != nil && j.Document.File == f.Position.File && render.ObjectOf(j.TrainJob) == f.Object
+	})
+	if at < 0 {
+		return nil, errors.New("the TrainJob has other errors")
+	}
+	edits, want, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
+	for _, reason := range found {
+		if reason.Severity > finding.Note {
+			return nil, errors.New(reason.Message)
+		}
+	}
+	if want == nil {
+		return nil, errors.New("its runtime has errors")
+	}
+	return []change{{object: object, rewrite: edits}}, nil
+}
