@@ -84,8 +84,11 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	if f.Remedy.Do == finding.Migrate {
+	switch f.Remedy.Do {
+	case finding.Migrate:
 		return r.migrate(f)
+	case finding.Compose:
+		return r.compose(f)
 	}
 	at, err := r.place(f.Position, f.Path)
 	option := ""
@@ -124,6 +127,19 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		return nil, err
 	}
 	return []change{r.change(f, at, c)}, nil
+}
+
+// compose writes the value of a policy's rule into the last patch of the field. The value is the last claim.
+func (r *round) compose(f finding.Finding) ([]change, error) {
+	last := len(f.Claims) - 1
+	if last < 1 {
+		return nil, errNoPlace
+	}
+	at, err := r.place(f.Claims[last-1].Position, f.Claims[last-1].Source)
+	if err != nil {
+		return nil, err
+	}
+	return []change{r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: f.Claims[last].Value})}, nil
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
