@@ -70,12 +70,10 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 		return r.unite
 	case isConflict && r.winner(f) != "":
 		return r.prefer
-	case isConflict && r.opts.Union && areLists(f.Claims):
-		return func(finding.Finding) ([]change, error) { return nil, errNoUnion }
-	case isConflict:
-		return nil
 	case f.Remedy.IsCertain:
 		return r.perform
+	case isConflict && r.opts.Union && areLists(f.Claims):
+		return func(finding.Finding) ([]change, error) { return nil, errNoUnion }
 	default:
 		return nil
 	}
@@ -88,8 +86,11 @@ func isConflict(f finding.Finding) bool {
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	if f.Remedy.Do == finding.Migrate {
+	switch f.Remedy.Do {
+	case finding.Migrate:
 		return r.migrate(f)
+	case finding.Compose:
+		return r.compose(f)
 	}
 	at, err := r.place(f.Position, f.Path)
 	option := ""
@@ -128,6 +129,26 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 		return nil, err
 	}
 	return []change{r.change(f, at, c)}, nil
+}
+
+// compose writes the value of a policy's rule into the last patch of the field.
+func (r *round) compose(f finding.Finding) ([]change, error) {
+	set := manifest.Change{Do: manifest.SetField}
+	if err := yaml.Unmarshal([]byte(f.Remedy.Options[0]), &set.Value); err != nil {
+		return nil, err
+	}
+	for _, claim := range slices.Backward(f.Claims) {
+		if _, ok := claim.Layer.Manager(); !ok {
+			continue
+		}
+		at, err := r.place(claim.Position, claim.Source)
+		if err != nil {
+			return nil, err
+		}
+		set.Path = at.path
+		return []change{r.change(f, at, set)}, nil
+	}
+	return nil, errNoPlace
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.

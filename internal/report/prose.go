@@ -59,7 +59,7 @@ func Help(f finding.Finding) string {
 	case finding.Provide:
 		return f.Remedy.Text + provide[strings.Join(f.Remedy.Options, ",")]
 	case finding.Compose:
-		return f.Remedy.Text + "; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"
+		return f.Remedy.Text + ", as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"
 	case finding.Migrate:
 		return f.Remedy.Text + " with trainweld migrate"
 	default:

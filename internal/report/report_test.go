@@ -291,6 +291,7 @@ func TestHelp(t *testing.T) {
 		{finding.CodeOverlap, finding.Remedy{Do: finding.LetOneWin, Options: []string{"a", "b"}, Text: "t"}, "t; to let b win, as in the cluster, use --on-conflict=last; to let another manager win, use --force-manager=NAME"},
 		{finding.CodeUnion, finding.Remedy{Do: finding.LetOneWin, Text: "t"}, "t; to render with one manager's member, use --force-manager=NAME"},
 		{finding.CodeUnion, finding.Remedy{Do: finding.ChooseOne, Text: "t"}, "t"},
+		{finding.CodeNotComposed, finding.Remedy{Do: finding.Compose, Text: "t"}, "t, as --fix does; render --compose-as=NAME prints a patch with it; to render the cluster's value, use --on-conflict=last"},
 		{finding.CodeOldAPI, finding.Remedy{Do: finding.Migrate, Text: "t"}, "t with trainweld migrate"},
 		{finding.CodeNoRuntime, finding.Remedy{Do: finding.Provide, Options: []string{"TrainingRuntime"}, Text: "t"}, "t with -r FILE"},
 		{finding.CodeLeftOut, finding.Remedy{Do: finding.Provide, Options: []string{"Secret"}, Text: "t"}, "t with --generate-secrets"},

@@ -274,6 +274,9 @@ func conflictsOf(in *workspace.Input, j workspace.Job, flags conflictsFlags) fin
 	found := find(input, opts)
 	if !hasRuntime {
 		found = disagreements(found)
+		for i := range found {
+			found[i].Remedy.IsCertain = false // the runtime's value may take part in a rule
+		}
 	}
 	if missing != nil {
 		found = append(found, *missing)
