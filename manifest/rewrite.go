@@ -31,7 +31,10 @@ type Rewrite struct {
 
 // Migration returns the rewrite that puts patches in the place of a TrainJob's overrides.
 func (d *Document) Migration(patches []trainer.RuntimePatch) Rewrite {
-	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: d.Overrides.Origins}
+	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches"}
+	if d != nil && d.Overrides != nil {
+		r.Origins = d.Overrides.Origins
+	}
 	if len(patches) > 0 {
 		r.Value = patches
 	}
