@@ -31,10 +31,11 @@ type Rewrite struct {
 
 // Migration returns the rewrite that puts patches in the place of a TrainJob's overrides.
 func (d *Document) Migration(patches []trainer.RuntimePatch) Rewrite {
-	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches"}
-	if d != nil && d.Overrides != nil {
-		r.Origins = d.Overrides.Origins
+	var overrides *legacy.Overrides
+	if d != nil {
+		overrides = d.Overrides
 	}
+	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
 	if len(patches) > 0 {
 		r.Value = patches
 	}
