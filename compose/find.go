@@ -89,6 +89,19 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 	return f
 }
 
+// Judge returns the finding on managers that set the field to different values. It is the composition's own finding, but an overlap
+// stays one if the value in force is another than the composed one.
+func (c Composition) Judge(overlap finding.Finding) finding.Finding {
+	f := c.Finding(overlap.Object)
+	if f.Code != finding.CodeNotComposed {
+		return f
+	}
+	overlap.Message = fmt.Sprintf("managers set different values, and the last one is not %s, %s%s: %s",
+		c.Rule.noun(), finding.FormatValue(c.Path, c.Value, false), c.Rule.place(), strings.Join(c.Managers(), ", "))
+	overlap.Remedy = f.Remedy
+	return overlap
+}
+
 // noun describes the value that a rule gives.
 func (r Rule) noun() string {
 	switch r.Kind {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/trainweld/trainweld/check"
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -62,8 +63,12 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	if err != nil {
 		return nil, invalid(job, field.ErrorList{field.Invalid(at, field.OmitValueType{}, err.Error())})
 	}
+	rules := v.policy.Compositions()
 	var conflicts conflict.Conflicts
 	for _, c := range conflict.Find(result.Owners) {
+		if _, isComposed := rules.For(c.Path); isComposed && c.Kind == conflict.Overlap {
+			continue
+		}
 		f := c.Finding(fieldpath.Object{})
 		if v.policy.Severity(f) == finding.Error {
 			conflicts = append(conflicts, c)
@@ -72,6 +77,11 @@ func (v validator) review(ctx context.Context, job *trainer.TrainJob) (admission
 	}
 	if len(conflicts) > 0 {
 		return nil, invalid(job, conflicts.ErrorList(at))
+	}
+	for _, c := range compose.Find(result.Owners, rules) {
+		if !c.IsHeld() {
+			findings = append(findings, v.rated(finding.List{c.Finding(fieldpath.Object{})})...)
+		}
 	}
 	findings = append(findings, v.rated(merge.Review(template, result))...)
 	if err := findings.Err(); err != nil {

@@ -65,8 +65,7 @@ func (r *round) add(f finding.Finding) {
 
 // repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
 func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
-	isConflict := f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
-	switch {
+	switch isConflict := isConflict(f); {
 	case isConflict && r.opts.Union && hasUnion(f):
 		return r.unite
 	case isConflict && r.winner(f) != "":
@@ -80,6 +79,11 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 	default:
 		return nil
 	}
+}
+
+// isConflict reports whether a finding is on managers that disagree.
+func isConflict(f finding.Finding) bool {
+	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
 }
 
 // perform returns the change of the one right fix.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trainweld/trainweld/compose"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
@@ -120,6 +121,7 @@ func writeRule(w io.Writer, rule explain.Rule) error {
 	line("kind", rule.Kind)
 	line("merges", rule.Merge)
 	line("union", rule.Union)
+	line("composes", composesText(rule))
 	line("in", sinceOf(rule))
 	line("set by", rule.Set)
 	line("changed", rule.Change)
@@ -176,16 +178,18 @@ func isOpen(step fieldpath.Step) bool {
 
 // ruleJSON is a rule for programs.
 type ruleJSON struct {
-	Path        string       `json:"path"`
-	Kind        string       `json:"kind"`
-	Merge       string       `json:"merge"`
-	Union       string       `json:"union,omitempty"`
-	Releases    string       `json:"releases,omitempty"`
-	Patchable   bool         `json:"patchable"`
-	SetBy       string       `json:"setBy"`
-	Changed     string       `json:"changed"`
-	WrittenOver []writerJSON `json:"writtenOver,omitempty"`
-	Fields      []memberJSON `json:"fields,omitempty"`
+	Path      string `json:"path"`
+	Kind      string `json:"kind"`
+	Merge     string `json:"merge"`
+	Union     string `json:"union,omitempty"`
+	Releases  string `json:"releases,omitempty"`
+	Patchable bool   `json:"patchable"`
+	// Compositions are the rules that a policy may set.
+	Compositions []compose.Kind `json:"compositions,omitempty"`
+	SetBy        string         `json:"setBy"`
+	Changed      string         `json:"changed"`
+	WrittenOver  []writerJSON   `json:"writtenOver,omitempty"`
+	Fields       []memberJSON   `json:"fields,omitempty"`
 }
 
 type writerJSON struct {
@@ -200,10 +204,24 @@ type memberJSON struct {
 	Patchable bool   `json:"patchable"`
 }
 
+// composesText names the rules of a policy, if some rule gives a value of its own.
+func composesText(rule explain.Rule) string {
+	kinds := rule.Compositions
+	if len(kinds) == 0 || kinds[0] == compose.KindAgree {
+		return ""
+	}
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	last := len(names) - 1
+	return "by a rule of the policy: " + strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 func writeRuleJSON(w io.Writer, rule explain.Rule) error {
 	out := ruleJSON{
 		Path: explain.Format(rule.Path), Kind: rule.Kind, Merge: rule.Merge, Union: rule.Union,
-		Patchable: rule.Patchable, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
+		Patchable: rule.Patchable, Compositions: rule.Compositions, SetBy: rule.Set, Changed: rule.Change, Releases: sinceOf(rule),
 	}
 	for _, writer := range rule.Writers {
 		out.WrittenOver = append(out.WrittenOver, writerJSON{string(writer.Layer), explain.Format(writer.Path), writer.From})
