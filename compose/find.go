@@ -84,9 +84,22 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 		f.Code, f.Severity = finding.CodeNotComposed, finding.Error
 		f.Message = fmt.Sprintf("the last patch does not set %s%s: %s", c.Rule.noun(), c.Rule.place(), names)
 		f.Claims = append(slices.Clone(c.Claims), engine.Claim{Layer: c.Rule.Kind.Layer(), Value: c.Value, Position: c.Rule.Position})
-		f.Remedy = finding.Remedy{Do: finding.Compose, Options: c.Managers(), IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
+		f.Remedy = finding.Remedy{Do: finding.Compose, Options: []string{encoded(c.Value)}, IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
 	}
 	return f
+}
+
+// Judge returns the finding on managers that set the field to different values. It is the composition's own finding, but an overlap
+// stays one if the value in force is another than the composed one.
+func (c Composition) Judge(overlap finding.Finding) finding.Finding {
+	f := c.Finding(overlap.Object)
+	if f.Code != finding.CodeNotComposed {
+		return f
+	}
+	overlap.Message = fmt.Sprintf("managers set different values, and the last one is not %s, %s%s: %s",
+		c.Rule.noun(), finding.FormatValue(c.Path, c.Value, false), c.Rule.place(), strings.Join(c.Managers(), ", "))
+	overlap.Remedy = f.Remedy
+	return overlap
 }
 
 // noun describes the value that a rule gives.

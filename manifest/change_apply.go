@@ -8,6 +8,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
+	"github.com/trainweld/trainweld/manifest/internal/source"
 )
 
 // remove marks a field as gone, or all duplicates but the first.
@@ -332,7 +333,10 @@ func (c *changer) move(path, to fieldpath.Path) error {
 	default:
 		return errIsSet
 	}
-	v.Note = &encode.Note{Head: c.above(p), Line: v.Note.Line, IsFlow: v.Note.IsFlow, Text: v.Note.Text, HasText: v.Note.HasText}
+	v.Note = &encode.Note{Line: v.Note.Line, IsFlow: v.Note.IsFlow, Text: v.Note.Text, HasText: v.Note.HasText}
+	if !c.IsFlow(source.Target(around[len(around)-1].node)) {
+		v.Note.Head = c.above(p)
+	}
 	target.value = v
 	p.isGone, p.isMoved = true, true
 	around[len(around)-1].lost = true

@@ -246,12 +246,16 @@ func (e *changer) aboveStart(line int) int {
 	return line
 }
 
-// above returns the comments directly above a field that has lines of its own.
+// above returns the comments directly above a field or an item that has lines of its own.
 func (c *changer) above(p *part) []string {
-	if p.key == nil || c.IsFlow(&yaml.Node{}) || strings.TrimLeft(c.Before(c.Start(p.key)), " ") != "" {
+	at := c.Dash(p.node)
+	if p.key != nil {
+		at = c.Start(p.key)
+	}
+	if strings.TrimLeft(c.Before(at), " ") != "" {
 		return nil
 	}
-	line := c.LineStart(c.Start(p.key))
+	line := c.LineStart(at)
 	return commentLines(string(c.Data[c.aboveStart(line):line]))
 }
 

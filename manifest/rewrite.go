@@ -7,7 +7,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
 	"github.com/trainweld/trainweld/fieldpath"
+	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest/internal/encode"
 	"github.com/trainweld/trainweld/manifest/internal/source"
 )
@@ -24,6 +27,19 @@ type Rewrite struct {
 	// Origins returns the earlier places of a field of the new value, the one in force first. The new field takes its
 	// comments, key order and quotes from there. All paths start at the object.
 	Origins func(fieldpath.Path) []fieldpath.Path
+}
+
+// Migration returns the rewrite that puts patches in the place of a TrainJob's overrides.
+func (d *Document) Migration(patches []trainer.RuntimePatch) Rewrite {
+	var overrides *legacy.Overrides
+	if d != nil {
+		overrides = d.Overrides
+	}
+	r := Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
+	if len(patches) > 0 {
+		r.Value = patches
+	}
+	return r
 }
 
 var (

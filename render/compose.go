@@ -31,7 +31,7 @@ func Compose(in Input, opts Options, manager string) (*trainer.RuntimePatch, fin
 	var failed finding.List
 	if errors.As(err, &failed) {
 		out.Findings = slices.DeleteFunc(out.Findings, func(f finding.Finding) bool {
-			return f.Code == finding.CodeNotComposed || f.Code == finding.CodeNoComposition
+			return f.Remedy.Do == finding.Compose || f.Code == finding.CodeNoComposition
 		})
 		for _, f := range failed {
 			f.Object = r.trainJob()

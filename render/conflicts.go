@@ -80,7 +80,7 @@ func (r *renderer) conflicts(merged *merge.Result, rule OnConflict) {
 		}
 		f := c.Finding(r.trainJob())
 		if i := indexOf(composed, c); i >= 0 {
-			f = composed[i].Finding(r.trainJob())
+			f = composed[i].Judge(f)
 			composed = slices.Delete(composed, i, i+1)
 		}
 		r.reportConflict(f, rule)

@@ -30,10 +30,14 @@ func (r *renderer) shadowed(owners *merge.Ownership) {
 		if lost == nil {
 			continue
 		}
+		remedy := finding.Remedy{Text: "drop the field from where it has no effect" + instead(last.Layer)}
+		if _, ok := claims[0].Layer.Manager(); ok && len(claims) == 2 && len(lost) == 1 {
+			remedy.Do, remedy.IsCertain = finding.Remove, true
+		}
 		r.report(finding.Finding{
 			Code: finding.CodeShadowed, Severity: finding.Warning, Object: r.trainJob(), Path: f.Path(), Claims: claims,
 			Message: fmt.Sprintf("%s writes this field after all patches, and replaces what %s set", last.Layer, strings.Join(lost, " and ")),
-			Remedy:  finding.Remedy{Text: "drop the field from where it has no effect" + instead(last.Layer)},
+			Remedy:  remedy,
 		})
 	}
 }

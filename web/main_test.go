@@ -134,7 +134,7 @@ func open(t *testing.T, file string, width int64, steps ...step) *tab {
 	return p
 }
 
-// note keeps requests for anything but the page, and what the browser complains about.
+// note keeps complaints of the browser, and requests for anything except the page.
 func (p *tab) note(event any, address string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()

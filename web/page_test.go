@@ -32,7 +32,7 @@ var pages = []struct {
 	{"diff", []string{"diff", "../policies/torch", "../policies/plain"}},
 }
 
-// TestBuild_Current holds that the built files are what the sources become. TestBuilt of internal/page holds it by hashes alone.
+// TestBuild_Current holds that the built files are up to date. TestBuilt of internal/page holds it by hashes alone.
 func TestBuild_Current(t *testing.T) {
 	files, err := Build("src")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestBuild_Current(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the sources become: run make web", name)
+			t.Errorf("%s is not up to date: run make web", name)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (p *tab) accessible(t *testing.T) {
 	}
 }
 
-// who is the text of the answer beside the lines.
+// who is the text of the answer to a chosen line.
 const who = `document.querySelector(".who").innerText`
 
 // TestBlame_Keyboard asks who set lines with the keyboard alone.

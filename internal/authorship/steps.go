@@ -7,21 +7,21 @@ import (
 	"github.com/trainweld/trainweld/render/blame"
 )
 
-// pathStack derives the path of a line from the indentation of the lines before it, as the script of a page does. A page writes only
-// the steps that the text does not show, which keeps it small.
+// pathStack derives the path of a line from the indentation, as the script of a page does. A page writes only the steps that the text
+// does not show. This keeps it small.
 type pathStack struct{ open []openField }
 
 // openField is a field whose lines may follow. An item is one column behind its dash.
 type openField struct{ column, steps int }
 
-// The steps that the script completes from the text: the key of a map, and an item by the key and the value that its first line shows.
+// The steps that the script completes from the text: the key of a map, and an item whose first line shows its merge key.
 const (
 	keyStep  = "k"
 	itemStep = "i"
 )
 
-// step returns the step of a line that its text does not show: the one to a list's item, or to a key of a map. It is "" where the
-// step is the field that the line names.
+// step returns the step to an item or to a key of a map, which the text of a line does not show. It returns "" for the field that the
+// line names.
 func (s *pathStack) step(line blame.Line) string {
 	if line.Field == nil || line.Continued {
 		return s.plain(line)

@@ -36,7 +36,7 @@ const (
 	longestDetail       = 46
 )
 
-// The classes of boxes that are no layer.
+// The classes of boxes without a layer.
 const (
 	resultClass = "result"
 	podsClass   = "pods"
@@ -85,7 +85,7 @@ func detailClass(s stop) string {
 	return "detail"
 }
 
-// stops returns the boxes of a drawing: the layers in the order in which they write, the object, and its Jobs.
+// stops returns the boxes of a drawing: the layers in the order of writing, the object, and its Jobs.
 func (b *blamePage) stops(o *pageObject) []stop {
 	var stops []stop
 	var managers, before, after []owned

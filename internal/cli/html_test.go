@@ -16,15 +16,15 @@ import (
 	"github.com/trainweld/trainweld/internal/host"
 )
 
-// pageElements are the elements that a page has besides those of its head.
+// pageElements are the elements of pages.
 var pageElements = []string{
 	"html", "head", "meta", "title", "style", "script", "body", "header", "main", "footer", "nav", "section", "article", "div", "h1", "h2", "h3", "p", "a",
 	"details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "ol", "ul", "li", "code", "b", "i", "span", "strong", "mark",
 	"fieldset", "legend", "label", "input", "svg", "g", "path", "text",
 }
 
-// isPage holds that a page has the elements of this program only, no attribute that runs or loads something, one script, and a
-// policy that forbids everything else.
+// isPage holds that a page has the elements of this program only, and one script. No attribute may run or load something, and the
+// policy has to forbid everything else.
 func isPage(t *testing.T, args []string, text string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(text))
@@ -59,7 +59,7 @@ func isPage(t *testing.T, args []string, text string) {
 	}
 }
 
-// TestHTML_Size holds that a page of 400 TrainJobs stays below 5 MB in each command that writes one, and holds all of them.
+// TestHTML_Size holds that a page of 400 TrainJobs shows all of them, and stays below 5 MB.
 func TestHTML_Size(t *testing.T) {
 	const jobs, most = 400, 5_000_000
 	old, now := t.TempDir(), t.TempDir()

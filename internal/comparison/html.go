@@ -12,8 +12,8 @@ import (
 // mostOpen is the number of groups that a page shows open.
 const mostOpen = 5
 
-// WriteHTML writes the comparison as a page: the blast radius, the disagreements of managers, the causes, the remedies, and the
-// unified diff of each group of TrainJobs. It returns the errors of w and of the encoding.
+// WriteHTML writes the comparison as a page. It has the parts of a comment on a pull request, and all changes. It returns the errors of
+// w and of the encoding.
 func (c *Comparison) WriteHTML(w io.Writer, version string) error {
 	b := htmlWriter{showValues: !c.mask}
 	s := c.summary()
@@ -55,7 +55,7 @@ func (b *htmlWriter) blast(rows []row) {
 		return
 	}
 	b.Open("table", page.Class("list"))
-	b.Add("caption", "What the change does to TrainJobs that exist")
+	b.Add("caption", "Effects on existing TrainJobs")
 	b.Open("tbody")
 	for _, r := range rows {
 		text := r.text

@@ -6,8 +6,8 @@ import (
 	"github.com/trainweld/trainweld/internal/printable"
 )
 
-// Body is a part of a page. Its methods append elements. They escape every string, and write control characters as the reports for
-// terminals do, so no text of an input can become markup. Names of elements and attributes are constants of this program.
+// Body is a part of a page. Its methods append elements, and escape every string. They write control characters as the reports for
+// terminals do. Names of elements and attributes are constants of this program.
 type Body struct {
 	b    []byte
 	open []string
@@ -55,10 +55,10 @@ func (b *Body) Add(tag, text string, attrs ...Attr) {
 	b.b = append(append(append(b.b, "</"...), tag...), '>')
 }
 
-// Void appends a start tag only. The element has no content, as input, or HTML lets a page omit its end tag, as that of tr.
+// Void appends a start tag only. Use it for elements without content, such as input, and without a required end tag, such as tr.
 func (b *Body) Void(tag string, attrs ...Attr) { b.start(tag, attrs) }
 
-// Cell appends an element whose end tag HTML lets a page omit, with text: a cell of a table, or an item of a list.
+// Cell appends an element with text and without its end tag, which HTML does not require for cells of tables and items of lists.
 func (b *Body) Cell(tag, text string, attrs ...Attr) {
 	b.start(tag, attrs)
 	b.Text(text)

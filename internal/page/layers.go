@@ -61,7 +61,7 @@ func (l *Layers) filtered() []string {
 	return names[:min(len(names), mostFilters)]
 }
 
-// style returns the colors of layers beyond those of the style sheet, and the rules of the filter.
+// style returns the rules for the colors of the layers and for the filter.
 func (l *Layers) style() string {
 	var b strings.Builder
 	for _, name := range l.names {

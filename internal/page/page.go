@@ -1,11 +1,11 @@
-// Package page writes reports as HTML: one file that needs no network, no script and nothing beside it.
+// Package page writes reports as HTML. A page is one file that needs neither a network nor a script.
 //
 //	var body page.Body
 //	body.Add("h2", "TrainJob team-a/llm")
 //	err := page.Write(os.Stdout, page.Document{Title: "blame", Lead: []string{"1 TrainJob"}}, &body)
 //
-// A report appends elements to a Body, which escapes every string. There is no other way to add markup. The content security
-// policy of the page allows its own style and script by their hashes, and nothing else: no request, no form, no frame.
+// A report appends elements to a Body, which escapes every string. Reports cannot add markup in another way. The content security
+// policy of the page allows its own style and script by their hashes. It forbids requests, forms and frames.
 //
 // Folder web of the repository has the sources of the style and the script. The page is complete without the script.
 package page
@@ -38,9 +38,9 @@ type Document struct {
 	Version string
 	// Layers are the layers of the body. Nil means that the page has no filter.
 	Layers *Layers
-	// Filtered names what the filter shows. It is "lines" if empty.
+	// Filtered names the filtered elements. It is "lines" if empty.
 	Filtered string
-	// HasPlaces offers to show the file and line beside each line of an object.
+	// HasPlaces offers to show the file and line of each line of an object.
 	HasPlaces bool
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
 	"github.com/trainweld/trainweld/internal/workspace"
-	"github.com/trainweld/trainweld/legacy"
 	"github.com/trainweld/trainweld/manifest"
 	"github.com/trainweld/trainweld/render"
 	"github.com/trainweld/trainweld/trainjob"
@@ -20,12 +19,11 @@ import (
 // and the TrainJob that the edited text must decode to. Both are nil for a TrainJob that it cannot rewrite; the findings give the reason.
 // A finding also tells if the runtime is missing: then the two forms are not compared.
 func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.Edit, *trainer.TrainJob, finding.List) {
-	overrides := j.Document.Overrides
 	runtime, missing := in.RuntimeOf(j)
 	if runtime == nil && missing == nil {
 		return nil, nil, nil // the runtime has its own findings
 	}
-	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, overrides, manager)
+	result := render.Migrate(render.Input{TrainJob: j.TrainJob, Runtime: runtime}, j.Document.Overrides, manager)
 	found := result.Findings
 	if missing != nil && result.TrainJob != nil {
 		missing.Code, missing.Severity = finding.CodeNotProved, finding.Warning
@@ -36,11 +34,7 @@ func Migrate(in *workspace.Input, j workspace.Job, manager string) ([]manifest.E
 	if result.TrainJob == nil {
 		return nil, nil, found
 	}
-	rewrite := manifest.Rewrite{Parent: fieldpath.Fields("spec"), Remove: legacy.Fields(), Field: "runtimePatches", Origins: overrides.Origins}
-	if patches := result.TrainJob.Spec.RuntimePatches; len(patches) > 0 {
-		rewrite.Value = patches
-	}
-	edits, err := j.Document.Rewrite(rewrite)
+	edits, err := j.Document.Rewrite(j.Document.Migration(result.TrainJob.Spec.RuntimePatches))
 	if err != nil {
 		return nil, nil, append(found, CannotMigrate(j, err))
 	}
@@ -78,7 +72,7 @@ func (r *round) migrate(f finding.Finding) ([]change, error) {
 	}
 	edits, want, found := Migrate(r.jobs, r.jobs.Jobs[at], trainjob.SDKManager)
 	for _, reason := range found {
-		if reason.Severity > finding.Note {
+		if reason.Severity == finding.Error || reason.Code == finding.CodeNotProved {
 			return nil, errors.New(reason.Message)
 		}
 	}

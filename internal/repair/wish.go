@@ -65,8 +65,9 @@ func (r *round) add(f finding.Finding) {
 
 // repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
 func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
-	isConflict := f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
-	switch {
+	switch isConflict := isConflict(f); {
+	case f.Remedy.Do == finding.Compose && f.Remedy.IsCertain && r.winner(f) == "":
+		return r.compose
 	case isConflict && r.opts.Union && hasUnion(f):
 		return r.unite
 	case isConflict && r.winner(f) != "":
@@ -82,13 +83,15 @@ func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, err
 	}
 }
 
+// isConflict reports whether a finding is on managers that disagree.
+func isConflict(f finding.Finding) bool {
+	return f.Code == finding.CodeOverlap || f.Code == finding.CodeUnion || f.Code == finding.CodeForced
+}
+
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	switch f.Remedy.Do {
-	case finding.Migrate:
+	if f.Remedy.Do == finding.Migrate {
 		return r.migrate(f)
-	case finding.Compose:
-		return r.compose(f)
 	}
 	at, err := r.place(f.Position, f.Path)
 	option := ""
@@ -129,17 +132,19 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 	return []change{r.change(f, at, c)}, nil
 }
 
-// compose writes the value of a policy's rule into the last patch of the field. The value is the last claim.
+// compose writes the value of a policy's rule into the last patch of the field.
 func (r *round) compose(f finding.Finding) ([]change, error) {
-	last := len(f.Claims) - 1
-	if last < 1 {
+	claims := slices.DeleteFunc(slices.Clone(f.Claims), compose.IsRule)
+	if len(claims) == 0 {
 		return nil, errNoPlace
 	}
-	at, err := r.place(f.Claims[last-1].Position, f.Claims[last-1].Source)
-	if err != nil {
+	last := claims[len(claims)-1]
+	at, err := r.place(last.Position, last.Source)
+	c := manifest.Change{Path: at.path, Do: manifest.SetField}
+	if err = errors.Join(err, yaml.Unmarshal([]byte(f.Remedy.Options[0]), &c.Value)); err != nil {
 		return nil, err
 	}
-	return []change{r.change(f, at, manifest.Change{Path: at.path, Do: manifest.SetField, Value: f.Claims[last].Value})}, nil
+	return []change{r.change(f, at, c)}, nil
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.

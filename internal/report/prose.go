@@ -43,7 +43,7 @@ func (o Options) help(f finding.Finding) string {
 
 // Help returns the remedy of a finding, with the flag or the command that applies it.
 func Help(f finding.Finding) string {
-	if f.Code == finding.CodeNoRuntime && f.Remedy.Do != finding.Edit {
+	if f.Code == finding.CodeNoRuntime && f.Remedy.Do == finding.SetValue {
 		return f.Remedy.Text + " with -r FILE"
 	}
 	switch f.Remedy.Do {
@@ -69,9 +69,11 @@ func Help(f finding.Finding) string {
 
 // provide maps a kind of object to the flag that provides it.
 var provide = map[string]string{
-	"RuntimePatch": "; if it is a manager's patch, give it with --patch",
-	"Secret":       " with --generate-secrets",
-	"ConfigMap":    " with --flux-templates",
+	"ClusterTrainingRuntime": " with -r FILE",
+	"TrainingRuntime":        " with -r FILE",
+	"RuntimePatch":           "; if it is a manager's patch, give it with --patch",
+	"Secret":                 " with --generate-secrets",
+	"ConfigMap":              " with --flux-templates",
 }
 
 // Title returns the code with its short description.

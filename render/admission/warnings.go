@@ -9,6 +9,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"github.com/trainweld/trainweld/compose"
+	"github.com/trainweld/trainweld/conflict"
 	"github.com/trainweld/trainweld/engine"
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/finding"
@@ -65,7 +66,7 @@ func orNone(ancestor string) string {
 func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	path := fieldpath.Fields("spec", "runtimePatches").Append(fieldpath.Item("manager", patch.Manager))
 	if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
-		c.dropIdle(i, path, "the patch says nothing")
+		c.dropIdle(i, path, "the patch says nothing", false)
 		return
 	}
 	if slices.Contains(c.lost, engine.Manager(patch.Manager)) {
@@ -79,11 +80,13 @@ func (c *checker) idle(i int, patch *trainer.RuntimePatch) {
 	if err != nil || !sameTemplate(&without.Template, &c.merged.Template) {
 		return
 	}
-	c.dropIdle(i, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last")
+	disputed := slices.ContainsFunc(conflict.Find(c.merged.Owners), func(found conflict.Conflict) bool { return slices.Contains(found.Managers(), patch.Manager) })
+	c.dropIdle(i, path, "the patch changes nothing: the runtime or the other patches say the same already, or say it last", disputed)
 }
 
-// dropIdle reports an idle patch. Of two patches that repeat each other, only the first is certain to go.
-func (c *checker) dropIdle(i int, path fieldpath.Path, message string) {
+// dropIdle reports an idle patch. Of two patches that repeat each other, only the first is certain to go. A disputed patch loses a
+// conflict, and its removal would hide the conflict.
+func (c *checker) dropIdle(i int, path fieldpath.Path, message string, disputed bool) {
 	var others []trainer.RuntimePatch
 	for j := range c.patches {
 		if j != i && !c.idlePatches[j] {
@@ -92,7 +95,7 @@ func (c *checker) dropIdle(i int, path fieldpath.Path, message string) {
 	}
 	remedy := finding.Remedy{Do: finding.Remove, Text: "drop it"}
 	without, err := merge.Apply(&c.in.Runtime.spec.Template, others, merge.Options{})
-	if remedy.IsCertain = err == nil && sameTemplate(&without.Template, &c.merged.Template); remedy.IsCertain {
+	if remedy.IsCertain = !disputed && err == nil && sameTemplate(&without.Template, &c.merged.Template); remedy.IsCertain {
 		if c.idlePatches == nil {
 			c.idlePatches = map[int]bool{}
 		}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trainweld/trainweld/docs"
+	"github.com/trainweld/trainweld/finding"
+	"github.com/trainweld/trainweld/internal/casefile"
+	"github.com/trainweld/trainweld/internal/exit"
+	"github.com/trainweld/trainweld/internal/host"
+)
+
+// TestFix_Codes repairs a file for each code with a repair. The file is as wanted, the finding is gone, and a second run changes
+// nothing. Every section of docs/findings.md tells whether its code has a repair, and each that has one has a case here.
+func TestFix_Codes(t *testing.T) {
+	t.Parallel()
+	dir := casefile.UnpackGroups(t, filepath.Join(testdata, "fix"))
+	cases, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repaired := map[finding.Code]bool{}
+	for _, c := range cases {
+		code, _, _ := strings.Cut(c.Name(), "-")
+		repaired[finding.Code(code)] = true
+		t.Run(c.Name(), func(t *testing.T) { fixCode(t, filepath.Join(dir, c.Name()), code) })
+	}
+	for _, code := range docs.Codes() {
+		page, _ := docs.Of(code)
+		has, hasNot := strings.Contains(page.Markdown, "\n\nRepair: "), strings.Contains(page.Markdown, "\n\nNo repair")
+		switch {
+		case has == hasNot:
+			t.Errorf("docs/findings.md does not tell whether %s has a repair", code)
+		case has != repaired[code]:
+			t.Errorf("docs/findings.md: %s has a repair: %t; a case repairs it: %t", code, has, repaired[code])
+		}
+	}
+}
+
+// fixCode repairs the file of a case.
+func fixCode(t *testing.T, dir, code string) {
+	in := filepath.Join(dir, "in.yaml")
+	check := func(more ...string) string {
+		var out bytes.Buffer
+		p := host.Program{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Files: host.Files{}}
+		arguments := []string{"check", in, "-r", filepath.Join(testdata, "fix", "runtime.yaml"), "--on-conflict=last"}
+		if status := runLine(&p, append(arguments, more...)); status == exit.Failed {
+			t.Fatalf("check: %s", out.String())
+		}
+		return out.String()
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if before := check(); !strings.Contains(before, " "+code+": ") {
+		t.Fatalf("the file has no %s:\n%s", code, before)
+	}
+	after := check("--fix")
+	if strings.Contains(after, " "+code+": ") || !strings.Contains(after, code) {
+		t.Errorf("%s is not repaired:\n%s", code, after)
+	}
+	got := read("in.yaml")
+	if want := read("want.yaml"); got != want {
+		t.Errorf("the file after the repair:\n%s\nwant:\n%s", got, want)
+	}
+	check("--fix")
+	if again := read("in.yaml"); again != got {
+		t.Errorf("a second run changes the file:\n%s\nto:\n%s", got, again)
+	}
+}
