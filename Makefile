@@ -70,8 +70,9 @@ oracles:
 	go build -C fuzz/upstream -o ../../bin/conform ./conform
 
 # What needs the modules of hosts: each example as the tools run it that it is for, and as its README says,
-# and a release for this machine.
+# the settings of docs/editor.md in a language server and in Neovim, and a release for this machine.
 test-hosts:
+	@for tool in npm nvim; do command -v $$tool >/dev/null || echo "$$tool is not on this machine: tests of docs/editor.md are skipped"; done
 	cd hosts && go test -count=1 ./...
 	for example in webhook kueue; do (cd examples/$$example && go vet ./... && go test -count=1 ./... && go mod tidy -diff) || exit 1; done
 	cd internal/release && go test -count=1 -run TestRelease . -build

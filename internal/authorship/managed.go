@@ -39,7 +39,7 @@ type Managed struct {
 	room     *int
 	lists    map[managedList]map[fieldpath.Step]int32
 	indexes  map[*any]int // how many lists has of each list
-	// The layers of the owners of a place and of the fields within it, and of a field as one value; nil before the first use.
+	// The owners of a place and of the fields within it, and the owners of a field as one value; nil before the first use.
 	within, whole map[string]map[engine.Layer]bool
 }
 
@@ -56,8 +56,8 @@ type AnyObject struct{}
 // UnmarshalJSON accepts any JSON.
 func (*AnyObject) UnmarshalJSON([]byte) error { return nil }
 
-// ReadManaged reads the managed fields of an object, and reduces room by the size of their paths. MaxManaged is a good room for
-// all objects of a run; a negative one reads nothing. ok is false for an object without managed fields, which is a finding.
+// ReadManaged reads the managed fields of an object, and reduces room by the size of their paths. All objects of a run share a
+// room of MaxManaged. A negative room reads nothing. ok is false for an object without managed fields, which is a finding.
 func ReadManaged(d *manifest.Document, room *int) (m *Managed, ok bool) {
 	m = &Managed{document: d, room: room}
 	return m, m.read()
@@ -286,8 +286,8 @@ func (m *Managed) IsWhole(f *blame.Field) bool {
 	return false
 }
 
-// OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns those that
-// own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
+// OwnersOf returns the entries that own the field at a path or fields within it, each once. Without any, it returns the
+// entries that own a field around it as one value. Items of the path match by the value of a merge key. The object must have the field.
 func (m *Managed) OwnersOf(path fieldpath.Path) []Entry {
 	if m.within == nil {
 		m.indexOwners()

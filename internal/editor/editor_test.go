@@ -207,6 +207,25 @@ func TestSchema_Names(t *testing.T) {
 	}
 }
 
+// TestSchema_ManyNames holds that a message lists some names, and the completion all.
+func TestSchema_ManyNames(t *testing.T) {
+	var many editor.Names
+	for i := range 20 {
+		many.Runtimes = append(many.Runtimes, editor.Runtime{Kind: "ClusterTrainingRuntime", Name: fmt.Sprint("r", i)})
+	}
+	found := false
+	each(schemaOf(t, "TrainJob", *release.Latest(), many), func(value any) {
+		of, _ := value.(object)
+		message, _ := of["errorMessage"].(string)
+		if list, _ := of["enum"].([]any); len(list) == 20 && strings.HasSuffix(message, "r10, r11 and 8 more") {
+			found = true
+		}
+	})
+	if !found {
+		t.Error("no field takes the 20 names of the runtimes")
+	}
+}
+
 // TestSchema_Policy holds that the schema of a policy has every code.
 func TestSchema_Policy(t *testing.T) {
 	s := schemaOf(t, editor.Policy, *release.Latest(), editor.Names{})

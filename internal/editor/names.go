@@ -100,7 +100,7 @@ func (b *builder) runtimeNames(kind string) object {
 			names, origins = append(names, r.Name), append(origins, r.Origin)
 		}
 	}
-	return oneOf(names, origins, fmt.Sprintf("no %s of this name is known: %s", kind, cmp.Or(strings.Join(names, ", "), "there is none")))
+	return oneOf(names, origins, fmt.Sprintf("no %s of this name is known: %s", kind, cmp.Or(listed(names), "there is none")))
 }
 
 // oneOf returns the schema of objects whose name is one of these. hints describe the names, and may be nil.
@@ -237,5 +237,16 @@ func hasNone(owner, what string, names []string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("%s %s %s", owner, verb, what)
 	}
-	return fmt.Sprintf("%s %s %s of this name; %s%s", owner, verb, what, others, strings.Join(names, ", "))
+	return fmt.Sprintf("%s %s %s of this name; %s%s", owner, verb, what, others, listed(names))
+}
+
+// mostNames is the largest number of names in a message. The completion offers all.
+const mostNames = 12
+
+// listed returns names for a message.
+func listed(names []string) string {
+	if len(names) <= mostNames {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNames], ", "), len(names)-mostNames)
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// This file removes what the admission plugins of every cluster, its scheduler and its controllers add to a Job or to a Pod. A
-// rendering that sets such a field itself keeps it. The sources are Kubernetes v1.36.3 (plugin/pkg/admission) and JobSet v0.12.0
+// This file removes the fields that admission plugins, the scheduler and controllers of every cluster add to a Job or a Pod. A field
+// that the rendering sets itself stays. The sources are Kubernetes v1.36.3 (plugin/pkg/admission) and JobSet v0.12.0
 // (pkg/controllers).
 
-// Admitted removes from a live object what the rendered one lacks and a cluster adds. Both are results of [Plain].
+// Admitted removes the fields of a live object that a cluster adds and the rendered object lacks. Both are results of [Plain].
 func Admitted(live, rendered metav1.Object) {
 	switch l := live.(type) {
 	case *batchv1.Job:
@@ -127,15 +128,14 @@ func dropToken(live, rendered *corev1.PodSpec) {
 	}
 }
 
-// pullPolicies clears a pull policy that is the default of the rendered image, where the live image is another one. The policy
-// followed the image that the container had at first.
+// pullPolicies lets equal pull policies of different images look alike. Plain has removed a default, which follows the image.
 func pullPolicies(live, rendered *corev1.PodSpec) {
 	for _, lists := range [][2][]corev1.Container{{live.InitContainers, rendered.InitContainers}, {live.Containers, rendered.Containers}} {
 		for i := range lists[0] {
 			l := &lists[0][i]
 			for _, r := range lists[1] {
-				if r.Name == l.Name && r.ImagePullPolicy == "" && r.Image != l.Image {
-					clearValue(&l.ImagePullPolicy, pullPolicy(r.Image))
+				if r.Name == l.Name && cmp.Or(r.ImagePullPolicy, pullPolicy(r.Image)) == cmp.Or(l.ImagePullPolicy, pullPolicy(l.Image)) {
+					l.ImagePullPolicy = r.ImagePullPolicy
 				}
 			}
 		}

@@ -13,11 +13,11 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
-// This file removes what every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
+// This file removes the fields that every cluster fills in. A field that has its default equals a missing one. The sources are the defaults
 // of Kubernetes v1.36.3 (pkg/apis/core/v1 and pkg/apis/batch/v1).
 
-// Plain returns a copy of an object without its status, without the metadata that a cluster sets, and without fields that have
-// their defaults. The rendered and the live object are comparable then. It returns objects of other kinds unchanged.
+// Plain returns a copy of an object without its status, the metadata that a cluster sets, and fields that have their defaults. The
+// rendered and the live object are comparable then. It returns objects of other kinds unchanged.
 func Plain(object metav1.Object) metav1.Object {
 	switch o := object.(type) {
 	case *trainer.TrainJob:

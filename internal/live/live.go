@@ -1,4 +1,5 @@
-// Package live reads the objects of a cluster from the output of kubectl get -o yaml, and removes what the cluster fills in.
+// Package live reads the objects of a cluster from the output of kubectl get -o yaml. It removes the fields that every cluster
+// fills in.
 //
 //	dump := live.Read(program, flags, "dump.yaml")
 //	for _, family := range dump.Families {
@@ -39,6 +40,8 @@ type Object struct {
 	Document *manifest.Document
 	// Value is a *trainer.TrainJob, a *jobset.JobSet, a *batchv1.Job or a *corev1.Pod, as the dump has it.
 	Value metav1.Object
+	// Broken reports that the object cannot be decoded, which is a finding.
+	Broken bool
 
 	managed *authorship.Managed // nil until asked for
 	room    *int
@@ -139,10 +142,15 @@ func (d *Dump) object(document *manifest.Document, flags workspace.Flags) *Objec
 	if job, ok := document.Object.(*trainer.TrainJob); ok {
 		o.Value = job
 	} else if err := o.decode(); err != nil {
+		o.Broken = true
 		d.Findings = append(d.Findings, finding.Finding{
 			Code: finding.CodeWrongType, Severity: finding.Error, Object: o.ID, Position: document.Position(nil),
 			Message: "the object cannot be decoded", Remedy: finding.Remedy{Text: "read the object with kubectl get -o yaml"},
 		})
+	}
+	if o.Broken {
+		o.Value.SetNamespace(document.ID.Namespace)
+		o.Value.SetName(document.ID.Name)
 	}
 	o.Value.SetNamespace(flags.NamespaceOf(o.Value.GetNamespace()))
 	o.ID.Namespace, o.ID.Name = o.Value.GetNamespace(), o.Value.GetName()

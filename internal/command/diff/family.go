@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// This file compares one TrainJob and its objects with those of a cluster.
+// This file compares one TrainJob and its objects with the objects of a cluster.
 
 // familyRun compares one TrainJob with its family in the dump.
 type familyRun struct {
@@ -47,6 +48,7 @@ func (c *familyRun) compare() error {
 		object *live.Object
 	}{{place{kind: finding.TrainJobKind, name: f.ID.Name}, f.TrainJob}, {place{kind: workspace.JobSetKind, name: f.ID.Name}, f.JobSet}} {
 		switch {
+		case at.kind == finding.TrainJobKind && c.files.job.TrainJob == nil: // the files have the JobSet
 		case at.object != nil:
 			if err := c.pair(at.place, 0, at.object); err != nil {
 				return err
@@ -157,9 +159,13 @@ func podPlace(f *live.Family, o *live.Object) place {
 	return at
 }
 
-// pair adds a live object and its rendering to both versions, unless they are equal or the difference comes from the live object
-// from which a controller makes this one.
+// pair adds a live object and its rendering to both versions if they differ. It only counts an object that differs like the live
+// object from which a controller makes it.
 func (c *familyRun) pair(at place, number int, o *live.Object) error {
+	if o.Broken {
+		return nil // an error names it
+	}
+	defer o.Document.Release()
 	rendering := c.files.object(at)
 	parent := c.parentOf(at)
 	if rendering == nil {
@@ -178,15 +184,15 @@ func (c *familyRun) pair(at place, number int, o *live.Object) error {
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	owners := func() (*diff.Owners, error) { return c.files.ownersOf(at, rendering) }
-	if at.kind == finding.TrainJobKind {
+	owners := sync.OnceValues(func() (*diff.Owners, error) { return c.files.ownersOf(at, rendering) })
+	if at.kind == c.before.ID.Kind { // it stands in the files
 		owners = func() (*diff.Owners, error) { return c.writtenAt(changes), nil }
 	}
-	of, err := owners()
+	moves, err := reordered(changes, owners)
 	if err != nil {
 		return err
 	}
-	if want, changes = without(reordered(changes, of), want, got, changes); len(changes) == 0 {
+	if want, changes = without(moves, want, got, changes); len(changes) == 0 {
 		return nil
 	}
 	if parent != nil {
@@ -222,23 +228,27 @@ func without(some diff.Changes, want, got metav1.Object, changes diff.Changes) (
 
 // reordered returns the variables of the TrainJob and of policies that have another place. The controller runs its policies in a
 // random order.
-func reordered(changes diff.Changes, owners *diff.Owners) diff.Changes {
+func reordered(changes diff.Changes, owners func() (*diff.Owners, error)) (diff.Changes, error) {
 	var moves diff.Changes
 	for _, change := range changes {
 		if list, _ := change.Path[max(0, len(change.Path)-2)].Field(); change.Kind != diff.Moved || list != "env" {
 			continue
 		}
-		isRandom := slices.ContainsFunc(owners.Of(change.Path), func(c engine.Claim) bool {
+		of, err := owners()
+		if err != nil {
+			return nil, err
+		}
+		isRandom := slices.ContainsFunc(of.Of(change.Path), func(c engine.Claim) bool {
 			return c.Layer == merge.TrainJobLayer || strings.HasPrefix(string(c.Layer), "policy/")
 		})
 		if isRandom {
 			moves = append(moves, change)
 		}
 	}
-	return moves
+	return moves, nil
 }
 
-// explained splits changes into those that another rendering has in common with a live object, and the others.
+// explained splits changes. The first ones are in another rendering as well, and the others are not.
 func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no diff.Changes) {
 	if by == nil {
 		return nil, changes
@@ -270,8 +280,8 @@ func explained(changes diff.Changes, by metav1.Object, o *live.Object) (yes, no 
 	return yes, no
 }
 
-// parentOf returns the rendering from the live object of which a controller makes the object of a place, or nil if the dump lacks
-// it.
+// parentOf returns the rendering from a live JobSet or Job, of which a controller makes the object of a place. It returns nil if the
+// dump lacks that one.
 func (c *familyRun) parentOf(at place) *rendered {
 	switch at.kind {
 	case "Job":
@@ -283,9 +293,9 @@ func (c *familyRun) parentOf(at place) *rendered {
 	}
 }
 
-// jobSetRendering returns what controllers make of the live JobSet, or nil.
+// jobSetRendering returns the rendering from the live JobSet, or nil.
 func (c *familyRun) jobSetRendering() *rendered {
-	if c.ofJobSet == nil && c.family.JobSet != nil {
+	if c.ofJobSet == nil && c.family.JobSet != nil && !c.family.JobSet.Broken {
 		if js, ok := c.family.JobSet.Value.(*jobset.JobSet); ok {
 			c.ofJobSet = c.files.children(js)
 		}
@@ -293,13 +303,13 @@ func (c *familyRun) jobSetRendering() *rendered {
 	return c.ofJobSet
 }
 
-// jobRendering returns what the Job controller makes of a live Job, or else what controllers make of the live JobSet.
+// jobRendering returns the rendering from a live Job, or else from the live JobSet.
 func (c *familyRun) jobRendering(name string) *rendered {
 	if r, known := c.ofJobs[name]; known {
 		return r
 	}
 	from := c.jobSetRendering()
-	if o := c.family.Job(name); o != nil {
+	if o := c.family.Job(name); o != nil && !o.Broken {
 		base := from
 		if base == nil {
 			base = c.files

@@ -29,7 +29,7 @@ import (
 	"github.com/trainweld/trainweld/render/diff"
 )
 
-// This file compares what the files render to with the objects of a cluster.
+// This file compares the rendering of the files with the objects of a cluster.
 
 // liveRun is one comparison with a cluster.
 type liveRun struct {
@@ -81,7 +81,7 @@ func runLive(p *host.Program, flags diffFlags, opts render.Options, args []strin
 		return err
 	}
 	findings := append(toldByDiff(nil, run.files.findings), run.dump.Findings...).Distinct()
-	if run.files.TrainJobs == 0 && findings.Err() == nil {
+	if run.files.TrainJobs+len(run.files.in.JobSets) == 0 && findings.Err() == nil {
 		findings = append(findings, flags.NoTrainJob("the inputs hold no TrainJob", "name files with TrainJobs; -r is for runtimes only, and -R descends into directories"))
 	}
 	if len(run.dump.Kinds) == 0 && findings.Err() == nil {
@@ -137,6 +137,17 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 	var spans []span
 	known := map[fieldpath.Object]bool{}
 	var failed error
+	add := func(r *rendered, id fieldpath.Object) {
+		if failed != nil {
+			return
+		}
+		var before, after *comparison.Job
+		before, after, failed = run.family(r, id)
+		old.Jobs = append(old.Jobs, *before)
+		if after != nil {
+			new.Jobs = append(new.Jobs, *after)
+		}
+	}
 	type made struct {
 		found finding.List
 		out   produce.Made
@@ -150,16 +161,16 @@ func (run *liveRun) compare(whole bool) (*comparison.Comparison, error) {
 		spans = append(spans, span{from, len(old.findings), j})
 		id := render.ObjectOf(j.TrainJob)
 		known[id] = true
-		if m.out.JobSet == nil || m.found.Err() != nil || failed != nil {
-			return
-		}
-		var before, after *comparison.Job
-		before, after, failed = run.family(run.rendered(j, m.out), run.dump.Family(id))
-		old.Jobs = append(old.Jobs, *before)
-		if after != nil {
-			new.Jobs = append(new.Jobs, *after)
+		if m.out.JobSet != nil && m.found.Err() == nil {
+			add(run.rendered(j, m.out), id)
 		}
 	})
+	for _, js := range old.in.JobSets {
+		id := fieldpath.Object{Kind: workspace.JobSetKind, Namespace: js.Namespace, Name: js.Name}
+		known[trainJobOf(id)] = true
+		j := workspace.Job{Document: js.Document}
+		add(run.rendered(j, produce.Made{JobSet: render.DefaultJobSetOf(run.podOptions(j.Release()).Release, js.JobSet)}), id)
+	}
 	if failed != nil {
 		return nil, failed
 	}
@@ -203,14 +214,22 @@ func (run *liveRun) extra(known map[fieldpath.Object]bool, new *comparison.Versi
 	}
 }
 
-// family compares a TrainJob with its family, which may be nil. A nil second result stands for a TrainJob that the cluster lacks.
-func (run *liveRun) family(r *rendered, f *live.Family) (before, after *comparison.Job, err error) {
-	id := render.ObjectOf(r.job.TrainJob)
-	before = &comparison.Job{ID: id, Runtime: render.RuntimeOf(r.job.TrainJob)}
+// trainJobOf returns the TrainJob of the name of an object.
+func trainJobOf(id fieldpath.Object) fieldpath.Object {
+	id.Kind = finding.TrainJobKind
+	return id
+}
+
+// family compares a TrainJob or a JobSet of the files with its family. A nil second result stands for one that the cluster lacks.
+func (run *liveRun) family(r *rendered, id fieldpath.Object) (before, after *comparison.Job, err error) {
+	f := run.dump.Family(trainJobOf(id))
+	before = &comparison.Job{ID: id}
+	if r.job.TrainJob != nil {
+		before.Runtime = render.RuntimeOf(r.job.TrainJob)
+	}
 	if f == nil {
-		if run.dump.Kinds[finding.TrainJobKind] || run.dump.Kinds[workspace.JobSetKind] {
-			at := place{kind: finding.TrainJobKind, name: id.Name}
-			before.Objects = append(before.Objects, run.missingObject(at, r))
+		if run.dump.Kinds[id.Kind] || run.dump.Kinds[workspace.JobSetKind] {
+			before.Objects = append(before.Objects, run.missingObject(place{kind: id.Kind, name: id.Name}, r))
 			return before, nil, nil
 		}
 		return before, &comparison.Job{ID: id}, nil

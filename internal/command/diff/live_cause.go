@@ -24,12 +24,12 @@ import (
 // This file finds the causes of the differences between the files and a cluster. In this order, it asks:
 //
 //  1. Does the rendering of the live TrainJob have the live value? Its patch, its field or its runtime is the cause.
-//  2. Do the managed fields name a client beside the controller that made the object? That client is.
+//  2. Do the managed fields name a client other than the controller that made the object? That client is.
 //  3. Does another release render the live value? It is.
-//  4. Does no manager own the field, or does the object differ from the live object of which the controller makes it? An admission
-//     webhook is the cause.
+//  4. Does no manager own the field? An admission webhook is the cause. The same holds if the dump has the object of which the
+//     controller makes this one, since the controller copies its fields.
 
-// The causes that are no layers of a merge.
+// The causes outside of a merge.
 const (
 	webhookLayer engine.Layer = "webhook"
 	missingLayer engine.Layer = "missing"
@@ -90,7 +90,7 @@ func (c *familyRun) liveRendering() *rendered {
 	}
 	c.triedLive = true
 	job, ok := c.family.TrainJob.Value.(*trainer.TrainJob)
-	if !ok {
+	if !ok || c.family.TrainJob.Broken {
 		return nil
 	}
 	j := workspace.Job{TrainJob: job, Document: c.family.TrainJob.Document}
@@ -175,7 +175,7 @@ func isCreator(m *authorship.Managed, e authorship.Entry) bool {
 func writerLayer(o *live.Object, e authorship.Entry) engine.Layer {
 	applies := e.Manager == "kubectl-client-side-apply" || e.Manager == "kubectl" || e.Manager == "kubectl-create" || e.Manager == "kubectl-replace"
 	switch {
-	case o.ID.Kind == finding.TrainJobKind && applies:
+	case len(o.Value.GetOwnerReferences()) == 0 && applies:
 		return engine.Layer(applyPrefix + e.Manager)
 	case isPersonal(e.Manager):
 		return engine.Layer(editPrefix + e.Manager)
@@ -285,8 +285,8 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	}
 	s.jobs[id] = nil
 	j, known := s.inputs[id]
-	if !known {
-		return nil
+	if !known || slices.ContainsFunc(j.Document.Findings, func(f finding.Finding) bool { return f.Severity >= finding.Error }) {
+		return nil // the release loses fields of the TrainJob
 	}
 	opts := run.opts
 	opts.Release = &s.release
@@ -296,23 +296,33 @@ func (s *releaseRun) render(run *liveRun, id fieldpath.Object) *rendered {
 	return s.jobs[id]
 }
 
-// byRelease splits changes into those that another release explains, and the others. It takes the release that explains most.
+// byRelease splits changes: another release explains the first ones, and not the others. It takes the release that explains most. Of a
+// release that made the object, most differences are there: a few in common are an accident.
 func (c *familyRun) byRelease(at place, o *live.Object, changes diff.Changes) (yes, no diff.Changes, of *release.Release) {
 	no = changes
 	for r, rendering := range c.otherReleases() {
-		if explains, rest := explained(changes, rendering.object(at), o); len(explains) > len(yes) {
+		made := rendering.object(at)
+		explains, rest := explained(changes, made, o)
+		if len(explains) <= len(yes) {
+			continue
+		}
+		own, err := diff.Compare(live.Plain(c.files.object(at)), live.Plain(made), diff.Options{})
+		if err == nil && 2*len(explains) >= len(own) {
 			yes, no, of = explains, rest, r
 		}
 	}
 	return yes, no, of
 }
 
-// writtenAt returns the places of changed fields in the TrainJob of the files.
+// writtenAt returns the places of changed fields in the TrainJob or the JobSet of the files.
 func (c *familyRun) writtenAt(changes diff.Changes) *diff.Owners {
-	document := c.files.job.Document
+	document, layer := c.files.job.Document, merge.TrainJobLayer
+	if c.files.job.TrainJob == nil {
+		layer = merge.JobSetLayer
+	}
 	return diff.OwnersOfFields(func(yield func(fieldpath.Path, []engine.Claim) bool) {
 		for _, change := range changes {
-			claim := engine.Claim{Layer: merge.TrainJobLayer, Value: engine.Presence{}, Position: document.Position(change.Path)}
+			claim := engine.Claim{Layer: layer, Value: engine.Presence{}, Position: document.Position(change.Path)}
 			if !document.Has(change.Path) {
 				claim.Position = fieldpath.Position{}
 			}

@@ -85,7 +85,7 @@ func (r *rendered) allJobs() map[string]render.ChildJob {
 	return r.jobs
 }
 
-// podsOf returns the Pods of a Job by the start of their names. It includes those that follow others.
+// podsOf returns the Pods of a Job by the start of their names, including the Pods that follow others.
 func (r *rendered) podsOf(job string) map[string]*corev1.Pod {
 	pods, known := r.pods[job]
 	if _, exists := r.allJobs()[job]; known || !exists {
