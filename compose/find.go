@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,18 +84,9 @@ func (c Composition) Finding(object fieldpath.Object) finding.Finding {
 		f.Code, f.Severity = finding.CodeNotComposed, finding.Error
 		f.Message = fmt.Sprintf("the last patch does not set %s%s: %s", c.Rule.noun(), c.Rule.place(), names)
 		f.Claims = append(slices.Clone(c.Claims), engine.Claim{Layer: c.Rule.Kind.Layer(), Value: c.Value, Position: c.Rule.Position})
-		f.Remedy = finding.Remedy{Do: finding.Compose, Options: c.option(), IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
+		f.Remedy = finding.Remedy{Do: finding.Compose, Options: []string{encoded(c.Value)}, IsCertain: c.Value != nil, Text: "set the policy's value in the last patch that sets the field"}
 	}
 	return f
-}
-
-// option returns the composed value as JSON.
-func (c Composition) option() []string {
-	text, err := json.Marshal(c.Value)
-	if err != nil {
-		return nil // a value of JSON always has an encoding
-	}
-	return []string{string(text)}
 }
 
 // Judge returns the finding on managers that set the field to different values. It is the composition's own finding, but an overlap

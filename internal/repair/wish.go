@@ -66,14 +66,18 @@ func (r *round) add(f finding.Finding) {
 // repairOf returns the function that makes the changes for a finding, or nil for a finding without a repair.
 func (r *round) repairOf(f finding.Finding) func(finding.Finding) ([]change, error) {
 	switch isConflict := isConflict(f); {
+	case f.Remedy.Do == finding.Compose && f.Remedy.IsCertain && r.winner(f) == "":
+		return r.compose
 	case isConflict && r.opts.Union && hasUnion(f):
 		return r.unite
 	case isConflict && r.winner(f) != "":
 		return r.prefer
-	case f.Remedy.IsCertain:
-		return r.perform
 	case isConflict && r.opts.Union && areLists(f.Claims):
 		return func(finding.Finding) ([]change, error) { return nil, errNoUnion }
+	case isConflict:
+		return nil
+	case f.Remedy.IsCertain:
+		return r.perform
 	default:
 		return nil
 	}
@@ -86,11 +90,8 @@ func isConflict(f finding.Finding) bool {
 
 // perform returns the change of the one right fix.
 func (r *round) perform(f finding.Finding) ([]change, error) {
-	switch f.Remedy.Do {
-	case finding.Migrate:
+	if f.Remedy.Do == finding.Migrate {
 		return r.migrate(f)
-	case finding.Compose:
-		return r.compose(f)
 	}
 	at, err := r.place(f.Position, f.Path)
 	option := ""
@@ -133,22 +134,17 @@ func (r *round) perform(f finding.Finding) ([]change, error) {
 
 // compose writes the value of a policy's rule into the last patch of the field.
 func (r *round) compose(f finding.Finding) ([]change, error) {
-	set := manifest.Change{Do: manifest.SetField}
-	if err := yaml.Unmarshal([]byte(f.Remedy.Options[0]), &set.Value); err != nil {
+	claims := slices.DeleteFunc(slices.Clone(f.Claims), compose.IsRule)
+	if len(claims) == 0 {
+		return nil, errNoPlace
+	}
+	last := claims[len(claims)-1]
+	at, err := r.place(last.Position, last.Source)
+	c := manifest.Change{Path: at.path, Do: manifest.SetField}
+	if err = errors.Join(err, yaml.Unmarshal([]byte(f.Remedy.Options[0]), &c.Value)); err != nil {
 		return nil, err
 	}
-	for _, claim := range slices.Backward(f.Claims) {
-		if _, ok := claim.Layer.Manager(); !ok {
-			continue
-		}
-		at, err := r.place(claim.Position, claim.Source)
-		if err != nil {
-			return nil, err
-		}
-		set.Path = at.path
-		return []change{r.change(f, at, set)}, nil
-	}
-	return nil, errNoPlace
+	return []change{r.change(f, at, c)}, nil
 }
 
 // missing returns the place of a field that its object lacks. The position of the finding is that of the nearest field around it.
