@@ -1,8 +1,9 @@
-package cli
+package repair_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/trainweld/trainweld/fieldpath"
 	"github.com/trainweld/trainweld/fuzz"
+	"github.com/trainweld/trainweld/internal/cli"
 	"github.com/trainweld/trainweld/internal/exit"
 	"github.com/trainweld/trainweld/internal/host"
 	"github.com/trainweld/trainweld/internal/testenv"
@@ -116,8 +118,10 @@ func (f *fixCase) run(command string, flags ...string) ([]shown, string) {
 	}
 	var stdout, stderr bytes.Buffer
 	p := host.Program{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Files: host.Files{}}
-	if status := runLine(&p, args); status == exit.Failed {
-		f.t.Fatalf("%q: %s", args, stderr.String())
+	root := cli.Root(&p, args)
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil && !errors.Is(err, exit.Status(exit.Findings)) {
+		f.t.Fatalf("%q: %v\n%s", args, err, stderr.String())
 	}
 	var report struct{ Findings []shown }
 	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
