@@ -1,6 +1,9 @@
 package finding
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Nearest returns the candidate that a person most likely meant by name, or "" if none is near. A near candidate differs only
 // in case, or by few edits for its length. Among equals the first wins.
@@ -17,14 +20,43 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// IsClear reports whether no other candidate is as near to name as near is.
+// IsClear reports whether name is a misspelling of near: no other candidate is as near, and the two do not differ in a number or in a
+// word of one or two letters, as node-a and node-b do.
 func IsClear(name, near string, candidates []string) bool {
 	if strings.EqualFold(name, near) {
 		return true
 	}
+	if !isMisspelling(name, near) {
+		return false
+	}
 	least := distance(name, near)
 	for _, candidate := range candidates {
 		if candidate != near && distance(name, candidate) <= least {
+			return false
+		}
+	}
+	return true
+}
+
+func isMisspelling(name, near string) bool {
+	const shortest = 3
+	digits := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return r
+			}
+			return -1
+		}, text)
+	}
+	words := func(text string) []string {
+		return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	if digits(name) != digits(near) {
+		return false
+	}
+	of, other := words(name), words(near)
+	for i := range of {
+		if len(of) == len(other) && of[i] != other[i] && min(len(of[i]), len(other[i])) < shortest {
 			return false
 		}
 	}

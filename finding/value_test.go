@@ -117,3 +117,24 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// TestIsClear tells misspellings from other names.
+func TestIsClear(t *testing.T) {
+	for _, tc := range []struct {
+		name, near string
+		candidates []string
+		want       bool
+		reason     string
+	}{
+		{"plian", "plain", []string{"plain", "torch"}, true, "swapped letters"},
+		{"Plain", "plain", []string{"plain", "plains"}, true, "only the case differs"},
+		{"torch-v1", "torch-v2", []string{"torch-v2"}, false, "another number is another name"},
+		{"node-a", "node-b", []string{"node-b"}, false, "so is another letter as a word"},
+		{"worker", "workers", []string{"workers", "worked"}, false, "two names are as near"},
+		{"kueue.x-k8s.io/managr", "kueue.x-k8s.io/manager", []string{"kueue.x-k8s.io/manager"}, true, "a letter is missing"},
+	} {
+		if got := finding.IsClear(tc.name, tc.near, tc.candidates); got != tc.want {
+			t.Errorf("IsClear(%q, %q, %q) = %v, want %v: %s", tc.name, tc.near, tc.candidates, got, tc.want, tc.reason)
+		}
+	}
+}

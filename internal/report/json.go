@@ -81,7 +81,7 @@ func repairOf(f finding.Finding) string {
 	switch {
 	case f.Remedy.IsCertain:
 		return "certain"
-	case f.Remedy.Do == finding.LetOneWin, f.Remedy.Do == finding.Compose && f.Code == finding.CodeOverlap:
+	case f.Remedy.Do == finding.LetOneWin:
 		return "choice"
 	}
 	return ""

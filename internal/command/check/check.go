@@ -76,6 +76,9 @@ With --old, an object in both states is an update of the old one, and an object 
 The patches of --patch and of the policy belong to both states. Without a status, an old TrainJob that is not
 suspended counts as having active Pods.
 
+With --fix, the command changes the files where a finding has one right repair, and reports what remains. --prefer
+settles conflicts, and -d shows the changes instead. All files change or none. docs/fix.md lists the repairs.
+
 The report goes to standard output, a summary to standard error.
 
 Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input or output failed.`,
@@ -93,6 +96,10 @@ Exit status: 0 no finding is an error; 1 a finding is an error; 2 usage, input o
 
   # For GitHub's code scanning; managers may overlap, and idle patches are no matter
   trainweld check jobs/ -r runtimes/ -o sarif --on-conflict=last --severity TW541=off > findings.sarif
+
+  # What a repair would change, and then the repair
+  trainweld check jobs/ -r runtimes/ --fix -d
+  trainweld check jobs/ -r runtimes/ --fix
 
   # The overlays of a repository, and its charts
   trainweld check -k overlays/ -r runtimes/

@@ -62,6 +62,10 @@ for which the order of the patches decides, and variables for which the order of
 which is random. Nothing found means that all orders give the same JobSet. A union is the same in all orders. The
 order inside lists counts only if it carries meaning: a warning names init containers and variables.
 
+With --fix and --prefer, the command removes from the files what others set against a manager. With --fix=union, it
+writes the union of lists whose order has no meaning into the patches of all managers. -d shows the changes instead.
+All files change or none, and the report lists the conflicts that remain. docs/fix.md has the details.
+
 With --patch, one object of another kind merges as in the command merge.
 
 Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined; 2 usage, input or output failed.`,
@@ -73,6 +77,9 @@ Exit status: 0 no conflict; 1 a conflict, or a TrainJob that cannot be examined;
 
   # What is left to settle when Kueue wins where it takes part
   trainweld conflicts jobs/ -r runtimes/ --force-manager=kueue.x-k8s.io/manager
+
+  # Let Kueue win, in the files
+  trainweld conflicts jobs/ -r runtimes/ --fix --prefer=kueue.x-k8s.io/manager
 
   # Does any order of the patches, or of the controller's policies, change the result?
   trainweld conflicts jobs/ -r runtimes/ --permute

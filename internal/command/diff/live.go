@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -246,7 +247,14 @@ func (run *liveRun) notes() []string {
 		notes = append(notes, fmt.Sprintf("%s of the dump without managed fields: kubectl get --show-managed-fields names who set each field", report.Count(n, "object")))
 	}
 	if jobs, pods := run.follow["Job"], run.follow["Pod"]; jobs+pods > 0 {
-		notes = append(notes, fmt.Sprintf("%s and %s differ like the live objects from which controllers make them, and are not shown", report.Count(jobs, "Job"), report.Count(pods, "Pod")))
+		var kinds []string
+		if jobs > 0 {
+			kinds = append(kinds, report.Count(jobs, "Job"))
+		}
+		if pods > 0 {
+			kinds = append(kinds, report.Count(pods, "Pod"))
+		}
+		notes = append(notes, "not shown, since they follow from a live JobSet or Job: "+strings.Join(kinds, " and "))
 	}
 	return notes
 }

@@ -349,7 +349,7 @@ func reasonOf(layer engine.Layer) string {
 	_, isManager := layer.Manager()
 	switch {
 	case isManager:
-		return "the live TrainJob has a patch that the files lack or have with other values"
+		return "its patch in the live TrainJob is not the one in the files"
 	case layer == merge.TrainJobLayer:
 		return "a field of the live TrainJob differs"
 	case layer == merge.RuntimeLayer:
