@@ -58,12 +58,23 @@ func (p *Policy) Check(job *trainer.TrainJob, patches []trainer.RuntimePatch) fi
 	}
 	for _, m := range p.managers {
 		has := slices.ContainsFunc(patches, func(patch trainer.RuntimePatch) bool { return patch.Manager == m.name })
-		if m.required && !has && m.of.matches(job) {
+		if !has && m.isRequired(job) {
 			report(finding.CodeMissingManager, list, "add a patch of the manager", "required: a patch of %s (%s)", m.name, m.position)
 		}
 	}
 	return found
 }
+
+// Requires reports whether a TrainJob must have a patch of the manager.
+func (p *Policy) Requires(job *trainer.TrainJob, manager string) bool {
+	if p == nil || job == nil {
+		return false
+	}
+	n := p.indexOf(manager)
+	return n >= 0 && p.managers[n].isRequired(job)
+}
+
+func (m manager) isRequired(job *trainer.TrainJob) bool { return m.required && m.of.matches(job) }
 
 func (p *Policy) indexOf(name string) int {
 	return slices.IndexFunc(p.managers, func(m manager) bool { return m.name == name })

@@ -15,12 +15,17 @@ import (
 // Locate sets the severities of the findings of a TrainJob as its policy does, and the positions of the findings and of their
 // claims. It returns the findings that remain, in the given list.
 func (in *Input) Locate(j Job, findings finding.List) finding.List {
-	findings = in.rate(in.rules[j.Document.File], findings)
+	rules := in.rules[j.Document.File]
+	findings = in.rate(rules, findings)
 	if in.NoNotes {
 		findings = slices.DeleteFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Note })
 	}
 	for i := range findings {
 		f := &findings[i]
+		if f.Code == finding.CodeIdlePatch && rules != nil && len(f.Path) > 0 {
+			_, manager, _ := f.Path[len(f.Path)-1].Item()
+			f.Remedy.IsCertain = f.Remedy.IsCertain && !rules.Requires(j.TrainJob, manager)
+		}
 		for c := range f.Claims {
 			if claim := &f.Claims[c]; !compose.IsRule(*claim) { // a rule has its position
 				claim.Position = in.ClaimPosition(j, *claim)
